@@ -48,7 +48,18 @@ ROOMS = {
     "results": "Results",
     "_arrays": "Errors and settings",
 }
-DISPLAYS = ("isotonic", "curves", "hypotests", "raters", "scores", "sets", "simplex", "studies")
+DISPLAYS = (
+    "isotonic",
+    "curves",
+    "differences",
+    "groups",
+    "hypotests",
+    "raters",
+    "scores",
+    "sets",
+    "simplex",
+    "studies",
+)
 
 
 def setup(app: Any) -> None:

@@ -32,6 +32,7 @@ VERBS = (
     "test",
     "plan",
     "check",
+    "audit",
     "raters",
     "compare",
     "report",
@@ -52,13 +53,14 @@ SETTLING = (
     "--classes",
     "--levels",
 )
-READING = ("--labels", "--kind", "--member-axis", *SETTLING)
+ALONE = ("--labels", "--kind", "--member-axis", *SETTLING)
+READING = (*ALONE, "--clusters", "--blocks")
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
 WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": READING,
-    "evaluate": (*STREAMING, *COMPUTING, "--margin"),
+    "evaluate": (*STREAMING, *COMPUTING, "--margin", "--by"),
     "test": (
         *STREAMING,
         *COMPUTING,
@@ -72,8 +74,18 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--given",
         "--margin",
     ),
-    "plan": (*READING, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
+    "plan": (*ALONE, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
+    "audit": (
+        *STREAMING,
+        *(name for name in COMPUTING if name not in ("--statistic", "--n-bins")),
+        "--by",
+        "--depth",
+        "--n-quantiles",
+        "--min-size",
+        "--clusters",
+        "--hypothesis",
+    ),
     "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "compare": (
         *STREAMING,
@@ -84,6 +96,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--budget",
         "--paper",
         "--alternative",
+        "--statistic",
         "--scaled",
         "--stability",
         "--n-resamples",
@@ -92,7 +105,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin"),
+    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin", "--by"),
     "convert": (*READING, "--drop-invalid", "--force"),
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
@@ -137,6 +150,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     np.savez(tmp_path / "members.npz", probs=members, y=labels)
     np.save(tmp_path / "predictions.npy", probs)
     np.save(tmp_path / "labels.npy", labels)
+    rows = (f"{20 + i},{'FM'[i % 2]},{'AB'[i // 30]},0.4,0.6,{i % 2}" for i in range(60))
+    (tmp_path / "patients.csv").write_text("\n".join(["age,sex,site,p_0,p_1,y", *rows]) + "\n")
     np.savetxt(tmp_path / "other.csv", probs, delimiter=",")
     np.savetxt(tmp_path / "logits.csv", np.log(probs), delimiter=",")
     monkeypatch.chdir(tmp_path)
@@ -214,6 +229,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "evaluate": (file, *fast),
         "test": (file, *fast),
         "check": (file, *fast),
+        "audit": ("patients.csv", "--by", "age,sex", *fast),
         "raters": ("rated.npz",),
         "compare": (file, "members.npz", "--n-resamples", "100"),
         "report": (file, *fast),

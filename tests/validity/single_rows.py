@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.stats
 
 import credibly as cr
 from kinds import CLASS_STATISTICS, REAL_STATISTICS
@@ -179,7 +180,45 @@ def one_observation(sigmas: float) -> Callable[[int], Numbers]:
     return run
 
 
+def spread_bands(seed: int) -> Numbers:
+    """One bin drawn per data set: its band holds 95 % of what labels of the predictions show."""
+    rng = np.random.default_rng([9, seed])
+    given, labels = gaussians(rng, False, 1.0)
+    curve = cr.hypotests.spread_curve(given, labels, n_bins=4, n_resamples=REPLICATES, rng=seed)
+    assert curve.band is not None
+    chosen = rng.integers(curve.weight.size)
+    return {"band": float(curve.band[0][chosen] <= curve.observed[chosen] <= curve.band[1][chosen])}
+
+
+def kernel_errors_of_reals(n: int) -> Callable[[int], Numbers]:
+    """Every kind of prediction, replicates and the methods without them."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([10, seed])
+        mean, std = rng.normal(size=(n, 1)), rng.uniform(0.5, 1.5, size=(n, 1))
+        labels = (mean + std * rng.normal(size=(n, 1)))[:, 0]
+        levels = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+        kinds = {
+            "Gaussian": cr.Gaussian(mean[:, 0], std[:, 0]),
+            "10 draws": cr.Samples(mean + std * rng.normal(size=(n, 10))),
+            "5 quantiles": cr.Quantiles(mean + std * scipy.stats.norm.ppf(levels), levels),
+        }
+        found = {}
+        for kind, given in kinds.items():
+            for method in ("resample", "moments", "asymptotic"):
+                settings: Any = {"method": method, "n_resamples": REPLICATES, "rng": seed}
+                found[f"{kind}, {method}"] = cr.calibration_test(
+                    given, labels, statistics="skce", **settings
+                ).pvalue
+        return found
+
+    return run
+
+
 REAL_ROWS = [
+    Row("spread_curve", "calibrated Gaussians", "interval", spread_bands, True),
+    Row("calibration_test", "skce of real values, n = 100", "null", kernel_errors_of_reals(100), few=8),
+    Row("calibration_test", "skce of real values, n = 400", "null", kernel_errors_of_reals(400), few=4),
     Row("calibration_test", "calibrated Gaussians", "null", all_real_statistics(1.0), DISCRETE),
     Row("calibration_test", "Gaussians, labels too spread", "alternative", all_real_statistics(1.6)),
     *draws_and_quantiles("calibration_test"),

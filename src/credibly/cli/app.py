@@ -65,6 +65,11 @@ VERBS = {
         "Posterior predictive checks.",
         "credibly check predictions.npz --statistic accuracy --statistic brier",
     ),
+    "audit": Verb(
+        "auditing:audit_file",
+        "Is it calibrated for everyone? All groups of given attributes.",
+        "credibly audit patients.csv --by age,sex,site",
+    ),
     "raters": Verb(
         "raters:raters_file",
         "Loss and disagreement when several people labelled.",

@@ -16,7 +16,16 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, command
-from credibly.evaluation import Comparison, compare, joined, shown, shown_range, standing_rows
+from credibly.evaluation import (
+    Comparison,
+    RealComparison,
+    compare,
+    joined,
+    score_rows,
+    shown,
+    shown_range,
+    standing_rows,
+)
 from credibly.io import is_pattern, load_budget, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows, matched
 
@@ -118,6 +127,7 @@ def compare_files(
     alternative: Alternatives = None,
     scaled: Scaled = False,
     stability: Stability = False,
+    statistic: options.Statistics = None,
     n_resamples: Draws = 1000,
     n_bins: Bins = None,
     seed: options.Seed = 0,
@@ -130,6 +140,7 @@ def compare_files(
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.
+    Real values are ranked by CRPS, interval score and log loss, or by --statistic.
     """
     readings = [
         Reading(
@@ -161,6 +172,7 @@ def compare_files(
     for name, value in named.items():
         flags += [] if value is None else [f"--{name}", value]
     flags += [flag for one in alternative or () for flag in ("--alternative", one)]
+    flags += [flag for one in statistic or () for flag in ("--statistic", one)]
     flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
     flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--seed", seed]
     comparison = run_comparison(
@@ -176,6 +188,7 @@ def compare_files(
         alternatives=alternative or (),
         scaled=scaled,
         stability=stability,
+        statistics=statistic,
         n_resamples=n_resamples,
         n_bins=n_bins,
         rng=seed,
@@ -198,7 +211,7 @@ def run_comparison(
     output: Output,
     typed: tuple[str, Sequence[Any]],
     **settings: Any,
-) -> Comparison:
+) -> Comparison | RealComparison:
     """Compare the models in several files, with progress, and record the command that does it again."""
     files = [reading.file for reading in readings]
     names = _names(files)
@@ -208,7 +221,7 @@ def run_comparison(
         samples = [one.sample for one in models]
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
-        return compare(
+        found: Comparison | RealComparison = compare(
             {name: _without_clusters(one).arguments[0] for name, one in zip(names, models, strict=True)},
             _without_clusters(models[0]).arguments[1],
             **models[0].also("clusters"),
@@ -222,6 +235,7 @@ def run_comparison(
             },
             **settings,
         )
+        return found
 
 
 def _without_clusters(rows: Rows) -> Rows:
@@ -244,18 +258,21 @@ def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -
         yield [InMemory(dataclasses.replace(one, labels=labels)) for one in data]
 
 
-def comparison_remarks(comparison: Comparison) -> Iterator[str]:
+def comparison_remarks(comparison: Comparison | RealComparison) -> Iterator[str]:
     """Yield what was found, and what is worth knowing beside it, unless it was said when files were read."""
     said = set(comparison.source["notes"])
     yield from (with_flags(one) for one in (*comparison.findings, *comparison.warnings) if one not in said)
     yield from (with_flags(one) for one in comparison.notes if one not in comparison.warnings)
 
 
-def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
+def _print(comparison: Comparison | RealComparison, output: Output, out: Path | None) -> None:
     if output.as_json:
         output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
         return
-    if not output.terminal:
+    if isinstance(comparison, RealComparison):
+        columns = ("statistic", "model", "place_best", "place_worst", "score", "interval")
+        output.table(_score_table(comparison), shown=columns)
+    elif not output.terminal:
         output.table(_table(comparison))
     else:
         output.table(_leading(comparison))
@@ -298,6 +315,22 @@ def _places(comparison: Comparison) -> Table:
             said = "" if behind is None else _beside(shown(behind[0]), shown_range(behind[1]))
             rows.append((tradeoff, standing.place(name), name, float(standing.scores[at]), said))
     return Table(("tradeoff", "place", "model", "score", "behind the first by"), rows)
+
+
+def _score_table(comparison: RealComparison) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.statistic,
+            one.model,
+            one.place_best,
+            one.place_worst,
+            one.score,
+            one.difference,
+            None if one.low is None or one.high is None else (one.low, one.high),
+        )
+        for one in score_rows(comparison.ranking)
+    ]
+    return Table(("statistic", *COLUMNS[1:7]), rows, frozenset({"interval"}))
 
 
 def _table(comparison: Comparison) -> Table:

@@ -48,6 +48,7 @@ def evaluate_file(
     levels: options.Levels = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,
+    by: options.By = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -79,6 +80,7 @@ def evaluate_file(
         levels,
         clusters,
         blocks,
+        by,
     )
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     replication = Replication(n_resamples, n_bins, seed)

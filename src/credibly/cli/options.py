@@ -144,6 +144,12 @@ Margin = Annotated[
 Seed = Annotated[
     int, typer.Option("--seed", min=0, metavar="N", help="Seed; the same seed gives the same p-values.")
 ]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by", metavar="A,B,...", help="Columns or arrays with attributes that form groups: age,sex,site."
+    ),
+]
 FailOn = Annotated[
     Literal["conflict"] | None,
     typer.Option("--fail-on", metavar="conflict", help="Exit with code 1 if there is a conflict."),

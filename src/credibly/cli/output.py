@@ -72,13 +72,14 @@ _LONGER = (
 )
 FLAGS: dict[str, str] = {
     "rng": "--seed",
+    "groups": "--by",
     "overwrite": "--force",
     **{name: f"--{name}" for name in _ALIKE},
     **{name + ending: f"--{name}" for name in _SEVERAL for ending in ("", "s")},
     **{name: f"--{name.replace('_', '-')}" for name in _LONGER},
 }
 """Arguments of the library, and the flags they are here."""
-_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters"})
+_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters", "groups"})
 """Names of arrays too: an argument only where a value is given."""
 
 MOST_ROWS = 100

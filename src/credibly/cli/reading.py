@@ -44,6 +44,7 @@ class Reading:
     levels: str | None = None
     clusters: str | None = None
     blocks: int | None = None
+    by: str | None = None
 
     @property
     def said(self) -> dict[str, Any]:
@@ -53,19 +54,20 @@ class Reading:
             "labels": self.labels,
             "member_axis": self.member_axis,
             "normalise": self.normalise,
-            "columns": None if self.columns is None else _names(self.columns),
-            "exclude": () if self.exclude is None else _names(self.exclude),
+            "columns": None if self.columns is None else names_of(self.columns),
+            "exclude": () if self.exclude is None else names_of(self.exclude),
             "ignore_label": self.ignore_label,
             "n_raters": self.n_raters,
             "id": self.id_column,
-            "classes": None if self.classes is None else _names(self.classes),
-            "levels": None if self.levels is None else [_number(one) for one in _names(self.levels)],
+            "classes": None if self.classes is None else names_of(self.classes),
+            "levels": None if self.levels is None else [_number(one) for one in names_of(self.levels)],
             "clusters": self.clusters,
         }
 
     def dataset(self, output: Output) -> Dataset:
         """Read the file; what was inferred or left out is noted on stderr."""
-        data = load(self.file, drop_invalid=self.drop_invalid, **self.said)
+        groups = None if self.by is None else names_of(self.by)
+        data = load(self.file, drop_invalid=self.drop_invalid, groups=groups, **self.said)
         output.notes(map(with_flags, data.notes))
         if self.blocks is None:
             return data
@@ -119,6 +121,7 @@ class Reading:
             "classes",
             "levels",
             "clusters",
+            "by",
         ):
             value = getattr(self, name)
             flag = "--id" if name == "id_column" else f"--{name.replace('_', '-')}"
@@ -178,28 +181,13 @@ class Streaming:
 
     def scanned(self, reading: Reading, engine: Engine, output: Output) -> Rows:
         """Make chunks of a file or pattern; what was left out is noted on stderr."""
-        if reading.drop_invalid:
-            raise InputError(
-                "`--drop-invalid`",
-                "leaves out rows of files that are read whole",
-                f"'{reading.file}' is read in chunks",
-                "Leave it out; `--skip-bad-shards` leaves out whole files.",
-            )
-        if reading._special():
-            raise InputError(
-                f"`{reading._special()[0]}`",
-                "is for files that are read whole",
-                f"'{reading.file}' is read in chunks",
-                "Leave it out, or `credibly convert` the files first.",
-            )
         rows = scan(
             reading.file,
-            reading.labels,
-            kind=reading.kind,
-            member_axis=reading.member_axis,
             chunk_rows=self.chunk_rows,
             engine=engine,
             skip_bad_shards=self.skip_bad_shards,
+            drop_invalid=reading.drop_invalid,
+            **reading.said,
         )
         output.notes(map(with_flags, rows.sample.notes))
         return rows if reading.blocks is None else rows.blocked(reading.blocks)
@@ -238,7 +226,7 @@ def in_memory(rows: Rows, what: str, rule: str, remedy: str) -> Dataset:
     return whole
 
 
-def _names(text: str) -> list[str]:
+def names_of(text: str) -> list[str]:
     """Return names that are separated by commas; one with a comma in it stands in quotes."""
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 

@@ -65,6 +65,7 @@ def report_files(
     levels: options.Levels = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,
+    by: options.By = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -103,6 +104,7 @@ def report_files(
             levels,
             clusters,
             blocks,
+            by,
         )
         for one in file
     ]
@@ -111,6 +113,7 @@ def report_files(
     output = Output(as_json, quiet)
     if len(file) > 1:
         only_of_one = {
+            "by": by,
             "statistic": statistic,
             "recalibrate": recalibrate,
             "margin": margin != options.MARGIN,

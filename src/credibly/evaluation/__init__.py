@@ -1,13 +1,13 @@
 """Everything at once: run all that the input allows, cheap parts first, and say it in words."""
 
-from credibly.evaluation.comparison import Comparison, compare
+from credibly.evaluation.comparison import Comparison, RealComparison, compare
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.results import Evaluation, Reported
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, Part, RaterParts, RealParts, ScoreParts
-from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
+from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, score_rows, standing_rows
 from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
 from credibly.statistics.registry import story_of
 
@@ -22,6 +22,7 @@ __all__ = [
     "Part",
     "PredictionSummary",
     "RaterParts",
+    "RealComparison",
     "RealParts",
     "Reported",
     "ScoreParts",
@@ -32,6 +33,7 @@ __all__ = [
     "evaluate",
     "joined",
     "number_rows",
+    "score_rows",
     "shown",
     "shown_range",
     "standing_rows",

@@ -21,8 +21,8 @@ from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED, Progress, origin, silent, version
 from credibly.evaluation.statistics import choose, estimate_all
-from credibly.evaluation.tidy import StandingRow, standing_rows
-from credibly.evaluation.words import joined, shown, shown_range, source_warnings
+from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
+from credibly.evaluation.words import joined, shown, shown_range, source_warnings, title
 from credibly.hypotests import corp_curve
 from credibly.predictions import Dataset, Rows, matched_models
 from credibly.predictions.passes import with_one_mean
@@ -32,6 +32,7 @@ from credibly.results.estimates import Estimate
 from credibly.scale import scan
 from credibly.selection import rank_models
 from credibly.selection.ranking import TRADEOFFS, bootstrap_means
+from credibly.selection.real_models import ScoreRanking, ScoreStanding
 from credibly.selection.settings import Paper, ScoreMeasure
 from credibly.selection.standings import NEGLIGIBLE, Places, Ranking, Recommendation, places
 from credibly.statistics import Statistic
@@ -83,10 +84,6 @@ class Comparison(Reported):
         Scores over trade-offs, crossings and ties.
     estimates : mapping of str to mapping of str to Estimate
         Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction.
-    places : mapping of str to Places
-        The models by accuracy, by log loss and by the size of the confidence gap, with ties.
-    curves : mapping of str to CorpCurve
-        Confidence against accuracy of every model's mean prediction, by isotonic regression.
     recommendations : mapping of str to Recommendation
         Which model to take where abstaining is allowed, and where it is not.
     findings : tuple of str
@@ -99,6 +96,10 @@ class Comparison(Reported):
         What lets the comparison run again.
     source : mapping
         Where the data came from: paths, digests, command.
+    places : mapping of str to Places
+        The models by accuracy, by log loss and by the size of the confidence gap, with ties.
+    curves : mapping of str to CorpCurve
+        Confidence against accuracy of every model's mean prediction, by isotonic regression.
     """
 
     drawn_as = ("ranking",)
@@ -112,14 +113,14 @@ class Comparison(Reported):
     models: Mapping[str, PredictionSummary]
     ranking: Ranking
     estimates: Mapping[str, Mapping[str, Estimate]]
-    places: Mapping[str, Places]
-    curves: Mapping[str, CorpCurve]
     recommendations: Mapping[str, Recommendation]
     findings: tuple[str, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
+    places: Mapping[str, Places] = dataclasses.field(default_factory=dict)
+    curves: Mapping[str, CorpCurve] = dataclasses.field(default_factory=dict)
 
     @property
     def heading(self) -> str:
@@ -139,9 +140,8 @@ class Comparison(Reported):
         dict
             For every model, the smallest log loss first, its numbers by the heading of their column.
         """
-        order = next(iter(self.places.values())).names
-        if "log_loss" in self.places:
-            order = self.places["log_loss"].names
+        first = next(iter(self.places.values()), None)
+        order = () if first is None else self.places.get("log_loss", first).names
         return {
             model: {
                 COLUMNS[name]: _leading(name, self.estimates[model][name], model, own)
@@ -174,6 +174,76 @@ class Comparison(Reported):
         return {f"{row.model}/E at tradeoff {row.tradeoff:g}": row.score for row in self._rows()}
 
 
+@dataclasses.dataclass(frozen=True)
+class RealComparison(Reported):
+    """All that :func:`compare` computed of models of real values.
+
+    Attributes
+    ----------
+    models : mapping of str to PredictionSummary
+        Type and sizes of every model's predictions.
+    ranking : ScoreRanking
+        Standings by proper scores, with paired differences and ties.
+    estimates : mapping of str to mapping of str to Estimate
+        Mean scores of every model.
+    recommendations : mapping
+        Empty: there is no imprecision to weigh.
+    findings : tuple of str
+        The comparison in sentences.
+    warnings : tuple of str
+        What makes the models hard to compare.
+    notes : tuple of str
+        How models of different kinds were brought together.
+    settings : mapping
+        What lets the comparison run again.
+    source : mapping
+        Where the data came from: paths, digests, command.
+    """
+
+    drawn_as = ("ranking",)
+
+    _page = "comparison.html"
+    _rows_are = "All places"
+    _row = ScoreRow
+    _headings = ("score", "place", "model", "mean", "behind the first by")
+    _logged = ("version", "rng", "n_resamples")
+
+    models: Mapping[str, PredictionSummary]
+    ranking: ScoreRanking
+    estimates: Mapping[str, Mapping[str, Estimate]]
+    recommendations: Mapping[str, Recommendation]
+    findings: tuple[str, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any]
+    source: Mapping[str, Any]
+
+    @property
+    def heading(self) -> str:
+        """What was compared, in one line."""
+        return f"Comparison of {joined(list(self.models))} (n = {self.ranking.n})"
+
+    def _rows(self) -> tuple[ScoreRow, ...]:
+        return score_rows(self.ranking)
+
+    def _cells(self, row: ScoreRow) -> tuple[str, ...]:
+        tied = row.place_best != row.place_worst
+        place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
+        behind = ""
+        if row.difference and row.low is not None and row.high is not None:
+            behind = f"{shown(row.difference)} ({shown_range((row.low, row.high))})"
+        return title(row.statistic), place, row.model, shown(row.score), behind
+
+    def _said(self) -> list[tuple[str, str]]:
+        return [("", finding) for finding in self.findings]
+
+    def _briefly(self) -> list[str]:
+        return list(self.findings)
+
+    def _metrics(self) -> dict[str, float]:
+        return {f"{row.model}/{row.statistic}": row.score for row in self._rows()}
+
+
 @takes_rng
 def compare(
     models: Mapping[str, Any],
@@ -191,18 +261,20 @@ def compare(
     n_bins: int | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
+    statistics: Sequence[str | Statistic] | None = None,
     clusters: Any = None,
     blocks: int | None = None,
     rng: Any = 0,
     progress: StageProgress | Literal[True] | None = True,
     source: Mapping[str, Any] | None = None,
-) -> Comparison:
+) -> Any:
     """Compare models of any kind on the same instances.
 
     Parameters
     ----------
     models : mapping of str to Predictions, array, Rows or Dask array
-        Class predictions by name.
+        Predictions by name: all of classes, or all of real values, where `Gaussian`, `Samples` and
+        `Quantiles` may stand side by side.
     labels : array (n,) or LabelCounts
         Observed labels. Leave out for chunks, which carry their own; these must agree between models.
     tradeoffs : sequence of float
@@ -229,12 +301,14 @@ def compare(
         Bootstrap draws behind ties.
     level : float
         Joint coverage of the intervals that decide about ties.
+    statistics : sequence of str or Statistic, optional
+        For real values: the scores to rank by; see :func:`rank_models`.
     clusters : array (n,), optional
         Ids of what rows share (a patient, a day): standard errors and ties are then those of clusters.
     blocks : int, optional
         The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
-        Seed; the same seed gives the same comparison, byte by byte.
+        Seed; the same seed gives the same comparison, byte by byte, with the same versions and threads.
     progress : True, callable or None
         True shows one line on standard error after one second, in a terminal or a notebook; a callable is
         called with (stage, done, total); None shows nothing.
@@ -243,9 +317,9 @@ def compare(
 
     Returns
     -------
-    Comparison
+    Comparison or RealComparison
         Accuracy, log loss, calibration gap and reliability of every model with ties, the ranking over
-        trade-offs, and ``report``.
+        trade-offs, and ``report``; of real values the standings by proper scores.
 
     Notes
     -----
@@ -276,6 +350,7 @@ def compare(
         "n_resamples": n_resamples,
         "level": level,
         "paper": paper,
+        "statistics": statistics,
         "clusters": clusters,
         "blocks": blocks,
         "rng": rng,
@@ -291,17 +366,21 @@ def _compared(
     n_bins: int | None,
     tell: Progress,
     source: dict[str, Any],
-) -> Comparison:
+) -> Comparison | RealComparison:
     """Rank the models, then compute the numbers of each."""
     paper, rng, level = asked["paper"], asked["rng"], asked["level"]
     if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
         models, labels = {name: scan(one, labels) for name, one in models.items()}, None
+    if isinstance(models, Mapping) and models and all(isinstance(one, Rows) for one in models.values()):
+        models = matched_models({str(name): one for name, one in models.items()})
     one_of("`paper`", paper, (None, "C25"))
     cheap = [_as_in(paper, as_statistic(name), n_bins) for name in CHEAP]
     # models are counted first, then draws, of which there are many more
     ranking = rank_models(models, labels, **asked, progress=lambda done, total: tell("scores", done, total))
     together = {name: asked[name] for name in ("clusters", "blocks")}
     given = matched_models({str(name): checked_rows(one, labels, **together) for name, one in models.items()})
+    if isinstance(ranking, ScoreRanking):
+        return _compared_reals(ranking, given, source, rng)
     estimates, curves, means = {}, {}, []
     for done, (name, one) in enumerate(given.items(), start=1):
         chosen, _ = choose(one, cheap, N_BINS, tests=False)
@@ -311,14 +390,8 @@ def _compared(
         # predictions are ordered, and of very many a random part shows the same curve
         curves[name] = corp_curve(*random_part(one, MOST_ORDERED, as_seed(rng)).arguments, level=None)
         tell("estimates", done, len(given))
-    order = _places(
-        estimates,
-        np.stack(means, axis=2),
-        ranking,
-        as_seed(rng),
-        tell,
-        next(iter(given.values())).cluster_codes(),
-    )
+    codes = next(iter(given.values())).cluster_codes()
+    order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)
     return Comparison(
         models={name: summarise(one) for name, one in given.items()},
         ranking=ranking,
@@ -348,6 +421,45 @@ def _compared(
     )
 
 
+def _compared_reals(
+    ranking: ScoreRanking, given: Mapping[str, Rows], recorded: dict[str, Any], rng: Any
+) -> RealComparison:
+    return RealComparison(
+        models={name: summarise(one) for name, one in given.items()},
+        ranking=ranking,
+        estimates=ranking.estimates,
+        recommendations={},
+        findings=tuple(_real_finding(one, ranking) for one in ranking.standings.values()),
+        warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given)))),
+        notes=ranking.notes,
+        settings={
+            "version": version(),
+            "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
+            "level": ranking.level,
+            **ranking.settings,
+        },
+        source=recorded,
+    )
+
+
+def _real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
+    """Say who has the smallest score, by how much, and who is tied with it."""
+    first, *others = standing.names
+    said = f"By {title(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
+    if not others:
+        return f"{said}."
+    tied = standing.tied_with_first
+    if tied:
+        are = "are" if len(tied) > 1 else "is"
+        return (
+            f"{said}; {joined(list(tied), most=4)} {are} statistically tied with it "
+            f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
+        )
+    low, high = standing.intervals[1].tolist()
+    ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({100 * ranking.level:g} % interval)"
+    return f"{said}, ahead of {others[0]}{ahead}."
+
+
 def _bins(statistics: Sequence[Statistic]) -> int:
     """Return the bins that the calibration error was asked for."""
     return int(next(one.settings()["n_bins"] for one in statistics if "n_bins" in one.settings()))
@@ -372,10 +484,10 @@ def _contributions(statistics: tuple[Statistic, ...], data: Dataset) -> HostArra
 def _places(
     estimates: Mapping[str, Mapping[str, Estimate]],
     values: HostArray,
+    codes: HostArray | None,
     ranking: Ranking,
     seed: Any,
     tell: Progress,
-    codes: HostArray | None,
 ) -> dict[str, Places]:
     """Return the models by every leading statistic, from contributions (n, s, m); pairs share their draws."""
     n, _, m = values.shape

@@ -125,8 +125,8 @@ def _score(residual: HostArray, codes: HostArray, lags: int | None) -> float:
 
 def _along(residual: HostArray) -> float:
     total = float(np.sum(residual**2))
-    lagged = [float(np.sum(residual[lag:] * residual[:-lag])) / total for lag in range(1, _LAGS + 1)]
-    return 1 + 2 * sum(lagged) if total > 0 else 1.0
+    lagged = [float(np.sum(residual[lag:] * residual[:-lag])) for lag in range(1, _LAGS + 1)]
+    return 1 + 2 * sum(lagged) / total if total > 0 else 1.0
 
 
 def _inside(residual: HostArray, codes: HostArray) -> float:

@@ -17,6 +17,7 @@ from credibly.evaluation.rows import (
     REAL_WIDTH,
     checked_rows,
     class_names,
+    grouped_rows,
     rows_for_pairs,
     subsampled,
     summarise,
@@ -36,7 +37,7 @@ from credibly.evaluation.stages import (
     silent,
     version,
 )
-from credibly.evaluation.statistics import DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
+from credibly.evaluation.statistics import AUDIT, DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
 from credibly.evaluation.words import (
     data_warnings,
     input_limits,
@@ -63,6 +64,7 @@ STAGES: tuple[Stage, ...] = (
     SCORE,
     CURVES,
     TESTS,
+    AUDIT,
     CREDAL_SETS,
     VALIDITY_OF_SETS,
     REALS,
@@ -106,8 +108,9 @@ def evaluate(
         Observed labels. Leave out for chunks, which carry their own.
     classes : sequence of str, optional
         Names of the classes, in order.
-    groups : array (n,), optional
-        Group of every instance; the cheap statistics are also computed within each. Rows carry their own.
+    groups : array (n,), mapping of str to array (n,), or data frame, optional
+        Group of every instance, or several attributes: the cheap statistics are also computed within each
+        group, and all groups that the attributes form are audited (see `audit`). Rows carry their own.
     features : array (n, d), optional
         Features of the instances, for weights of the set (default: the members' predictions) and for
         recalibrations that use them. Rows carry their own.
@@ -125,7 +128,7 @@ def evaluate(
     n_resamples : int
         Number of replicates behind tests and bands.
     rng : None, int or Generator
-        Seed; the same seed gives the same evaluation, byte by byte.
+        Seed; the same seed gives the same evaluation, byte by byte, with the same versions and threads.
     level : float
         Level of the tests; the adjusted p-value of each statistic is compared with it.
     margin : float
@@ -171,7 +174,8 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    rows = checked_rows(predictions, labels, groups, features, classes, clusters, blocks)
+    given = checked_rows(predictions, labels, groups, features, classes, clusters, blocks)
+    rows, attributes = grouped_rows(given)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
     names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
@@ -195,6 +199,7 @@ def evaluate(
         source=recorded,
         tell=silent,
         left_out=[*input_limits(rows), *unsuited],
+        attributes=attributes,
     )
     survey = surveyed(rows)
     with stage_progress(progress) as tell:
@@ -204,7 +209,9 @@ def evaluate(
     found = work.found | {name: work.found[name] or {} for name in ("groups", "tests")}
     if not tests:
         work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")
-    told = (note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes))
+    told = [note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes)]
+    if found["audit"] is not None:
+        told += [note for note in found["audit"].notes if note not in (*survey.notes, *drawn)]
     read = set() if source else set(recorded.get("notes", ()))
     notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()))
     return Evaluation(

@@ -484,18 +484,6 @@ def _again(file: str | None) -> str:
 # ---------------------------------------------------------------------------------------------- real values
 
 
-def _furthest(rows: Rows, work: Work, stated: float, observed: float) -> float:
-    """Return how far the coverage of intervals can be from what they state, with the level's confidence."""
-    if rows.sample.clusters is None:
-        hits = round(observed * rows.n)  # independent events, as right answers are
-        size = abs(stated - observed)
-        return Certificate("coverage", size, 1 - work.level, rows.n, hits=hits, confidence=stated).upper
-    own = picp(*rows.arguments, level=stated)
-    if not own.has_interval:
-        return 1.0
-    return max(abs(end - stated) for end in own.interval(1 - work.level))
-
-
 def _real_headline(rows: Rows, work: Work) -> Headline | None:
     parts = work.found.get("reals")
     if parts is None:
@@ -511,9 +499,19 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
         size = stated - observed
-        most = _furthest(rows, work, stated, observed)
+        if rows.sample.clusters is None:
+            hits = round(observed * rows.n)  # independent events, as right answers are
+            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
+            most = bound.upper
+        else:
+            ends = _interval(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
+            most = max(abs(stated - end) for end in ends)
         held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
-    if conflict:
+    others = _real_conflicts(work)
+    if not conflict and others:
+        word = "conflict"
+        sentence = f"Miscalibrated, though not on average: {held or said}. {others[0]}"
+    elif conflict:
         # each as a share of the worst that is possible: a median can be off by 50 points only
         worst_size = 1.0 if size is None else stated if size > 0 else 1 - stated
         shifted = parts.pit.rejects(work.level) and abs(middle - 0.5) / 0.5 >= abs(size or 0.0) / worst_size
@@ -543,7 +541,8 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
                 "coverage",
                 "Do its intervals hold what they promise?",
                 "conflict" if curve.rejects(work.level) else other,
-                f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals).",
+                f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals)."
+                f"{_sharpness(parts)}",
             )
         )
     worst = int(np.abs(parts.pit.difference).argmax())
@@ -557,6 +556,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
             f"{shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",
         )
     )
+    questions += _spread_answer(parts, work, other)
     remedy, steps = _real_remedy(work, word)
     return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
 
@@ -589,6 +589,48 @@ def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ..
         )
     vain = f"would not help: {level} intervals hold {before} before, {after} after."
     return f"{what}, fitted on held-out folds, {vain}", others
+
+
+def _real_conflicts(work: Work) -> list[str]:
+    """Say what tests of calibration found that neither quantiles nor intervals show, the worst first."""
+    found = verdicts(dict(work.found["tests"] or {}), work.summary, work.level)
+    said = []
+    for one in found:
+        if one.word == "conflict" and one.statistic is not None:
+            story = story_of(one.statistic)
+            way = story.above if one.size is None or one.size > 0 else story.below
+            more = "" if "chance" in way else ", more than chance explains"
+            said.append(f"{story.title}: {way}{more}.")
+    return said
+
+
+def _sharpness(parts: Any) -> str:
+    """Say how wide its intervals are, beside the one interval that all labels need."""
+    if parts.width is None or not parts.label_width:
+        return ""
+    share = _percent(parts.width / parts.label_width)[0]
+    return (
+        f" On average its {_percent(INTERVAL)[0]} intervals are {shown(parts.width)} wide, {share} of the "
+        f"range that holds {_percent(INTERVAL)[0]} of all labels."
+    )
+
+
+def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
+    """Answer whether errors follow the stated spread; nothing where one spread is stated for all."""
+    curve = parts.spread
+    if curve is None or curve.stated.size < 2:
+        return []
+    tests = dict(work.found["tests"] or {})
+    own = [tests[name] for name in ("spread_slope", "ence") if name in tests]
+    conflict = any(one.verdict(work.level) == "conflict" for one in own)
+    ends = [
+        f"{shown(float(curve.observed[at]))} where it states {shown(float(curve.stated[at]))}"
+        for at in (0, -1)
+    ]
+    said = f"Its errors are {ends[0]}, and {ends[1]} (root mean squares)."
+    if own:
+        said += f" p = {shown(min(one.deciding_pvalue for one in own))} over all stated spreads."
+    return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
 
 
 def _at(curve: EnvelopeCurve, level: float) -> float:

@@ -21,7 +21,8 @@ from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, Part, RaterParts, RealParts, ScoreParts, check_verdicts
 from credibly.evaluation.tidy import NumberRow, frame, number_rows
-from credibly.evaluation.words import Verdict, joined, shown, shown_range, title
+from credibly.evaluation.words import Verdict, audit_verdict, joined, shown, shown_range, title
+from credibly.results.audit import AuditResult
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
@@ -268,6 +269,8 @@ class Evaluation(Reported):
         Whether the set holds a calibrated combination, where the predictions are sets.
     validity : ValidityParts or None
         Whether the distribution of labels lies in the set, where there are several labels per instance.
+    audit : AuditResult or None
+        Groups for whom the predictions are off, where groups were given.
     """
 
     drawn_as = ("reals", "curves")
@@ -299,11 +302,15 @@ class Evaluation(Reported):
     reals: RealParts | None = None
     check: PredictiveCheck | None = None
     headline: Headline | None = None
+    audit: AuditResult | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types but the replicates of the predictive check."""
-        check = None if self.check is None else self.check.summary()
-        return {**Result.to_dict(dataclasses.replace(self, check=None)), "check": check}
+        """Return everything in JSON-safe types but replicates of the check and most groups of the audit."""
+        brief = {
+            "check": None if self.check is None else self.check.summary(),
+            "audit": None if self.audit is None else self.audit.summary(),
+        }
+        return Result.to_dict(dataclasses.replace(self, check=None, audit=None)) | brief
 
     def __getitem__(self, name: str) -> Estimate:
         """Return the value of a statistic by its name."""
@@ -334,6 +341,8 @@ class Evaluation(Reported):
         found = {name: part.answers for name, part in self.parts.items() if isinstance(part, Part)}
         if self.check is not None:
             found["check"] = check_verdicts(self.check, self.predictions, self.settings["level"])
+        if self.audit is not None:
+            found["audit"] = (audit_verdict(self.audit),)
         return {name: said for name, said in found.items() if said}
 
     @property

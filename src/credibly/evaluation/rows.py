@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import HostArray, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
 from credibly.results.base import Result
 from credibly.scale import scan
@@ -68,6 +69,19 @@ class PredictionSummary(Result):
         return " of one rater per instance" if self.rated else ""
 
 
+def grouped_rows(rows: Rows) -> tuple[Rows, Any]:
+    """Return rows with one group each, and the attributes of rows in memory that they are made of.
+
+    Several attributes are crossed, numbers cut at quantiles and rare levels joined, as `audit` does it.
+    """
+    whole = rows.loaded()
+    if whole is None or whole.groups is None:
+        return rows, None
+    if not isinstance(whole.groups, Mapping):
+        return rows, whole.groups
+    return rows.with_groups(crossed_levels(whole.groups, rows.n)), whole.groups
+
+
 def checked_rows(
     predictions: Any,
     labels: Any,
@@ -100,7 +114,7 @@ def checked_rows(
     whole = rows.loaded()
     groups = None if whole is None else whole.groups
     features = None if whole is None else whole.features
-    if groups is not None and groups.shape != (rows.n,):
+    if groups is not None and not isinstance(groups, Mapping) and groups.shape != (rows.n,):
         raise _unlike("`groups`", "entry", rows.n, groups.shape)
     if features is not None and features.shape[:1] != (rows.n,):
         raise _unlike("`features`", "row", rows.n, features.shape)

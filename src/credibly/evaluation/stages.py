@@ -16,11 +16,12 @@ from typing import Any, cast
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
-from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check
+from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check, spread_curve
 from credibly.hypotests.calibration.reliability import classwise_curves
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import (
@@ -28,6 +29,7 @@ from credibly.predictions import (
     Dataset,
     Dirichlet,
     Ensemble,
+    Gaussian,
     Point,
     Predictions,
     RealPredictions,
@@ -36,7 +38,13 @@ from credibly.predictions import (
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.results.base import Result, jsonable
-from credibly.results.curves import CorpCurve, EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
+from credibly.results.curves import (
+    CorpCurve,
+    EnvelopeCurve,
+    ReliabilityCurve,
+    RiskCoverageCurve,
+    SpreadCurve,
+)
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
@@ -45,6 +53,7 @@ from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
 from credibly.selection.score import spaced_rows
 from credibly.statistics import Statistic, picp, risk_coverage_curve
+from credibly.statistics.regression import central_interval
 
 Progress = StageProgress
 Reasons = list[tuple[str, str]]
@@ -78,6 +87,8 @@ class Work:
         Called with (stage, done, total).
     left_out : list of (str, str)
         What was not run, and why.
+    attributes : array (n,), mapping of str to array (n,), or None
+        What groups are made of, in memory; None where rows bring their own.
     found : dict
         The parts of the stages before, by the name of their field.
     """
@@ -96,6 +107,7 @@ class Work:
     source: Mapping[str, Any]
     tell: Progress
     left_out: Reasons
+    attributes: Any = None
     found: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
@@ -314,12 +326,20 @@ class RealParts(Part):
         Shares of labels at most as large as the quantiles.
     coverage : EnvelopeCurve or None
         Shares of labels inside central intervals; None where quantiles have no symmetric levels.
+    spread : SpreadCurve or None
+        Errors where a small and where a large spread is stated; None where no variance is stated.
+    width, label_width : float or None
+        Mean width of 90 % intervals, and of the one interval that holds the middle 90 % of all labels; None
+        where quantiles have no such ends.
     """
 
     drawn_as = ("pit",)
 
     pit: EnvelopeCurve
     coverage: EnvelopeCurve | None
+    spread: SpreadCurve | None = None
+    width: float | None = None
+    label_width: float | None = None
 
 
 def _reals_apply(rows: Rows, work: Work) -> str | None:
@@ -336,7 +356,36 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     except UnsupportedError as error:
         work.leave_out(what, f"{error.subject} {error.rule}, {error.evidence}")
     work.tell("curves", 1, 1)
-    return None if pit is None else RealParts(pit, coverage)
+    if pit is None:
+        return None
+    spread = None
+    if isinstance(rows.sample.predictions, Gaussian) and rows.sample.clusters is not None:
+        work.leave_out("curve of the stated spread", IN_CLUSTERS)
+    elif isinstance(rows.sample.predictions, Gaussian):
+        spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
+    return RealParts(pit, coverage, spread, *_widths(rows))
+
+
+INTERVAL = 0.9
+"""Central interval that headline and first screen of real values speak of."""
+
+
+def _widths(rows: Rows) -> tuple[float | None, float | None]:
+    """Return the mean width of the predicted intervals, and the width of that of all labels."""
+    try:
+        found = list(rows.map(_width_and_labels))
+    except UnsupportedError:
+        return None, None
+    labels = np.concatenate([own for _, own in found])
+    low, high = np.quantile(labels, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
+    return float(sum(width for width, _ in found) / rows.n), float(high - low)
+
+
+def _width_and_labels(rows: Dataset) -> tuple[float, HostArray]:
+    given = rows.predictions
+    assert isinstance(given, RealPredictions)
+    low, high = central_interval(given, INTERVAL)
+    return float(to_host(high - low).sum()), to_host(rows.batch.values)[0]
 
 
 REALS = Stage("reals", _run_reals, _reals_apply)

@@ -12,7 +12,7 @@ import numpy as np
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
-from credibly.hypotests import calibration_test
+from credibly.hypotests import audit, calibration_test
 from credibly.hypotests.predictive.outcomes import group_sizes
 from credibly.hypotests.resampling.choices import require_drawable
 from credibly.predictions import (
@@ -26,11 +26,13 @@ from credibly.predictions import (
     group_rows,
 )
 from credibly.predictions.passes import Sums, Task, one_pass
+from credibly.results.audit import AuditResult
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
 from credibly.statistics.over_rows import StatisticsTask, estimates_over
 from credibly.statistics.registry import as_statistic
+from credibly.statistics.spread import states_one_spread
 from credibly.statistics.subsampled import Subsampled
 
 MOST_GROUPS = 100
@@ -58,7 +60,7 @@ def choose(
             statistic = statistic.with_(n_bins=n_bins)
         reason = _why_not(statistic, rows, tests)
         if reason is None and statistics is None:
-            reason = _why_not_unasked(statistic, rows.n)
+            reason = _why_not_unasked(statistic, rows)
         if reason is None:
             chosen.append(statistic)
         else:
@@ -101,11 +103,13 @@ def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
     return None
 
 
-def _why_not_unasked(statistic: Statistic, n: int) -> str | None:
+def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     """Return why a statistic is computed only where it is named."""
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another `label_kernel`"
-    if compares_pairs(statistic) and n < 2:
+    if statistic.name == "spread_slope" and states_one_spread(rows.sample.predictions):
+        return "all instances state one spread, and a slope needs two"
+    if compares_pairs(statistic) and rows.n < 2:
         return "it compares pairs, and there is one instance"
     return None
 
@@ -171,6 +175,29 @@ def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
     return {str(level): own for (level, _), own in zip(sizes, every, strict=True)}
 
 
+def _audited(rows: Rows, work: Work) -> str | None:
+    if rows.sample.groups is None or not work.tests:
+        return NOT_ASKED
+    if not isinstance(rows.sample.predictions, (ClassPredictions, RealPredictions)):
+        return "the rows are no predictions"
+    return None
+
+
+def _audit(rows: Rows, work: Work) -> AuditResult | None:
+    """Audit the attributes that were given, or the groups of the rows."""
+    try:
+        return audit(
+            *work.single.arguments,
+            groups=work.attributes,
+            level=work.level,
+            **work.drawn,
+            progress=lambda done, total: work.tell("audit of groups", done, total),
+        )
+    except UnsupportedError as error:
+        work.leave_out("audit of groups", f"{error.subject} {error.rule}, {error.evidence}")
+        return None
+
+
 def _decomposition(rows: Rows, work: Work) -> BrierDecomposition:
     found = decompose_brier(*rows.arguments, n_bins=work.n_bins)
     work.tell("decomposition", 1, 1)
@@ -230,3 +257,4 @@ ESTIMATES = Stage("estimates", _estimates)
 GROUPS = Stage("groups", _groups, _has_groups)
 DECOMPOSITION = Stage("decomposition", _decomposition, to_classes)
 TESTS = Stage("tests", _tests, _tested)
+AUDIT = Stage("audit", _audit, _audited, "audit of groups")

@@ -16,6 +16,7 @@ from credibly._arrays.errors import MissingExtraError, one_of
 from credibly.results.estimates import Estimate
 from credibly.results.scores import Spread
 from credibly.results.tests import HypotestResult
+from credibly.selection.real_models import ScoreRanking
 from credibly.selection.standings import Ranking
 
 LIBRARIES = ("pandas", "polars")
@@ -162,6 +163,64 @@ def standing_rows(ranking: Ranking) -> tuple[StandingRow, ...]:
                     high=None if high != high else high,
                     distance=float(ranking.distance[place]),
                     imprecision=float(ranking.imprecision[place]),
+                )
+            )
+    return tuple(rows)
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreRow:
+    """One model of real values by one score.
+
+    Attributes
+    ----------
+    statistic, model : str
+        Their names.
+    place_best, place_worst : int
+        Places that these instances cannot tell apart.
+    score, difference : float
+        Mean score, and its difference to the first model's.
+    low, high : float or None
+        Joint interval of the difference; none of the first model.
+    """
+
+    statistic: str
+    model: str
+    place_best: int
+    place_worst: int
+    score: float
+    difference: float
+    low: float | None
+    high: float | None
+
+
+def score_rows(ranking: ScoreRanking) -> tuple[ScoreRow, ...]:
+    """Return every model by every score, in the order it has there.
+
+    Parameters
+    ----------
+    ranking : ScoreRanking
+        What to list.
+
+    Returns
+    -------
+    tuple of ScoreRow
+        One row per score and model.
+    """
+    rows = []
+    for name, standing in ranking.standings.items():
+        for at, model in enumerate(standing.names):
+            low, high = standing.intervals[at].tolist()
+            rows.append(
+                ScoreRow(
+                    statistic=name,
+                    model=model,
+                    place_best=int(standing.best_ranks[at]),
+                    place_worst=int(standing.worst_ranks[at]),
+                    score=float(standing.scores[at]),
+                    difference=float(standing.differences[at]),
+                    low=None if low != low else low,
+                    high=None if high != high else high,
                 )
             )
     return tuple(rows)

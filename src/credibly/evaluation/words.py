@@ -18,6 +18,7 @@ from credibly.evaluation.rows import PredictionSummary, has_counts
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.predictions import Classes, ClassPredictions, Dataset, Point, Rows, as_point
 from credibly.predictions.passes import Sums, merged, on_host
+from credibly.results.audit import AuditResult
 from credibly.results.base import Result
 from credibly.results.tests import CheckResult, HypotestResult, smallest_pvalue
 from credibly.statistics.registry import story_of
@@ -141,6 +142,24 @@ def nothing_tested(reason: str) -> Verdict:
         f"{reason}."
     )
     return Verdict("cannot tell", None, finding, "", "", None, None)
+
+
+def audit_verdict(result: AuditResult) -> Verdict:
+    """Return the answer of an audit of groups: the clearest of those that are off leads."""
+    finding = result.headline
+    worst = result.findings[:1]
+    if worst:
+        finding += f" Clearest: {worst[0].group}, {worst[0].words}."
+    scope = f"n = {result.n}, {result.n_groups} groups, {result.n_resamples} replicates"
+    return Verdict(
+        result.verdict(),
+        "Is it calibrated for everyone?",
+        finding,
+        f"family-wise p = {shown(result.pvalue)} (Monte-Carlo {shown_range(result.pvalue_interval)})",
+        scope,
+        worst[0].effect if worst else None,
+        None,
+    )
 
 
 def _verdict(

@@ -3,10 +3,11 @@
 from credibly.hypotests.calibration.audit import audit
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.calibration.certificate import certificate
-from credibly.hypotests.calibration.corp import corp_curve
+from credibly.hypotests.calibration.corp import corp_curve, decompose_crps
 from credibly.hypotests.calibration.pit import coverage_curve, observation_check, pit_test
 from credibly.hypotests.calibration.planning import plan_labels
 from credibly.hypotests.calibration.reliability import reliability_curve
+from credibly.hypotests.calibration.spread import spread_curve
 from credibly.hypotests.credal.credal_test import credal_test
 from credibly.hypotests.credal.inflate import Inflation, inflate
 from credibly.hypotests.credal.validity import validity_test
@@ -21,6 +22,7 @@ __all__ = [
     "corp_curve",
     "coverage_curve",
     "credal_test",
+    "decompose_crps",
     "inflate",
     "member_functions",
     "observation_check",
@@ -28,5 +30,6 @@ __all__ = [
     "plan_labels",
     "predictive_check",
     "reliability_curve",
+    "spread_curve",
     "validity_test",
 ]

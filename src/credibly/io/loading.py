@@ -55,6 +55,7 @@ def load(
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
     clusters: str | None = None,
+    groups: Sequence[str] | None = None,
 ) -> Dataset:
     """Read predictions and labels from a file or a table.
 
@@ -96,6 +97,8 @@ def load(
     clusters : str, optional
         The column or array that says which rows belong together, such as the patient; a column `cluster` is
         found by its name.
+    groups : sequence of str, optional
+        Columns or arrays with attributes of the instances, such as age and sex, for `audit` and `evaluate`.
 
     Returns
     -------
@@ -136,6 +139,7 @@ def load(
         classes,
         levels,
         clusters=clusters,
+        groups=groups,
     )
     name = path_text(path) or f"<{type(path).__name__}>"
     observed = path_text(labels)
@@ -164,6 +168,7 @@ def dataset_of(content: Content, said: Said, problems: list[str] | None = None) 
 def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     """Sort the columns of a table, and return the labels that are given beside it, joined by their ids."""
     set_aside_all(content)
+    _set_attributes_aside(content, said)
     source = None if said.labels is None else label_source(said.labels, content)
     given = None
     if said.id is None and isinstance(source, Content) and content.table and source.table:
@@ -196,6 +201,20 @@ def _name_clusters(content: Content, name: str | None) -> None:
         )
     # ids that repeat may say both who an instance is and what it shares
     content.arrays["cluster"] = content.arrays[name] if name in ROLES else content.arrays.pop(name)
+
+
+def _set_attributes_aside(content: Content, said: Said) -> None:
+    """Take the columns that the user names as groups out of what is given a role."""
+    held = content.arrays if content.table is None else content.table
+    for name in said.groups or ():
+        if name not in held:
+            raise InputError(
+                "`groups`",
+                "must name columns or arrays of the file",
+                f"there is no {name!r}",
+                nearest(name, held),
+            )
+        content.attributes[str(name)] = held.pop(name)
 
 
 def _name_classes(content: Content, names: list[str]) -> None:
@@ -272,7 +291,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
         predictions,
         labels,
         content.arrays.get("features"),
-        content.arrays.get("group"),
+        dict(content.attributes) or content.arrays.get("group"),
         content.arrays.get("id"),
         classes=content.classes,
         classes_ordered=content.named_by is None,
@@ -344,6 +363,14 @@ def _check_beside(content: Content, predictions: Predictions) -> None:
         if len(shape) > (2 if name == "features" else 1):
             remedy = "Flatten each instance." if name == "features" else "Use one column."
             raise InputError(f"`{name}`", f"must have shape {ROLES[name].shape}", f"got {shape}", remedy)
+    for name, column in content.attributes.items():
+        if tuple(column.shape) != (len(predictions),):
+            raise InputError(
+                f"attribute {name!r}",
+                f"must have one entry per instance ({len(predictions)})",
+                f"got shape {tuple(column.shape)}",
+                "Save one row per instance.",
+            )
     if "features" in content.arrays:
         require_finite(as_real(content.arrays["features"], "features"), "features")
     classes = content.classes

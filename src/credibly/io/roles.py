@@ -372,6 +372,7 @@ class Said:
     classes: Sequence[str] | None = None
     levels: Sequence[float] | None = None
     clusters: str | None = None
+    groups: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None:
@@ -383,7 +384,7 @@ class Said:
                 f"got {type(self.clusters).__name__}",
                 "Give ids themselves to the function that computes: `evaluate(data, clusters=ids)`.",
             )
-        for name in ("columns", "exclude", "classes", "levels"):
+        for name in ("columns", "exclude", "classes", "levels", "groups"):
             given = getattr(self, name)
             if isinstance(given, str) or not isinstance(given, Sequence | None):
                 raise InputTypeError(
@@ -406,7 +407,8 @@ class Content:
     frame. `named_by` tells who named the classes: "columns", which have an order, "lines", which have none,
     or None where they were named in their order. `label_columns` names the columns of labels with several,
     `label_order` is the order of the classes that the user said, `positive` the class of the only column,
-    `clusters_found` whether a column tells which rows belong together.
+    `clusters_found` whether a column tells which rows belong together. `attributes` are the columns that the
+    user names as groups.
     """
 
     format: str
@@ -429,6 +431,7 @@ class Content:
     clusters_found: bool = False
     source: str = ""
     paths: list[str] = dataclasses.field(default_factory=list)
+    attributes: dict[str, Array] = dataclasses.field(default_factory=dict)
 
     @property
     def counts_rows(self) -> bool:
@@ -458,6 +461,7 @@ class Content:
     def keep(self, rows: Array) -> None:
         """Keep some instances in every array."""
         self.arrays |= {name: array[rows] for name, array in self.rows.items()}
+        self.attributes = {name: array[rows] for name, array in self.attributes.items()}
 
     def note(self, words: str) -> None:
         """Add a note once: rows that are dropped make some things be read again."""

@@ -18,6 +18,7 @@ from credibly.plots.curves import (
     ReliabilityDisplay,
     RiskCoverageDisplay,
 )
+from credibly.plots.differences import ScoreDifferencesDisplay
 from credibly.plots.display import (
     BLUE,
     INK,
@@ -32,11 +33,13 @@ from credibly.plots.display import (
     printable,
     whole_figure,
 )
+from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, NullDisplay
-from credibly.plots.isotonic import CorpDisplay
+from credibly.plots.isotonic import CorpDisplay, MurphyDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
+from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.plots.studies import RejectionDisplay
 from credibly.results.base import Result
 from credibly.results.curves import ReliabilityCurve
@@ -115,7 +118,10 @@ pit = _from_data("pit", "pit_test", EnvelopeDisplay)
 coverage = _from_data("coverage", "coverage_curve", EnvelopeDisplay)
 null = _from_data("null", "calibration_test", NullDisplay)
 check = _from_data("check", "predictive_check", CheckDisplay)
+audit = _from_data("audit", "audit", AuditDisplay)
 disagreement = _from_data("disagreement", "raters.decompose_disagreement", DisagreementDisplay)
+murphy = _from_data("murphy", "selection.murphy_curve", MurphyDisplay)
+spread = _from_data("spread", "hypotests.spread_curve", ErrorSpreadDisplay)
 loss_map = _from_data("loss_map", "raters.decompose_loss", LossMapDisplay)
 
 __all__ = [
@@ -127,15 +133,18 @@ __all__ = [
     "HeatDisplay",
     "RejectionDisplay",
     "SamplesDisplay",
+    "ScoreDifferencesDisplay",
     "SizeDisplay",
     "Table",
     "ViolinDisplay",
     "Words",
+    "audit",
     "check",
     "coverage",
     "disagreement",
     "kinds_of",
     "loss_map",
+    "murphy",
     "new_axes",
     "new_figure",
     "null",
@@ -145,5 +154,6 @@ __all__ = [
     "printable",
     "reliability",
     "risk_coverage",
+    "spread",
     "whole_figure",
 ]

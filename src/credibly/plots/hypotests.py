@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _MOST_BINS = 30
 _FURTHEST = 3.0
 _SHADES = (BLUE, ORANGE, SKY, VERMILION)
+_MOST_LAYERS = 40
 _NUMBERED = 12
 _FACES = {"conflict": VERMILION, "no conflict found": SKY, "cannot tell": ORANGE}
 _HATCHES = {"conflict": "///", "no conflict found": "", "cannot tell": "..."}
@@ -371,10 +372,16 @@ class MemberHistogramDisplay(Display, kind="members", of=PredictiveCheck):
         """Draw stacked histograms, the mean of every member below, and the observed value."""
         edges, observed = self.null.histogram[1], self.null.result.statistic
         bottom = np.zeros(len(edges) - 1)
-        for place, own in enumerate(self.by_member.values()):
+        drawn = list(self.by_member.values())
+        # neighbours among very many members share a layer: nobody sees 200 of them, and the page stays small
+        layers = np.array_split(np.arange(len(drawn)), min(len(drawn), _MOST_LAYERS))
+        for place, members in enumerate(layers):
             style: Style = {"facecolor": _SHADES[place % len(_SHADES)], "edgecolor": INK, "linewidth": 0.3}
-            top_edges = bottom + np.histogram(own, edges)[0]
-            draw_boxes(ax, edges[:-1], edges[1:], bottom, top_edges, alpha=0.6, **style)
+            top_edges = bottom + np.histogram(np.concatenate([drawn[j] for j in members]), edges)[0]
+            held = top_edges > bottom
+            if held.any():
+                boxes = (edges[:-1][held], edges[1:][held], bottom[held], top_edges[held])
+                draw_boxes(ax, *boxes, alpha=0.6, **style)
             bottom = top_edges
         top = 1.15 * float(bottom.max())
         strip = -0.08 * top

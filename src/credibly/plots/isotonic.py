@@ -1,4 +1,4 @@
-"""The isotonic reliability curve with its bands."""
+"""Curves without bins: the isotonic reliability curve with its bands, and Murphy curves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from credibly.plots.display import (
     ranges,
     unit_square,
 )
-from credibly.results.curves import CorpCurve
+from credibly.results.curves import CorpCurve, MurphyCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,3 +154,61 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
             if band is not None:
                 columns[name] = ranges(*(np.interp(middle, own.at, end) for end in band))
         return columns
+
+
+class MurphyDisplay(Display, kind="murphy", of=MurphyCurve):
+    """Mean cost of decisions against the threshold above which one acts.
+
+    Attributes
+    ----------
+    curve : MurphyCurve
+        From `credibly.selection.murphy_curve`.
+    """
+
+    size = (5.0, 3.8)
+
+    curve: MurphyCurve
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        own = self.curve
+        saved = own.constant - own.cost
+        best, share = int(saved.argmax()), float((saved > 0).mean())
+        return (
+            f"Acting on these predictions costs less than one prediction for all at {100 * share:.0f} % of "
+            f"the thresholds, and saves most at {shown(float(own.thresholds[best]))}: "
+            f"{shown(float(own.cost[best]))} instead of {shown(float(own.constant[best]))}."
+        )
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words(f"Murphy curve, {self.curve.name}", "threshold: cost of a false alarm", "mean cost")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        own = self.curve
+        style: Style = {"linestyle": (0, (4, 3)), "linewidth": 0.9, "color": INK}
+        ax.plot(own.thresholds, own.constant, label="one prediction for all", **style)
+        band: Style = {"color": SKY, "alpha": 0.4, "linewidth": 0}
+        ax.fill_between(own.thresholds, *own.band, label=f"{100 * own.level:.4g} % at each", **band)
+        ax.plot(own.thresholds, own.cost, color=BLUE, linewidth=1.4, label="these predictions")
+        self._limits(ax)
+
+    def _model(self, ax: Axes, label: str) -> None:
+        model_line(ax, self.curve.thresholds, self.curve.cost, label, marker=None)
+        self._limits(ax)
+
+    def _limits(self, ax: Axes) -> None:
+        ax.set_xlim(0, 1)
+        ax.set_ylim(bottom=0)
+
+    def _columns(self) -> dict[str, Any]:
+        own = self.curve
+        some = np.unique(np.linspace(0, len(own.thresholds) - 1, 11).round().astype(np.int64))
+        return {
+            "threshold": own.thresholds[some],
+            "cost": own.cost[some],
+            "interval": ranges(*(end[some] for end in own.band)),
+            "one prediction for all": own.constant[some],
+        }

@@ -66,7 +66,7 @@ class SimplexDisplay(Display, kind="simplex", of=SimplexPicture):
     Attributes
     ----------
     picture : SimplexPicture
-        From `credibly.credal.simplex_picture`.
+        From `credibly.credal.pictures.simplex_picture`.
     class_names : sequence of str
         Names of the three corners.
     """

@@ -239,6 +239,11 @@ def is_frame(obj: Any) -> bool:
     return (columns or polars) and not isinstance(obj, type) and not hasattr(obj, "__dask_graph__")
 
 
+def column_names(frame: Any) -> list[Any]:
+    """Return the names of the columns of a table."""
+    return list(getattr(frame, "column_names", frame.columns))
+
+
 def loaded(source: Any, labels: Any, member_axis: int | None = None, classes: Any = None) -> Any:
     """Return the dataset of a path or a data frame."""
     # What a user holds is read where files are: the arrow from predictions to io exists while this runs and

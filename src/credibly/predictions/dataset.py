@@ -49,8 +49,10 @@ class Dataset:
         What was observed.
     features : array (n, d) or None
         Features of the instances.
-    groups, ids : array (n,) or None
-        Group and name of every instance.
+    groups : array (n,), mapping of str to array (n,), or None
+        Group of every instance, or several attributes by name.
+    ids : array (n,) or None
+        Name of every instance.
     clusters : array (n,) or None
         Which instances belong together: those of different clusters are independent.
     classes : tuple of str or None
@@ -129,7 +131,7 @@ class Dataset:
             predictions=self.predictions[rows],
             labels=None if self.labels is None else self.batch.rows(rows),
             weights=part(self.weights) if self.labels is None else None,
-            groups=part(self.groups),
+            groups=each_attribute(part, self.groups),
             ids=part(self.ids),
             clusters=part(self.clusters),
             features=part(self.features),
@@ -151,12 +153,19 @@ class Dataset:
             predictions=self.predictions[rows],
             labels=self.labels[rows] if keeps_counts else own,
             weights=None,
-            groups=None if self.groups is None else self.groups[rows],
+            groups=each_attribute(lambda column: column[rows], self.groups),
             ids=None if self.ids is None else self.ids[rows],
             clusters=None if self.clusters is None else self.clusters[rows],
             features=taken(self.features),
             index=None,
         )
+
+
+def each_attribute(work: Callable[[Any], Any], groups: Any) -> Any:
+    """Apply work to the groups of rows, or to every attribute of them; None stays None."""
+    if isinstance(groups, Mapping):
+        return {name: work(column) for name, column in groups.items()}
+    return None if groups is None else work(groups)
 
 
 def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) -> P:
@@ -187,7 +196,7 @@ def joined(chunks: Sequence[Dataset]) -> Dataset:
         predictions=predictions,
         labels=labels,
         weights=None,
-        ids=None,
+        ids=None if any(one.ids is None for one in chunks) else together([one.ids for one in chunks], 0),
         groups=together([chunk.groups for chunk in chunks], 0),
         clusters=together([chunk.clusters for chunk in chunks], 0),
         features=together([chunk.features for chunk in chunks], 0),

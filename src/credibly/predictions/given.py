@@ -14,19 +14,20 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import is_array, to_host
+from credibly._arrays.namespace import is_array, rows_within_budget, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.belief import Belief
 from credibly.predictions.clusters import as_ids, require_one
 from credibly.predictions.convert import (
     as_predictions,
+    column_names,
     is_frame,
     is_source,
     loaded,
     require_no_confidence,
     require_order,
 )
-from credibly.predictions.dataset import Dataset, InMemory, Rows, named
+from credibly.predictions.dataset import Dataset, InMemory, Rows, each_attribute, named
 from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
@@ -178,11 +179,25 @@ def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
 
 
 def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
-    """Return models with the instances and classes of the first, where all rows are in memory."""
+    """Return models with the instances and classes of the first.
+
+    Rows in chunks stay where they are if their ids and classes agree already; otherwise they are taken into
+    memory to be joined, where they fit.
+    """
     wholes = {name: rows.loaded() for name, rows in models.items()}
     first, *others = wholes.values()
     if first is None or any(one is None for one in others):
-        return models
+        if _in_step(models):
+            return models
+        wholes = {name: rows.loaded(_rows_that_fit(rows)) for name, rows in models.items()}
+        first, *others = wholes.values()
+        if first is None or any(one is None for one in others):
+            raise InputError(
+                "the models",
+                "must have the same instances and classes in the same order where they are read in chunks",
+                "their ids or class names are in another order, and not all rows fit into memory",
+                "Sort the files by id, with the same columns in the same order.",
+            )
     made: dict[str, Rows] = {}
     for name, whole in wholes.items():
         assert whole is not None
@@ -190,14 +205,44 @@ def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
     return made
 
 
+def _in_step(models: dict[str, Rows]) -> bool:
+    """Tell whether all models have the ids and the classes of the first, as far as they have some."""
+    (_, first), *others = models.items()
+    classes, keys = first.sample.classes, None
+    for _, rows in others:
+        if classes is not None and rows.sample.classes is not None and rows.sample.classes != classes:
+            return False
+        if first.sample.ids is None or rows.sample.ids is None:
+            continue
+        keys = _ids(first) if keys is None else keys
+        if keys != _ids(rows):
+            return False
+    return True
+
+
+def _ids(rows: Rows) -> list[str]:
+    return [str(name) for part in rows.map(_ids_of) for name in part]
+
+
+def _ids_of(data: Dataset) -> list[Any]:
+    return [] if data.ids is None else list(np.asarray(data.ids).tolist())
+
+
+def _rows_that_fit(rows: Rows) -> int:
+    """Return how many such rows fit into half of the memory budget."""
+    given = rows.sample.predictions
+    return rows_within_budget(8 * int(np.prod(given._leading.shape[1:])), 0.5)
+
+
 def _taken(data: Dataset, order: Any) -> Dataset:
     def taken(array: Any) -> Any:
         return None if array is None else array[order]
 
-    arrays = {
-        one: taken(getattr(data, one))
-        for one in ("labels", "features", "groups", "ids", "weights", "clusters")
-    }
+    if isinstance(data.labels, (Classes, Counts)):
+        return data.take(order)
+    names = ("labels", "features", "ids", "weights", "clusters")
+    arrays = {one: taken(getattr(data, one)) for one in names}
+    arrays["groups"] = each_attribute(taken, data.groups)
     return dataclasses.replace(data, predictions=data.predictions[order], index=None, **arrays)
 
 
@@ -217,6 +262,10 @@ def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset
     labels = data.labels
     if isinstance(labels, LabelCounts):
         labels = LabelCounts(labels.counts[:, places])
+    elif isinstance(labels, Counts):
+        labels = dataclasses.replace(labels, values=labels.values[..., places])
+    elif isinstance(labels, Classes):
+        labels = dataclasses.replace(labels, values=np.argsort(places)[to_host(labels.values)])
     elif labels is not None:
         labels = np.argsort(places)[np.asarray(labels)]
     return dataclasses.replace(data, predictions=given.replace_rows(**fields), labels=labels, classes=classes)
@@ -245,6 +294,8 @@ def _plain(name: str, value: Any, n: int) -> Any:
     """Return groups and clusters on the host, features as an array; weights are checked elsewhere."""
     if name == "clusters":
         return as_ids(value, n)
+    if name == "groups" and is_frame(value):
+        return {str(column): np.asarray(value[column]) for column in column_names(value)}
     if name == "groups" and not isinstance(value, Mapping):  # factors come as a mapping
         return to_host(value) if is_array(value) else np.asarray(value)
     return np.asarray(value) if name == "features" and not is_array(value) else value

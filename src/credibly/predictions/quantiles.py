@@ -18,7 +18,7 @@ import numpy as np
 
 from credibly._arrays.checks import as_real, require_finite, require_rows, require_shape
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
 
@@ -242,6 +242,57 @@ class Quantiles(RealPredictions):
         return f"n={len(self)}, q={self.values.shape[1]}"
 
 
+def shared_levels(models: Sequence[RealPredictions]) -> HostArray | None:
+    """Return the levels by whose quantiles predictions of several kinds can be scored alike.
+
+    Parameters
+    ----------
+    models : sequence of RealPredictions
+        Predictions of the same instances.
+
+    Returns
+    -------
+    ndarray (q,) or None
+        None where none of them, or all with the same levels, are `Quantiles`. Else the levels that those have
+        in common; where they have none, and are dense, the levels of the first.
+    """
+    given = [one for one in models if isinstance(one, Quantiles)]
+    heights = [to_host(as_float64(one.levels)) for one in given]
+    if not heights:
+        return None
+    shared = heights[0]
+    for other in heights[1:]:
+        shared = shared[(np.abs(shared[:, None] - other[None, :]) <= _SAME_LEVEL).any(axis=1)]
+    if len(given) == len(models) and all(len(one) == len(shared) for one in heights):
+        return None
+    if shared.size:
+        return shared
+    if not all(one.is_dense for one in given):
+        raise UnsupportedError(
+            "predictions by quantiles",
+            "must share a level to be compared, or have levels at most 0.05 apart",
+            f"got levels {heights[0][0]:g}, ... and {heights[1][0]:g}, ...",
+            "Predict the same levels.",
+        )
+    return heights[0]
+
+
+def at_levels(predictions: RealPredictions, levels: HostArray | None) -> RealPredictions:
+    """Return the quantiles of predictions at levels; the predictions themselves where `levels` is None."""
+    if levels is None:
+        return predictions
+    wanted = like(levels, predictions._leading)
+    made = Quantiles(predictions.quantile(wanted), wanted)
+    made._set(notes=predictions.notes)
+    return made
+
+
+def levels_note(levels: HostArray) -> str:
+    """Say by what predictions of several kinds were scored."""
+    few = "1 level" if len(levels) == 1 else f"{len(levels)} levels"
+    return f"all were scored by their quantiles at {few}, which all of them have"
+
+
 def in_common_terms(models: Sequence[RealPredictions]) -> tuple[list[RealPredictions], str | None]:
     """Bring predictions of several kinds to what all of them say, so that one score means the same of each.
 
@@ -253,32 +304,9 @@ def in_common_terms(models: Sequence[RealPredictions]) -> tuple[list[RealPredict
     Returns
     -------
     models : list of RealPredictions
-        As they are where none, or all with the same levels, are `Quantiles`. Else quantiles at the levels
-        that those have in common; where they have none, and are dense, at the levels of the first.
+        As they are, or their quantiles at `shared_levels`.
     note : str or None
         What was done.
     """
-    given = [one for one in models if isinstance(one, Quantiles)]
-    heights = [to_host(as_float64(one.levels)) for one in given]
-    shared = heights[0] if heights else None
-    for other in heights[1:]:
-        assert shared is not None
-        shared = shared[(np.abs(shared[:, None] - other[None, :]) <= _SAME_LEVEL).any(axis=1)]
-    if shared is None or (len(given) == len(models) and all(len(one) == len(shared) for one in heights)):
-        return list(models), None
-    if not shared.size:
-        if not all(one.is_dense for one in given):
-            raise UnsupportedError(
-                "predictions by quantiles",
-                "must share a level to be compared, or have levels at most 0.05 apart",
-                f"got levels {heights[0][0]:g}, ... and {heights[1][0]:g}, ...",
-                "Predict the same levels.",
-            )
-        shared = heights[0]
-    made: list[RealPredictions] = []
-    for one in models:
-        quantiles = Quantiles(one.quantile(like(shared, one._leading)), like(shared, one._leading))
-        quantiles._set(notes=one.notes)
-        made.append(quantiles)
-    few = "1 level" if len(shared) == 1 else f"{len(shared)} levels"
-    return made, f"all were scored by their quantiles at {few}, which all of them have"
+    levels = shared_levels(models)
+    return [at_levels(one, levels) for one in models], None if levels is None else levels_note(levels)

@@ -7,9 +7,9 @@ import math
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation import Comparison, joined, shown, shown_range, title
+from credibly.evaluation import Comparison, RealComparison, joined, shown, shown_range, title
 from credibly.evaluation.words import n_dropped
-from credibly.plots import Table, new_axes
+from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
 from credibly.plots.curves import ModelCurvesDisplay
 from credibly.plots.scores import MembersDisplay, ScoreBarDisplay, TradeoffDisplay, ViolinDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, drawn_figure, filled, report_figure
@@ -43,26 +43,36 @@ class RankedRow:
 
 def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return the header: what was compared, against what, with what."""
-    ranking = comparison.ranking
     first = next(iter(comparison.models.values()))
-    digests = comparison.source.get("digests") or []
-    hashes = joined([str(one)[:_HASH_LENGTH] for one in digests], _MOST_NAMED)  # whole ones are at the end
-    seed = comparison.settings["rng"]
-    data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
     members = [one.m for one in comparison.models.values()]
-    dropped = n_dropped(comparison.source)
-    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
-    score = (("Score", settings_text(ranking.settings)),) if comparison.has_imprecision else ()
+    score = (("Score", settings_text(comparison.ranking.settings)),) if comparison.has_imprecision else ()
     return (
-        ("Data", joined(data, _MOST_NAMED)),
-        ("Instances N", f"{ranking.n}{left_out}"),
+        *_data(comparison),
         ("Classes K", str(first.k)),
         ("Members M", str(members[0]) if len(set(members)) == 1 else f"{min(members)} to {max(members)}"),
         *score,
+        *_sources(comparison),
+    )
+
+
+def _sources(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], ...]:
+    """Return what lets the comparison run again."""
+    digests = comparison.source.get("digests") or []
+    hashes = joined([str(one)[:_HASH_LENGTH] for one in digests], _MOST_NAMED)  # whole ones are at the end
+    seed = comparison.settings["rng"]
+    return (
         ("Seed", str(seed) if seed is not None else str(tuple(comparison.settings["seed"]))),
         ("Version", f"credibly {comparison.settings['version']}"),
         ("Input hash", hashes or "not known: arrays in memory"),
     )
+
+
+def _data(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], ...]:
+    """Return what was compared, and how many instances there are."""
+    data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
+    dropped = n_dropped(comparison.source)
+    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
+    return (("Data", joined(data, _MOST_NAMED)), ("Instances N", f"{comparison.ranking.n}{left_out}"))
 
 
 def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
@@ -90,20 +100,22 @@ def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
 def standings(comparison: Comparison) -> list[tuple[str, Table]]:
     """Return places, and differences to the first with their intervals, at every trade-off asked for."""
     ranking = comparison.ranking
-    behind = f"behind the first by ({100 * ranking.level:g} % joint interval)"
-    columns = ("model", "place", "mean score", behind)
-    found = []
-    for tradeoff in ranking.tradeoffs:
-        standing = ranking.at(tradeoff)
-        rows = []
-        for at, name in enumerate(standing.names):
-            own = standing.behind(name)
-            said = "" if at == 0 else "not known: a mean is infinite, or there is one instance"
-            if own is not None:
-                said = f"{shown(own[0])} ({shown_range(own[1])})"
-            rows.append((name, standing.place(name), shown(float(standing.scores[at])), said))
-        found.append((f"Trade-off {tradeoff:g}", Table(columns, tuple(rows))))
-    return found
+    return [(f"Trade-off {one:g}", _places(ranking.at(one))) for one in ranking.tradeoffs]
+
+
+def _places(standing: Any) -> Table:
+    """Return one order of the models, with places and differences to the first."""
+    columns = (
+        "model", "place", "mean score", f"behind the first by ({100 * standing.level:g} % joint interval)"
+    )  # fmt: skip
+    rows = []
+    for at, name in enumerate(standing.names):
+        own = standing.behind(name)
+        said = "" if at == 0 else "not known: a mean is infinite, or there is one instance"
+        if own is not None:
+            said = f"{shown(own[0])} ({shown_range(own[1])})"
+        rows.append((name, standing.place(name), shown(float(standing.scores[at])), said))
+    return Table(columns, tuple(rows))
 
 
 def without_points(comparison: Comparison) -> Table | None:
@@ -125,7 +137,7 @@ def without_points(comparison: Comparison) -> Table | None:
     return Table(("trade-off", "set predictions, smallest mean score first"), rows)
 
 
-def own_numbers(comparison: Comparison) -> Table:
+def own_numbers(comparison: Comparison | RealComparison) -> Table:
     """Return the cheap statistics of every model, each with its interval."""
     names = list(dict.fromkeys(name for own in comparison.estimates.values() for name in own))
     rows = []
@@ -175,7 +187,7 @@ def budgets(comparison: Comparison) -> Table | None:
     return Table(("model", "budget", "mean score"), rows) if rows else None
 
 
-def source_of(comparison: Comparison) -> Table:
+def source_of(comparison: Comparison | RealComparison) -> Table:
     """Return settings and whole hashes."""
     settings = comparison.settings
     keys = (
@@ -189,7 +201,7 @@ def source_of(comparison: Comparison) -> Table:
         "n_resamples",
         "level",
     )
-    rows = [(key.replace("_", " "), str(settings[key])) for key in keys]
+    rows = [(key.replace("_", " "), str(settings[key])) for key in keys if key in settings]
     digests = comparison.source.get("digests") or []
     for path, digest in zip(comparison.source.get("paths") or [], digests, strict=True):
         rows.append((f"hash of {path}", str(digest)))
@@ -280,6 +292,79 @@ def render_comparison(comparison: Comparison) -> str:
         source=source_of(comparison),
         command=command_of(comparison),
     )
+
+
+SCORES_METHOD = MethodNote(
+    "Scores of real values",
+    "Proper scores, means over the same instances for all models. Where a model is given by quantiles, all "
+    "are scored by their quantiles at the levels they share; draws beside other kinds by the fair CRPS, that "
+    "of the distribution they were drawn from.",
+    "difference = mean of (score of a − score of b) over instances",
+    "Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA 2007; Ferro, Fair "
+    "scores for ensemble forecasts, Quarterly Journal of the Royal Meteorological Society 2014.",
+)
+
+
+def render_real_comparison(comparison: RealComparison) -> str:
+    """Return the page of a comparison of models of real values."""
+    ranking = comparison.ranking
+    figures = [
+        report_figure(
+            ScoreDifferencesDisplay(ranking, name),
+            f"Behind the first by {title(name)}",
+            f"differences-{name}",
+            size=(4.6, 2.8),
+            margins=(1.5, 0.75, 0.1, 0.3),
+        )
+        for name in ranking.standings
+    ]
+    kinds = list(dict.fromkeys(one.kind for one in comparison.models.values()))
+    return filled(
+        "reals.html",
+        ("tables.js",),
+        comparison.to_dict(),
+        title=f"{len(comparison.models)} models compared",
+        facts=(*_data(comparison), ("Predictions", joined(kinds)), *_sources(comparison)),
+        findings=comparison.findings,
+        level=f"{100 * ranking.level:g} %",
+        contents=[
+            ("standings", "Places and ties"),
+            ("notes", "Notes on the data"),
+            ("methods", "Methods and references"),
+            ("again", "Make this report again"),
+        ],
+        main=figures[0],
+        standings=[(title(name), _places(one)) for name, one in ranking.standings.items()],
+        own=own_numbers(comparison),
+        figures=figures[1:],
+        warnings=comparison.warnings,
+        notes=[note for note in comparison.notes if note not in comparison.warnings],
+        methods=(SCORES_METHOD, TIES),
+        source=source_of(comparison),
+        command=_real_command(comparison),
+    )
+
+
+def _real_command(comparison: RealComparison) -> str:
+    recorded = comparison.source.get("command")
+    if recorded:
+        return str(recorded)
+    settings = comparison.settings
+    seed = settings["rng"] if settings["rng"] is not None else tuple(settings["seed"])
+    names = ", ".join(repr(name) for name in comparison.ranking.standings)
+    lines = [
+        "import credibly as cr",
+        "",
+        "cr.compare(",
+        "    models,",
+        "    labels,",
+        f"    statistics=[{names}],",
+        f"    n_resamples={settings['n_resamples']},",
+        f"    level={settings['level']},",
+        f"    rng={seed},",
+        ').report("comparison.html")',
+    ]
+    return "\n".join(lines)
 
 
 def _imprecision(comparison: Comparison) -> dict[str, Any]:

@@ -91,7 +91,7 @@ _TITLED = (0.5, 1.0, 0.05, 0.26)
 _LARGE, _SMALL, _NULL = (0.5, 1.0, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
 
 
-FIGURE_OF = {"raters": "raters", "errors": "risk-coverage", "coverage": "reals"}
+FIGURE_OF = {"raters": "raters", "errors": "risk-coverage", "coverage": "reals", "stated": "reals"}
 """Section whose first figure stands beside the question about this."""
 SPREAD = ("sets", "validity", "checks")
 

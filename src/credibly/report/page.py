@@ -12,16 +12,18 @@ from credibly.evaluation import (
     Curves,
     Evaluation,
     RaterParts,
+    RealComparison,
     RealParts,
     Reported,
     ScoreParts,
     ValidityParts,
 )
 from credibly.report import content
-from credibly.report.comparison import render_comparison
+from credibly.report.comparison import render_comparison, render_real_comparison
 from credibly.report.content import asked, class_figures, method_notes, null_figures
 from credibly.report.html_parts import Section, filled
 from credibly.report.sections import (
+    audit_section,
     check_section,
     rater_section,
     real_section,
@@ -31,6 +33,7 @@ from credibly.report.sections import (
 )
 from credibly.report.sets import credal_section, validity_section
 from credibly.report.svg import summarised
+from credibly.results.audit import AuditResult
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 
@@ -46,6 +49,7 @@ SECTION_OF: dict[type, Callable[[Any, Evaluation], Section]] = {
     RealParts: real_section,
     CredalParts: credal_section,
     PredictiveCheck: check_section,
+    AuditResult: audit_section,
     ValidityParts: validity_section,
     Curves: risk_coverage_section,
     ScoreParts: score_section,
@@ -138,4 +142,8 @@ def write_report(result: Reported, path: str | Path, *, overwrite: bool = False)
     return write_text_atomically(path, render_report(result), overwrite=overwrite)
 
 
-PAGE_OF: dict[type, Callable[[Any], str]] = {Evaluation: _render_evaluation, Comparison: render_comparison}
+PAGE_OF: dict[type, Callable[[Any], str]] = {
+    Evaluation: _render_evaluation,
+    Comparison: render_comparison,
+    RealComparison: render_real_comparison,
+}

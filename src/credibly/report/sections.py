@@ -18,16 +18,15 @@ from credibly.evaluation import (
     title,
 )
 from credibly.plots import Table
-from credibly.plots.curves import (
-    EnvelopeDisplay,
-    RecalibratedCurvesDisplay,
-    RecalibrationChangesDisplay,
-    RiskCoverageDisplay,
-)
+from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
+from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
+from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
 from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
+from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
+from credibly.results.audit import AuditResult
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.decompositions import LossDecomposition
 from credibly.results.estimates import Estimate
@@ -73,6 +72,9 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
     if parts.coverage is not None:
         display = EnvelopeDisplay(parts.coverage)
         figures = (report_figure(display, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
+    if parts.spread is not None and parts.spread.stated.size > 1:
+        spread = ErrorSpreadDisplay(parts.spread)
+        figures += (report_figure(spread, "Stated spread against errors", "stated-spread", size=(4.4, 3.8)),)
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
     finding = "Shares of labels stay inside what the hypothesis gives at all levels together."
     if left:
@@ -252,6 +254,68 @@ def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
 def _drawable(check: PredictiveCheck, statistic: str) -> bool:
     null = check.checks[statistic].null_distribution
     return null is not None and bool(np.isfinite(null).any())
+
+
+AUDIT_METHOD = MethodNote(
+    "Audit of groups",
+    "In every group that the attributes form, alone and together, what was observed is summed and compared "
+    "with what the predictions say. Labels drawn from the predictions give all groups at once, so the "
+    "step-down p-values hold for all of them together and the intervals too. Groups that a listed group "
+    "explains are not listed.",
+    "adjusted p = (1 + #{replicates: largest |W| of it and all less clear groups >= |W|}) / (1 + b)",
+    "Westfall and Young, Resampling-based multiple testing, 1993.",
+)
+_MOST_GROUPS = 12
+
+
+def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
+    """Return the section about groups for whom the predictions are off."""
+    listed = result.findings or result.groups
+    rows = tuple(
+        (
+            one.group,
+            one.measure,
+            str(one.n),
+            f"{100 * one.observed:.1f} %",
+            f"{100 * one.expected:.1f} %",
+            f"{100 * one.low:+.1f} to {100 * one.high:+.1f}",
+            shown(one.adjusted_pvalue),
+            f"{100 * one.detectable:.1f}",
+        )
+        for one in listed[:_MOST_GROUPS]
+    )
+    columns = (
+        "group",
+        "counted",
+        "instances",
+        "observed",
+        "predicted",
+        "difference in points, simultaneous interval",
+        "adjusted p",
+        "smallest difference seen",
+    )
+    caption = "Groups that are off and that no other group explains"
+    if not result.findings:
+        caption = "The clearest groups; none is off by more than chance explains"
+    display = AuditDisplay(result, limit=_MOST_GROUPS)
+    height = 1.5 + 0.24 * len(display.shown)
+    return Section(
+        anchor="audit",
+        title="Is it calibrated for everyone?",
+        finding=result.headline,
+        verdicts=evaluation.answers["audit"],
+        tables=((caption, Table(columns, rows)),),
+        figures=(
+            report_figure(
+                display,
+                "Groups by their effect",
+                "audit-groups",
+                size=(7.2, height),
+                margins=(2.9, 1.05, 0.2, 0.3),
+            ),
+        ),
+        methods=(AUDIT_METHOD,),
+    )
 
 
 SCORE_METHOD = MethodNote(

@@ -6,16 +6,18 @@ from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
     MemberFunctions,
+    MurphyCurve,
     ReliabilityCurve,
     RiskCoverageCurve,
     SimplexMap,
+    SpreadCurve,
 )
-from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.decompositions import CrpsDecomposition, DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
 from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
-from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.results.scores import DecisionCosts, Detection, DetectionScore, EpistemicScore, ScoreStability
 from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
@@ -27,6 +29,10 @@ __all__ = [
     "CheckResult",
     "CorpCurve",
     "CredalTestResult",
+    "CrpsDecomposition",
+    "DecisionCosts",
+    "Detection",
+    "DetectionScore",
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",
@@ -39,6 +45,7 @@ __all__ = [
     "LossDecomposition",
     "MemberFunctions",
     "MethodChanges",
+    "MurphyCurve",
     "PowerCurve",
     "PowerStudy",
     "PredictiveCheck",
@@ -48,6 +55,7 @@ __all__ = [
     "RootEstimate",
     "ScoreStability",
     "SimplexMap",
+    "SpreadCurve",
     "ValidityResult",
     "WitnessDirection",
     "WitnessResult",

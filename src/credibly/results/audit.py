@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from credibly.results.base import Result, Tested, require_level
+from credibly.results.base import Result, Tested, jsonable, require_level
 from credibly.results.tests import Word
 
-_WIDE = 0.5
+WIDE = 0.5
 """A group in which only larger effects could have been seen cannot tell anything."""
 
 _MOST_LISTED = 8
@@ -186,7 +186,7 @@ class AuditResult(Tested, Result):
         require_level(own)
         if self.pvalue <= own:
             return "conflict"
-        blind = all(one.detectable > _WIDE for one in self.groups)
+        blind = all(one.detectable > WIDE for one in self.groups)
         return "cannot tell" if self.smallest_pvalue > own or blind else "no conflict found"
 
     def table(self, which: Literal["all", "rejected", "findings"] = "all") -> list[dict[str, Any]]:
@@ -206,6 +206,25 @@ class AuditResult(Tested, Result):
         names = [field.name for field in dataclasses.fields(AuditGroup) if field.name != "conditions"]
         return [{name: getattr(one, name) for name in names} for one in chosen]
 
+    def summary(self, limit: int = 100) -> dict[str, Any]:
+        """Return everything in JSON-safe types, of the groups the clearest.
+
+        Parameters
+        ----------
+        limit : int
+            Most groups and measures.
+
+        Returns
+        -------
+        dict
+            Like `to_dict`.
+        """
+        return self.to_dict() | {"groups": jsonable(self.groups[:limit])}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types, the answer in words included."""
+        return {**super().to_dict(), "verdict": self.verdict(), "headline": self.headline}
+
     @property
     def smallest_seen(self) -> tuple[float, float]:
         """The smallest effects that would have been seen, in the group that shows most and the one least."""
@@ -215,14 +234,15 @@ class AuditResult(Tested, Result):
     @property
     def headline(self) -> str:
         """The answer in one or two sentences."""
-        looked = f"{self.n_groups} groups of {', '.join(self.attributes)}"
+        count = "1 group" if self.n_groups == 1 else f"{self.n_groups} groups"
+        looked = f"{count} of {', '.join(self.attributes)}"
         tested = f"p = {self.pvalue:.3g} for all groups together"
         least, most = (_points(one) for one in self.smallest_seen)
         word = self.verdict()
         if word == "conflict":
             found = self.findings
-            count = "1 of them is" if len(found) == 1 else f"{len(found)} of them are"
-            return f"Not calibrated for everyone: {looked} were looked at, and {count} off ({tested})."
+            off = "1 is" if len(found) == 1 else f"{len(found)} are"
+            return f"Not calibrated for everyone: of {looked}, {off} off ({tested})."
         if word == "cannot tell":
             return f"Too few data to tell: no labels in {looked} could have shown a conflict."
         return (

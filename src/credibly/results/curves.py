@@ -46,6 +46,36 @@ class ReliabilityCurve(Result):
 
 
 @dataclasses.dataclass(frozen=True)
+class SpreadCurve(Result):
+    """Stated spread against the errors that are made, in bins of the stated spread.
+
+    Attributes
+    ----------
+    left, right : ndarray (b,)
+        Ends of the bins that hold instances, in standard deviations; the last is infinite.
+    weight : ndarray (b,)
+        Instances of every bin.
+    stated, observed : ndarray (b,)
+        Root of the mean stated variance, and of the mean squared error.
+    band : tuple of ndarray or None
+        Lower and upper end, per bin, of the errors of a calibrated model with these predictions.
+    level : float or None
+        Coverage of `band` in each bin.
+    n : int
+        Number of instances.
+    """
+
+    left: np.ndarray[Any, Any]
+    right: np.ndarray[Any, Any]
+    weight: np.ndarray[Any, Any]
+    stated: np.ndarray[Any, Any]
+    observed: np.ndarray[Any, Any]
+    band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
+    level: float | None
+    n: int
+
+
+@dataclasses.dataclass(frozen=True)
 class CorpCurve(Result):
     """Predicted probability against isotonic recalibration, and the split of a proper score.
 
@@ -135,6 +165,55 @@ class CorpCurve(Result):
             f"CORP curve of the {self.name} (n = {self.n}): {self.score} {self.loss.value:.4g} = "
             f"miscalibration {self.miscalibration.value:.4g} - discrimination "
             f"{self.discrimination.value:.4g} + uncertainty {self.uncertainty.value:.4g}"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class MurphyCurve(Result):
+    """Mean cost of acting on a probability, by the threshold above which one acts.
+
+    A false alarm costs the threshold t and a miss 1 - t.
+
+    Attributes
+    ----------
+    name : str
+        The class that one acts against.
+    thresholds : ndarray (t,)
+        Where one acts.
+    cost, stderr : ndarray (t,)
+        Mean cost there and its standard error.
+    constant : ndarray (t,)
+        The cost of predicting the share of events for all.
+    level : float
+        Coverage of `band` at each threshold.
+    n : int
+        Number of instances.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    name: str
+    thresholds: HostArray
+    cost: HostArray
+    stderr: HostArray
+    constant: HostArray
+    level: float
+    n: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def band(self) -> tuple[HostArray, HostArray]:
+        """Lower and upper end of the interval at each threshold."""
+        from scipy.special import ndtri
+
+        half = float(ndtri((1 + self.level) / 2)) * self.stderr
+        return np.maximum(self.cost - half, 0.0), self.cost + half
+
+    def __str__(self) -> str:
+        worst = int(self.cost.argmax())
+        return (
+            f"Murphy curve of {self.name} (n = {self.n}): largest cost {self.cost[worst]:.4g} at threshold "
+            f"{self.thresholds[worst]:.4g}, {self.constant[worst]:.4g} with one prediction for all"
         )
 
 

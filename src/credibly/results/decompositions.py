@@ -220,3 +220,38 @@ class DisagreementDecomposition(DisagreementTerms[Estimate]):
     raters: tuple[float, float]
     settings: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class CrpsDecomposition(Result):
+    """The CRPS and its parts: loss = miscalibration - discrimination + uncertainty.
+
+    Attributes
+    ----------
+    loss : Estimate
+        CRPS.
+    miscalibration : Estimate
+        What recalibrated probabilities of "at most t" would save, over all t; in-sample.
+    discrimination : Estimate
+        What telling instances apart saves; in-sample.
+    uncertainty : Estimate
+        CRPS of one distribution for all: that of the labels.
+    skill : Estimate
+        Uncertainty minus loss.
+    miscalibration_interval, discrimination_interval : tuple of float
+        They allow for the optimism of the two in-sample numbers.
+    level : float
+        Coverage of these intervals.
+    n : int
+        Number of instances.
+    """
+
+    loss: Estimate
+    miscalibration: Estimate
+    discrimination: Estimate
+    uncertainty: Estimate
+    skill: Estimate
+    miscalibration_interval: tuple[float, float]
+    discrimination_interval: tuple[float, float]
+    level: float
+    n: int

@@ -1,4 +1,4 @@
-"""Results of the unified score: one model's score, how far it depends on choices, its stability."""
+"""Results of the unified score and its stability, and of how well uncertainty finds events."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import numpy as np
+
+from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, HostArray
 from credibly.results.base import Result
+from credibly.results.estimates import Estimate, mean_refusal, standard_error
 
 Group = Literal["all", "right", "wrong"]
 
@@ -194,3 +198,175 @@ class ScoreStability(Result):
     tradeoff: float
     n: int
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DetectionScore(Result):
+    """How well one measure of uncertainty finds events.
+
+    Attributes
+    ----------
+    by : str
+        The measure.
+    auroc : Estimate
+        Probability that an event is more uncertain than another instance; 0.5 by chance.
+    aupr : Estimate
+        Average precision; the share of events by chance.
+    fpr : Estimate
+        Share of other instances that are called events where most events are found.
+    auroc_influence, aupr_influence : ndarray (n,)
+        What every instance adds to the error of these.
+    fpr_draws : ndarray
+        `fpr` of bootstrapped data sets.
+    """
+
+    by: str
+    auroc: Estimate
+    aupr: Estimate
+    fpr: Estimate
+    auroc_influence: HostArray
+    aupr_influence: HostArray
+    fpr_draws: HostArray
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the numbers per instance and per draw, in JSON-safe types."""
+        found = super().to_dict()
+        return {name: one for name, one in found.items() if not name.endswith(("_influence", "_draws"))}
+
+    def minus(self, other: DetectionScore) -> dict[str, Estimate]:
+        """Return the paired differences from another measure, or another model, on the same instances.
+
+        Parameters
+        ----------
+        other : DetectionScore
+            Of as many instances, in the same order, with the same seed.
+
+        Returns
+        -------
+        dict of str to Estimate
+            ``"auroc"``, ``"aupr"`` and ``"fpr"``, each own minus other.
+        """
+        if len(self.auroc_influence) != len(other.auroc_influence):
+            raise InputError(
+                "`other`",
+                "must be of the same instances",
+                f"got {len(other.auroc_influence)} and {len(self.auroc_influence)}",
+                "Compare measures of the same rows.",
+            )
+        found = {}
+        for name in ("auroc", "aupr"):
+            influence = getattr(self, f"{name}_influence") - getattr(other, f"{name}_influence")
+            found[name] = self._difference(name, other, standard_error(influence), mean_refusal(influence))
+        same = len(self.fpr_draws) == len(other.fpr_draws) > 1 and (
+            self.fpr.settings["seed"] == other.fpr.settings["seed"]
+        )
+        error = float(np.std(self.fpr_draws - other.fpr_draws, ddof=1)) if same else None
+        why = None if same else "both need the same seed, whose bootstrapped rows are paired"
+        return {**found, "fpr": self._difference("fpr", other, error, why)}
+
+    def _difference(self, name: str, other: DetectionScore, error: float | None, why: str | None) -> Estimate:
+        own, its = getattr(self, name), getattr(other, name)
+        settings = {"by": self.by, "minus": other.by}
+        refusal = own.interval_refusal or its.interval_refusal or why
+        return Estimate(name, own.value - its.value, error, own.n, settings, (), refusal)
+
+    def __str__(self) -> str:
+        return f"{self.by}: {self.auroc}; {self.aupr}; {self.fpr}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Detection(Result):
+    """How well measures of uncertainty find wrong answers or outliers.
+
+    Attributes
+    ----------
+    events : {"wrong answers", "outliers"}
+        What is looked for.
+    scores : mapping of str to DetectionScore
+        By measure.
+    n, n_events : int
+        Number of instances, and of events among them.
+    tpr : float
+        Share of the events that are found where `fpr` is told.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    events: str
+    scores: Mapping[str, DetectionScore]
+    n: int
+    n_events: int
+    tpr: float
+    notes: tuple[str, ...] = ()
+
+    def difference(self, first: str, second: str) -> dict[str, Estimate]:
+        """Return AUROC, AUPR and FPR of one measure minus those of another, in pairs.
+
+        Parameters
+        ----------
+        first, second : str
+            Measures.
+
+        Returns
+        -------
+        dict of str to Estimate
+            The differences with their errors.
+        """
+        for name in (first, second):
+            one_of("`first` and `second`", name, self.scores)
+        return self.scores[first].minus(self.scores[second])
+
+    def __str__(self) -> str:
+        lines = [f"{self.events}: {self.n_events} of {self.n}"]
+        return "\n".join([*lines, *(f"  {one}" for one in self.scores.values())])
+
+
+@dataclasses.dataclass(frozen=True)
+class DecisionCosts(Result):
+    """What decisions by predictions cost.
+
+    Attributes
+    ----------
+    actions : tuple of str
+        The actions.
+    chosen : mapping of str to int
+        How often each was taken.
+    best_fixed : str
+        The action that would be cheapest if one were taken for all.
+    cost : Estimate
+        Mean cost of the actions taken.
+    stated : Estimate
+        What the predictions expected them to cost.
+    gap : Estimate
+        Stated minus paid: negative where decisions cost more than the predictions say.
+    gap_by_action : mapping of str to Estimate
+        The same of the instances for which each action was taken: decision calibration.
+    net_benefit : Estimate
+        What is saved against `best_fixed` for all.
+    regret : Estimate
+        What knowing the label would save.
+    n : int
+        Number of instances.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    actions: tuple[str, ...]
+    chosen: Mapping[str, int]
+    best_fixed: str
+    cost: Estimate
+    stated: Estimate
+    gap: Estimate
+    gap_by_action: Mapping[str, Estimate]
+    net_benefit: Estimate
+    regret: Estimate
+    n: int
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        more = "more" if self.gap.value < 0 else "less"
+        return (
+            f"decisions cost {self.cost.value:.4g} per instance (n = {self.n}), {abs(self.gap.value):.4g} "
+            f"{more} than the predictions say; they save {self.net_benefit.value:.4g} against "
+            f"{self.best_fixed} for all, and knowing the label would save {self.regret.value:.4g}"
+        )

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_array
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import is_array, is_numpy, is_torch, namespace, tiles, to_host
 from credibly.io import load, local_copy, map_npy, read_rows, rows_of
 from credibly.predictions import Dataset, LabelCounts, Predictions, as_labels
 from credibly.predictions.labels import no_weight
+from credibly.predictions.point import ROUNDED
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,6 +48,8 @@ class Piece(ABC):
             return self.read()
         except InvalidRowsError as error:
             remedy = "Repair them; whole files that hold such rows are left out with `skip_bad_shards=True`."
+            if isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED:
+                remedy = f"{error.remedy.elsewhere} {remedy}"
             raise InputError(error.subject, error.rule, error.evidence, remedy) from error
 
     def chunk(self) -> Dataset:
@@ -84,7 +87,7 @@ class FilePiece(Piece):
     """A file, opened anew in whatever process this is; a remote one is copied for as long as it is read.
 
     `offset` tells which of all rows is the first of an .npy file of which these are some rows; None stands
-    for a whole file.
+    for a whole file. `said` are further options of `load`.
     """
 
     path: str
@@ -92,6 +95,7 @@ class FilePiece(Piece):
     kind: str | None
     member_axis: int | None
     offset: int | None = None
+    said: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -102,7 +106,7 @@ class FilePiece(Piece):
         """Read the file as `load` does."""
         if self.offset is None or self.labels is None:
             with local_copy(self.path) as path, local_copy(self.labels) as labels:
-                return load(path, kind=self.kind, labels=labels, member_axis=self.member_axis)
+                return load(path, kind=self.kind, labels=labels, member_axis=self.member_axis, **self.said)
         rows = slice(self.start - self.offset, self.stop - self.offset)
         observed = map_npy(self.labels)[rows]
         return rows_of(

@@ -187,6 +187,15 @@ def scan(
     chunk_rows: int | None = None,
     engine: Any = None,
     skip_bad_shards: bool = False,
+    drop_invalid: bool = False,
+    normalise: bool = False,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    ignore_label: Any = None,
+    n_raters: int | None = None,
+    id: str | None = None,
+    classes: Sequence[str] | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Rows:
     """Return a source of chunks that `evaluate`, statistics, tests and decompositions take like predictions.
 
@@ -218,6 +227,8 @@ def scan(
         Where chunks are worked on; the current `distributed.Client` where there is one, else this process.
     skip_bad_shards : bool
         Leave out files that cannot be read or break a rule; the notes count and name them.
+    drop_invalid, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels : optional
+        How each file is read, as for `load`. Files that need one of these are read whole, each as one chunk.
 
     Returns
     -------
@@ -242,7 +253,19 @@ def scan(
     """
     chosen = as_engine(engine)
     beside = {"groups": groups, "features": features, "clusters": clusters}
-    if hasattr(predictions, "__dask_graph__"):
+    options = {
+        "drop_invalid": drop_invalid or None,
+        "normalise": normalise or None,
+        "columns": columns,
+        "exclude": tuple(exclude) or None,
+        "ignore_label": ignore_label,
+        "n_raters": n_raters,
+        "id": id,
+        "classes": classes,
+        "levels": levels,
+    }
+    said = {name: value for name, value in options.items() if value is not None}
+    if hasattr(predictions, "__dask_graph__") and not said:
         from credibly.scale.dask_arrays import scan_dask
 
         beside |= {"weight": sample_weight}
@@ -257,6 +280,7 @@ def scan(
         chunk_rows=chunk_rows,
         engine=chosen,
         skip_bad=skip_bad_shards,
+        said=said,
     )
     source = str(predictions) if isinstance(predictions, (str, PurePath)) else ""
     return Scan(tuple(pieces), chosen, tuple(notes), source)

@@ -39,6 +39,7 @@ def find_pieces(
     chunk_rows: int | None,
     engine: Engine,
     skip_bad: bool,
+    said: Mapping[str, Any],
 ) -> tuple[list[Piece], list[str]]:
     """Return the pieces in the order of their rows, and what is worth knowing."""
     if chunk_rows is not None:
@@ -65,7 +66,7 @@ def find_pieces(
         paths = expanded(predictions)
         observed = _labels_of_files(labels, len(paths))
         pairing = _pairing(paths, observed)
-        pieces, notes = _file_pieces(paths, observed, kind, member_axis, chunk_rows, engine, skip_bad)
+        pieces, notes = _file_pieces(paths, observed, kind, member_axis, chunk_rows, engine, skip_bad, said)
         if notes and any(one is not None for one in beside.values()):
             raise InputError(
                 "`groups`, `features` and `clusters`",
@@ -74,6 +75,10 @@ def find_pieces(
                 "Store them in the files.",
             )
         return _with_beside(pieces, beside), [*pairing, *notes]
+    for name in said:
+        raise InputError(
+            f"`{name}`", "says how files are read", "got arrays", "Prepare the arrays, and leave it out."
+        )
     held = array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)
     return _with_beside(held, beside), []
 
@@ -189,22 +194,27 @@ def _file_pieces(
     chunk_rows: int | None,
     engine: Engine,
     skip_bad: bool,
+    said: Mapping[str, Any],
 ) -> tuple[list[Piece], list[str]]:
-    """Count the rows of every file, in the engine, and cut .npy files into chunks."""
+    """Count the rows of every file, in the engine, and cut .npy files into chunks.
+
+    Files whose rows need a choice (`said`) are read whole, each as a chunk.
+    """
     pairs = list(zip(paths, labels, strict=True))
-    counted = engine.map(partial(_count, kind, member_axis, skip_bad), pairs)
+    counted = engine.map(partial(_count, kind, member_axis, skip_bad, said), pairs)
     pieces: list[Piece] = []
     bad: list[CrediblyError] = []
-    start = 0
+    start = dropped = 0
     for (path, observed), found in zip(pairs, counted, strict=True):
         if isinstance(found, CrediblyError):
             bad.append(found)
             continue
-        n, is_mapped = found
-        if is_mapped and observed is not None:
+        n, is_mapped, left_out = found
+        dropped += left_out
+        if is_mapped and observed is not None and not said:
             pieces += _mapped_pieces(path, observed, kind, member_axis, chunk_rows, start)
         else:
-            pieces.append(FilePiece(start, start + n, path, observed, kind, member_axis))
+            pieces.append(FilePiece(start, start + n, path, observed, kind, member_axis, said=said))
         start += n
     if bad and not skip_bad:
         raise bad[0]
@@ -216,14 +226,24 @@ def _file_pieces(
             "Check them.",
         )
     notes = [f"{len(bad)} of {len(paths)} files were left out on purpose"] if bad else []
+    if dropped:
+        notes.append(f"{dropped} rows of {len(pieces)} files were left out on purpose")
     return pieces, notes + [f"left out: {error}" for error in bad]
 
 
 def _count(
-    kind: str | None, member_axis: int | None, thoroughly: bool, pair: tuple[str, str | None]
-) -> tuple[int, bool] | CrediblyError:
-    """Return the rows of a file and whether it can be read in parts; a problem is returned, not raised."""
+    kind: str | None,
+    member_axis: int | None,
+    thoroughly: bool,
+    said: Mapping[str, Any],
+    pair: tuple[str, str | None],
+) -> tuple[int, bool, int] | CrediblyError:
+    """Return the rows of a file, whether it can be read in parts, and how many rows of it are left out.
+
+    A problem is returned, not raised.
+    """
     path, labels = pair
+    dropped = 0
     try:
         n = count_rows(path, member_axis)
         files = [path] if labels is None else [path, labels]
@@ -237,14 +257,14 @@ def _count(
                     f"got {rows}",
                     "Check both; where the first axis holds the members, say so: `member_axis=0`.",
                 )
-        if n is None or thoroughly:
-            found = FilePiece(0, n or 0, path, labels, kind, member_axis).found()
+        if n is None or thoroughly or said:
+            found = FilePiece(0, n or 0, path, labels, kind, member_axis, said=said).found()
             if found.labels is None:
                 raise InputError(f"'{path}'", "must have labels", "it has none", "Give `labels=`.")
-            n = len(found.predictions)
+            n, dropped = len(found.predictions), found.dropped
     except CrediblyError as error:
         return error
-    return n, mapped
+    return n, mapped, dropped
 
 
 def _mapped_pieces(

@@ -1,8 +1,20 @@
 """One score for every kind of prediction, and a fair choice between unlike models."""
 
+from credibly.selection.decisions import decision_costs, murphy_curve
+from credibly.selection.detection import detection
 from credibly.selection.ranking import rank_models
+from credibly.selection.real_models import ScoreRanking
 from credibly.selection.score import epistemic_score
 from credibly.selection.stability import score_stability
 from credibly.selection.standings import Ranking
 
-__all__ = ["Ranking", "epistemic_score", "rank_models", "score_stability"]
+__all__ = [
+    "Ranking",
+    "ScoreRanking",
+    "decision_costs",
+    "detection",
+    "epistemic_score",
+    "murphy_curve",
+    "rank_models",
+    "score_stability",
+]

@@ -18,7 +18,7 @@ from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array, HostArray, namespace, rows_within_budget, tiles, to_host
 from credibly._arrays.notes import Note
-from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
+from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly.credal.distances import Divergence
@@ -29,6 +29,7 @@ from credibly.predictions import (
     Ensemble,
     Labels,
     Point,
+    RealPredictions,
     Rows,
     as_point,
     as_rows,
@@ -55,6 +56,7 @@ from credibly.selection.settings import (
 )
 from credibly.selection.stability import score_stability
 from credibly.selection.standings import NEGLIGIBLE, Alternative, Crossing, Ranking, require_tradeoff, weighed
+from credibly.statistics import Statistic
 
 Models = Mapping[str, Rows]
 
@@ -123,12 +125,13 @@ def models_as_rows(
     for name, predictions in models.items():
         rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
         one = rows.sample.predictions
-        if not isinstance(one, ClassPredictions):
+        if not isinstance(one, (ClassPredictions, RealPredictions)):
             raise InputTypeError(
                 f"model {name!r}",
-                "must hold class predictions",
+                "must hold predictions",
                 f"got {type(one).__name__}",
-                "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`.",
+                "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`; for real values `Gaussian`, "
+                "`Samples` or `Quantiles`.",
             )
         if str(name) in found:
             raise InputError(
@@ -137,7 +140,17 @@ def models_as_rows(
                 f"{str(name)!r} is there twice",
                 "Rename one.",
             )
-        found[str(name)], n_classes[str(name)] = rows, one.n_classes
+        found[str(name)] = rows
+        n_classes[str(name)] = one.n_classes if isinstance(one, ClassPredictions) else 0
+    real = [name for name, k in n_classes.items() if not k]
+    if real and len(real) < len(found):
+        other = next(name for name, k in n_classes.items() if k)
+        raise InputTypeError(
+            "the models",
+            "must all predict classes, or all real values",
+            f"{real[0]!r} predicts real values, {other!r} classes",
+            "Compare them apart.",
+        )
     labelled = [one.sample.labels is not None for one in found.values()]
     if any(labelled) and not all(labelled):
         raise InputTypeError(
@@ -153,11 +166,26 @@ def models_as_rows(
             raise InputError(
                 "the models",
                 "must predict the same instances and classes",
-                f"{first_name!r} has n = {first.n}, k = {n_classes[first_name]}, {name!r} has n = {given.n}, "
-                f"k = {n_classes[name]}",
+                f"{_sizes(first_name, first.n, n_classes)}, {_sizes(name, given.n, n_classes)}",
                 "Predict one test set with all of them.",
             )
     return found
+
+
+def _sizes(name: str, n: int, n_classes: Mapping[str, int]) -> str:
+    return f"{name!r} has n = {n}" + (f", k = {n_classes[name]}" if n_classes[name] else "")
+
+
+def refuse_for_reals(**settings: tuple[Any, Any]) -> None:
+    """Raise where a setting of the unified score, given with its default, was changed for real values."""
+    for name, (value, default) in settings.items():
+        if value != default:
+            raise InputError(
+                f"`{name}`",
+                "is a setting of the unified score of class predictions",
+                f"got {value!r} for real values",
+                "Leave it out; `statistics=` names the scores of real values.",
+            )
 
 
 def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
@@ -240,17 +268,20 @@ def rank_models(
     n_samples: int = DIRICHLET_SAMPLES,
     clusters: Any = None,
     blocks: int | None = None,
+    statistics: Sequence[str | Statistic] | None = None,
     rng: Any = 0,
     progress: Progress | None = None,
-) -> Ranking:
-    """Rank models of any kind by the unified score.
+) -> Any:
+    """Rank models of any kind: of classes by the unified score, of real values by proper scores.
 
     Parameters
     ----------
     models : mapping of str to Predictions, array or Rows
-        Class predictions for the same instances, by name.
+        Predictions for the same instances, by name: all of classes, or all of real values, where `Gaussian`,
+        `Samples` and `Quantiles` may stand side by side.
     labels : array (n,), LabelCounts, Point or array (n, k)
-        Class labels, or soft targets. Leave out for chunks, which carry their own; these must agree.
+        Class labels, soft targets or real numbers. Leave out for chunks, which carry their own; these must
+        agree.
     tradeoffs : sequence of float
         Where the order is asked for; ``Ranking.at`` gives it anywhere.
     measure : str, optional
@@ -285,6 +316,10 @@ def rank_models(
         bring their own, those of the first model.
     blocks : int, optional
         The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+    statistics : sequence of str or Statistic, optional
+        For real values: the scores to rank by, means over instances, the first of which decides. Default:
+        CRPS, interval score, and log loss where all models are Gaussian. They take the place of `tradeoffs`
+        and of the other settings of the unified score.
     rng : None, int or Generator
         Seed of everything drawn.
     progress : callable, optional
@@ -292,8 +327,9 @@ def rank_models(
 
     Returns
     -------
-    Ranking
-        Lines, crossings, standings with ties, and ``recommend``.
+    Ranking or ScoreRanking
+        Of classes: lines, crossings, standings with ties, and ``recommend``. Of real values: a standing with
+        ties and paired differences by every score.
 
     Notes
     -----
@@ -301,6 +337,9 @@ def rank_models(
     difference holds 0; the intervals hold jointly for all pairs at one trade-off. A smaller score at some
     trade-off does not prove a better model: sets with more members, or on other budgets, have other scores.
     Of models in chunks every row is scored where it is read; its scores are kept, n numbers per part.
+
+    Of real values, where a model is given by quantiles, all are scored by their quantiles at the levels they
+    share; draws beside other kinds are scored by the fair CRPS.
 
     References
     ----------
@@ -323,6 +362,30 @@ def rank_models(
     'point'
     """
     given = models_as_rows(models, labels, clusters, blocks)
+    require_level(level)
+    n_resamples = require_integer(n_resamples, "n_resamples", 100)
+    if isinstance(next(iter(given.values())).sample.predictions, RealPredictions):
+        from credibly.selection.real_models import rank_real_models  # which bootstraps as is done here
+
+        refuse_for_reals(
+            tradeoffs=(tuple(tradeoffs), TRADEOFFS),
+            measure=(measure, None),
+            divergence=(divergence, "kl"),
+            budget=(budget, None),
+            base=(base, None),
+            scaled=(scaled, False),
+            alternatives=(tuple(alternatives), ()),
+            stability=(stability, False),
+            paper=(paper, None),
+        )
+        return rank_real_models(given, statistics, n_resamples, level, as_seed(rng), progress)
+    if statistics is not None:
+        raise InputError(
+            "`statistics`",
+            "are scores of real values",
+            "got some for class predictions, which are ranked by the unified score",
+            "Leave them out.",
+        )
     weights = checked_tradeoffs(tradeoffs)
     settings = checked_settings(
         tradeoff=1.0,
@@ -335,8 +398,6 @@ def rank_models(
         n_samples=n_samples,
         rng=rng,
     )
-    require_level(level)
-    n_resamples = require_integer(n_resamples, "n_resamples", 100)
     if isinstance(alternatives, str) or not isinstance(alternatives, Iterable):
         raise InputTypeError(
             "`alternatives`",
@@ -381,11 +442,12 @@ def rank_models(
         },
         stability=_stabilities(given, settings) if stability else {},
         settings={**settings.shown(), "n_resamples": n_resamples, "scaled": bool(scaled)},
-        notes=(*_notes(scores), *_clusters_note(given)),
+        notes=(*_notes(scores), *clusters_note(given)),
     )
 
 
-def _clusters_note(given: Models) -> tuple[str, ...]:
+def clusters_note(given: Models) -> tuple[str, ...]:
+    """Say that ties are those of clusters, where rows come in clusters."""
     found = next(iter(given.values())).clusters
     return () if found is None else (f"ties are decided by drawing {found.levels.size} clusters of rows",)
 

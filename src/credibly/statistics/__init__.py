@@ -23,6 +23,8 @@ from credibly.statistics.simplex_maps import error_over_simplex, error_over_weig
 from credibly.statistics.skce import skce
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spiegelhalter import spiegelhalter_z
+from credibly.statistics.spread import ence, spread_ratio, spread_slope
+from credibly.statistics.ucme import ucme
 from credibly.statistics.walks import ecce, truthful_ce
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "crps",
     "decompose_brier",
     "ecce",
+    "ence",
     "error_over_simplex",
     "error_over_weights",
     "gaussian_log_loss",
@@ -59,8 +62,11 @@ __all__ = [
     "skce",
     "smooth_ece",
     "spiegelhalter_z",
+    "spread_ratio",
+    "spread_slope",
     "statistic",
     "t_cal",
     "top_label_ece",
     "truthful_ce",
+    "ucme",
 ]

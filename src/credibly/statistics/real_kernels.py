@@ -360,7 +360,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
     if isinstance(some, Samples):
         return RealPlan(rows.n, None, bandwidth, (), label_bandwidth)
     chosen = chosen_rows(rows, _BANDWIDTH_VALUES)
-    part = _joined(list(rows.map(partial(_part, chosen))))
+    part = joined_part(list(rows.map(partial(rows_inside, chosen))))
     low, high = 0.0, 0.0
     notes: tuple[str, ...] = ()
     if isinstance(part, Gaussian):
@@ -395,14 +395,15 @@ def require_kind(predictions: Predictions) -> None:
         )
 
 
-def _part(chosen: HostArray, rows: Dataset) -> RealPredictions | None:
+def rows_inside(chosen: HostArray, rows: Dataset) -> RealPredictions | None:
+    """Return those of some rows that are in a dataset; None where none is."""
     first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
     given = rows.predictions
     assert isinstance(given, RealPredictions)
     return given[chosen[first:last] - rows.start] if last > first else None
 
 
-def _joined(parts: list[RealPredictions | None]) -> RealPredictions:
+def joined_part(parts: list[RealPredictions | None]) -> RealPredictions:
     """Return the rows of several parts as one; of one dataset on its device, with its graph."""
     found = [one for one in parts if one is not None]
     if len(found) == 1:

@@ -31,6 +31,8 @@ from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.skce import skce
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spiegelhalter import spiegelhalter_z
+from credibly.statistics.spread import ence, spread_ratio, spread_slope
+from credibly.statistics.ucme import ucme
 from credibly.statistics.walks import ecce, truthful_ce
 
 
@@ -186,6 +188,7 @@ BUILTIN: tuple[Statistic, ...] = (
     hosmer_lemeshow,
     skce,
     mmd_ce,
+    ucme,
     kde_ce,
     kl_ce,
     smooth_ece,
@@ -200,6 +203,9 @@ BUILTIN: tuple[Statistic, ...] = (
     interval_score,
     rmse,
     mae,
+    spread_ratio,
+    spread_slope,
+    ence,
 )
 
 for _statistic in BUILTIN:

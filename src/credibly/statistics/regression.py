@@ -253,6 +253,8 @@ class GaussianLogLoss(RealMean):
 
 gaussian_log_loss = GaussianLogLoss()
 
+FEW_LEVELS = 10
+"""Quantiles below which the CRPS depends on their levels as much as on the predictions."""
 _TWO_DENSITY = 2.0 / math.sqrt(2.0 * math.pi)
 
 
@@ -310,6 +312,17 @@ class ContinuousRankedProbabilityScore(RealMean):
             return _of_quantiles(as_float64(predictions.values), as_float64(predictions.levels))
         assert isinstance(predictions, Gaussian)
         return _of_mixture(*predictions.members())
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        bound = super()._bind(predictions, plan)
+        if isinstance(predictions, Quantiles) and len(predictions.levels) < FEW_LEVELS:
+            levels = len(predictions.levels)
+            few = (
+                f"CRPS from {levels} quantile{'s' * (levels > 1)} is twice their mean pinball loss: compare "
+                "it only with predictions at the same levels"
+            )
+            bound.notes = (*bound.notes, few)
+        return bound
 
 
 def _of_mixture(mean: Array, std: Array) -> Loss:

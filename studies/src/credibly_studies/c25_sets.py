@@ -78,9 +78,10 @@ class SetsWork:
 
 def _ranked(held: Models, mode: str, size: SetsSize, seed: int) -> Ranking:
     paper: Paper | None = "C25" if mode == "paper" else None
-    return rank_models(
+    ranking: Ranking = rank_models(
         held.models, held.labels, tradeoffs=TRADEOFFS, paper=paper, n_resamples=size.draws, rng=seed
     )
+    return ranking
 
 
 def _scores(held: Models, rankings: dict[str, Ranking]) -> StudyTable:

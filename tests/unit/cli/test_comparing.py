@@ -164,12 +164,13 @@ def test_files_with_other_classes(credibly: Command, world: World, calibrated: P
     assert "the models must predict the same instances and classes" in ran.err
 
 
-def test_regression_is_refused(credibly: Command, tmp_path: Path) -> None:
+def test_real_values_have_no_trade_off(credibly: Command, tmp_path: Path) -> None:
     path = tmp_path / "gaussian.npz"
     np.savez(path, mean=np.zeros(5), std=np.ones(5), y=np.zeros(5))
-    ran = credibly("compare", path, *FEW)
+    assert credibly("compare", path, *FEW).code == 0
+    ran = credibly("compare", path, *FEW, "--tradeoff", 3)
     assert ran.code == 2
-    assert "class predictions" in ran.err
+    assert "the unified score of class predictions" in ran.err
 
 
 def test_one_seed_gives_the_same_bytes(credibly: Command, calibrated: Path, members: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import credibly as cr
 from unit.cli.runs import FAST, Command, World
@@ -132,8 +135,9 @@ def test_options_about_a_file_are_part_of_the_command(
     assert "say `--ignore-label -1`" in line
     ran = credibly("evaluate", tmp_path / "m.npz", "--ignore-label", -1, "--json", *ONE)
     assert "--ignore-label -1" in ran.out
-    line = complaint(credibly("evaluate", tmp_path / "m.npz", "--ignore-label", -1, "--stream", *ONE))
-    assert "`--ignore-label` is for files that are read whole" in line
+    streamed = credibly("evaluate", tmp_path / "m.npz", "--ignore-label", -1, "--stream", *ONE)
+    whole = credibly("evaluate", tmp_path / "m.npz", "--ignore-label", -1, *ONE)
+    assert accuracy(streamed) == pytest.approx(accuracy(whole), abs=1e-12)
 
 
 def test_a_wrong_order_is_said_first(credibly: Command, world: World, tmp_path: Path) -> None:
@@ -248,3 +252,58 @@ def test_hdf5_files_may_not_show_other_files(tmp_path: Path) -> None:
 def test_class_names_cannot_turn_the_page_around() -> None:
     evaluation = cr.evaluate([[0.5, 0.5]] * 4, [0, 1, 0, 1], classes=["\u202eevil", "dog"], tests=False)
     assert evaluation.classes == ("\\u202eevil", "dog")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loading", ["credibly.cli.app", "credibly.cli.numbers", "numpy", "typer"])
+def test_ctrl_c_while_modules_load_ends_quietly(loading: str, calibrated: Path) -> None:
+    """The first second of a command is spent with imports; a traceback there would be noise."""
+    program = f"""
+import sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {loading!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+from credibly.cli import main
+sys.exit(main(["evaluate", {str(calibrated)!r}]))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.returncode == 130
+    assert ran.stdout == ""
+    assert ran.stderr in ("", "credibly: stopped.\n")
+
+
+def test_an_unknown_recalibration_is_named_as_it_was_typed(
+    credibly: Command, calibrated: Path, tmp_path: Path
+) -> None:
+    ran = credibly("report", calibrated, "--recalibrate", "bogus", "--out", tmp_path / "r.html", *FAST)
+    assert ran.code == 2
+    assert "bogus" in ran.err
+    assert "--method" not in ran.err  # an option of another verb
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_counts_without_predictions_are_told_of_labels_not_of_python(
+    credibly: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "c.npz"
+    np.savez(file, counts=np.random.default_rng(0).multinomial(5, [0.2, 0.3, 0.5], size=40))
+    ran = credibly("check", file)
+    assert ran.code == 2
+    assert "--labels FILE" in ran.err
+    assert "draw(" not in ran.err
+
+
+def test_the_same_seed_gives_the_same_bytes_and_threads_change_no_p_value(
+    credibly: Command, calibrated: Path
+) -> None:
+    words = ("evaluate", calibrated, "--json", "--statistic", "skce", "--n-resamples", 99)
+    first, again = credibly(*words), credibly(*words)
+    assert first.out == again.out
+    with threadpool_limits(2):
+        two = json.loads(credibly(*words).out)["tests"]
+    one = json.loads(first.out)["tests"]
+    assert {name: test["pvalue"] for name, test in one.items()} == {
+        name: test["pvalue"] for name, test in two.items()
+    }

@@ -186,16 +186,21 @@ def real_kinds() -> list[Any]:
 def test_every_kind_of_real_prediction(predictions: Any) -> None:
     labels = 9.0 + np.random.default_rng(6).normal(size=40)
     evaluation = cr.evaluate(predictions, labels, n_resamples=199)
-    expected = set(REAL_STATISTICS)
+    expected = set(REAL_STATISTICS) - {"ucme"}  # which is computed where it is named
+    if "all instances state one spread" in dict(evaluation.not_run).get("spread_slope", ""):
+        expected.remove("spread_slope")
     if not isinstance(predictions, cr.Gaussian):
-        expected.remove("gaussian_log_loss")
+        expected -= {"gaussian_log_loss", "spread_ratio", "spread_slope", "ence"}
+        assert "needs a stated variance" in dict(evaluation.not_run)["ence"]
         assert "needs a density" in dict(evaluation.not_run)["gaussian_log_loss"]
     assert set(evaluation.estimates) == expected
     if isinstance(predictions, cr.Quantiles):
         expected = {"picp", "quantile_calibration_error", "skce"}
         assert "needs the values of labels" in dict(evaluation.not_run)["test of interval_score"]
     assert set(evaluation.tests) - {"omnibus"} == expected
-    assert set(words(evaluation).values()) == {"conflict"}  # labels are nine standard deviations off
+    found = words(evaluation)
+    found.pop("spread_slope", None)  # the shift may be the same in units of every spread
+    assert set(found.values()) == {"conflict"}  # labels are nine standard deviations off
     assert evaluation.reals is not None
     assert evaluation.reals.pit.pvalue == 1 / 200
     assert evaluation.reals.coverage is not None
@@ -233,7 +238,11 @@ def test_one_draw_per_instance_is_tested_too() -> None:
 
 def test_real_values_without_tests() -> None:
     evaluation = cr.evaluate(cr.Gaussian([0.0, 1.0], [1.0, 1.0]), [0.5, 1.5], tests=False)
-    assert set(evaluation.estimates) == set(REAL_STATISTICS) - {"skce"}  # which compares pairs
+    assert set(evaluation.estimates) == set(REAL_STATISTICS) - {
+        "skce",
+        "ucme",
+        "spread_slope",
+    }  # pairs; named; one spread
     assert not evaluation.tests
     assert evaluation.reals is None
 
@@ -285,7 +294,8 @@ def test_progress_tells_cheap_stages_first() -> None:
         progress=lambda stage, done, total: calls.append((stage, done, total)),
     )
     stages = list(dict.fromkeys(stage for stage, _, _ in calls))
-    assert stages == ["estimates", "groups", "decomposition", "curves", "tests", "recalibrations"]
+    first = ["estimates", "groups", "decomposition", "curves", "tests", "audit of groups"]
+    assert stages == [*first, "recalibrations"]
     for stage in stages:
         done, total = [(done, total) for name, done, total in calls if name == stage][-1]
         assert done == total
@@ -303,6 +313,28 @@ def test_groups_are_evaluated_apart() -> None:
     many = cr.evaluate(probs.repeat(2, axis=0), labels.repeat(2), groups=np.arange(180), n_resamples=19)
     assert not many.groups
     assert "180 groups" in dict(many.not_run)["estimates per group"]
+
+
+def test_attributes_are_crossed_and_audited() -> None:
+    rng = np.random.default_rng(5)
+    p = rng.random(900)
+    attributes = {"sex": rng.choice(["F", "M"], 900), "age": rng.integers(18, 90, 900)}
+    labels = (rng.random(900) < np.clip(p + 0.4 * (attributes["sex"] == "F"), 0, 1)).astype(int)
+    probs = np.stack([1 - p, p], axis=1)
+    evaluation = cr.evaluate(probs, labels, groups=attributes, statistics=["brier"], n_resamples=99, rng=1)
+    assert len(evaluation.groups) == 8  # two sexes, four parts of age
+    assert evaluation.audit is not None
+    alone = cr.audit(probs, labels, groups=attributes, n_resamples=99, rng=1)
+    assert [one.adjusted_pvalue for one in evaluation.audit.groups] == [
+        one.adjusted_pvalue for one in alone.groups
+    ]
+    told = evaluation.findings[-1]
+    assert (told.about, told.word) == ("audit", "conflict")
+    assert "Clearest: sex F, class 1 happens" in told.sentence
+    assert any(note.startswith("age is cut at its quantiles") for note in evaluation.notes)
+    assert evaluation.to_dict()["audit"]["verdict"] == "conflict"
+    quick = cr.evaluate(probs, labels, groups=attributes, statistics=["brier"], tests=False)
+    assert quick.audit is None
 
 
 def test_curves_carry_class_names_and_their_errors_average_to_the_classwise_ece() -> None:

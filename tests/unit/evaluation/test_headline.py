@@ -69,6 +69,23 @@ def normal(shift: float, spread: float, n: int = 600) -> tuple[cr.Gaussian, np.n
     return cr.Gaussian(mean - shift, np.full(n, spread)), mean + rng.normal(size=n)
 
 
+def unfocused() -> tuple[cr.Gaussian, np.ndarray]:
+    """Uniform PIT, right coverage, never right.   Gneiting et al. 2007."""
+    rng = np.random.default_rng(8)
+    centre, side = rng.normal(size=600), rng.choice([-1.0, 1.0], size=600)
+    return cr.Gaussian(centre + side / 2, np.full(600, 1.118)), centre + rng.normal(size=600)
+
+
+def test_errors_are_compared_with_the_stated_spread() -> None:
+    rng = np.random.default_rng(3)
+    std = rng.choice([0.5, 2.0], size=800)
+    given = cr.Gaussian(np.zeros(800), std)
+    found = cr.evaluate(given, rng.normal(size=800), n_resamples=199).headline
+    (answer,) = [one for one in found.questions if one.about == "stated"]
+    assert answer.word == "conflict"
+    assert re.match(r"Its errors are .* where it states 0\.5, and .* where it states 2 ", answer.sentence)
+
+
 WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     "overconfident": (lambda: said(1500, 4, 2.0), "conflict", "Overconfident: it says .* points too sure"),
     "underconfident": (lambda: said(1500, 4, 0.5), "conflict", "Underconfident: .* points too unsure"),
@@ -89,6 +106,7 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     "too wide": (lambda: normal(0.0, 1.6), "conflict", "Too wide: its 90 % intervals hold .* too many"),
     "biased": (lambda: normal(0.5, 1.0), "conflict", "Biased, its predictions are too low"),
     "reals": (lambda: normal(0.0, 1.0), "no conflict found", "No sign of miscalibration in 600"),
+    "unfocused": (unfocused, "conflict", "Miscalibrated, though not on average: its 90 % .* SKCE: similar"),
     "few reals": (lambda: normal(0.0, 1.0, 40), "cannot tell", "Too few data to tell: with 40 instances"),
 }
 
@@ -105,6 +123,9 @@ def test_what_it_says(name: str) -> None:
     assert re.match(sentence, headline.sentence), headline.sentence
     assert str(headline) in found.summary()
     asked = [one.about for one in headline.questions]
+    if name in ("too narrow", "reals"):  # which state one spread for all
+        (coverage,) = [one for one in headline.questions if one.about == "coverage"]
+        assert "% of the range that holds 90 % of all labels." in coverage.sentence
     assert asked == (
         ["coverage", "where"] if real else [*(["raters"] * (name == "raters")), "confidence", "errors"]
     ) + (["spread"] if (not real and not isinstance(predictions, np.ndarray)) or name == "raters" else [])

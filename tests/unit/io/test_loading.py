@@ -429,3 +429,22 @@ def test_no_row_would_be_left_is_no_advice(tmp_path: Path) -> None:
     with pytest.raises(cr.InvalidRowsError, match="rows must sum to 1") as caught:
         cr.load(save_npz(tmp_path, probs=np.full((3, 4), 0.4)))
     assert "drop_invalid" not in str(caught.value)
+
+
+def test_columns_named_as_groups_are_attributes(tmp_path: Path) -> None:
+    text = "sex,age,p_0,p_1,y\nF,31,0.5,0.5,0\nM,44,0.3,0.7,1\nF,59,2.0,0.1,1\n"
+    path = tmp_path / "patients.csv"
+    path.write_text(text)
+    data = cr.load(path, groups=["sex", "age"], drop_invalid=True)
+    assert {name: column.tolist() for name, column in data.groups.items()} == {
+        "sex": ["F", "M"],
+        "age": [31, 44],
+    }  # the third row breaks a rule
+    assert not any("not used" in note for note in data.notes)
+    assert data.rows(slice(1, 2)).groups["sex"].tolist() == ["M"]
+    assert data.take(np.array([0])).groups["age"].tolist() == [31]
+    with pytest.raises(cr.InputError, match=r"there is no 'sexx'\. Did you mean 'sex'"):
+        cr.load(path, groups=["sexx"], drop_invalid=True)
+    np.savez(tmp_path / "short.npz", probs=np.full((4, 2), 0.5), y=[0, 1, 0, 1], sex=[0, 1])
+    with pytest.raises(cr.InputError, match=r"must have one entry per instance \(4\)"):
+        cr.load(tmp_path / "short.npz", groups=["sex"])

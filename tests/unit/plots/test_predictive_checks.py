@@ -106,6 +106,21 @@ def test_replicates_by_member(check: cr.results.PredictiveCheck) -> None:
         MemberHistogramDisplay(check, "brier")
 
 
+def test_very_many_members_share_layers() -> None:
+    """200 layers were 140 kB of a page that promises to stay under 500."""
+    rng = np.random.default_rng(0)
+    members = cr.Ensemble(rng.dirichlet(np.ones(3), size=(40, 200)), member_axis=1)
+    found = cr.predictive_check(
+        members, rng.integers(3, size=40), statistics=["accuracy"], n_resamples=399, rng=0
+    )
+    display = MemberHistogramDisplay(found)
+    ax = display.draw()
+    assert len(ax.patches) <= 40
+    assert sum(len(patch.get_path().vertices) // 5 for patch in ax.patches) < 400
+    assert sum(own.size for own in display.by_member.values()) == 399
+    assert len(display.table().rows) == 200
+
+
 def test_the_grid_of_groups(check: cr.results.PredictiveCheck) -> None:
     display = GroupGridDisplay(check, "log_loss", "independent")
     assert display.sides == (("0", "1"), ("0", "1", "2"))

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 import credibly as cr
-from credibly.plots.curves import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
+from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
 from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.reals import centre_of, scaled

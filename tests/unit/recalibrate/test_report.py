@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.plots.curves import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
+from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
 from credibly.report.page import render_report
 from recalibrations import members, rated, world
 

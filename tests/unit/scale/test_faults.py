@@ -60,7 +60,7 @@ def test_rows_that_cannot_be_right_are_found_in_the_middle_of_a_pass(tmp_path, c
     said = capsys.readouterr().err
     assert "p1.npy, rows 20 to 39'" in said
     assert "row 33 of all" in said
-    assert "--drop-invalid" not in said  # which would be refused here
+    assert "--drop-invalid" not in said
     assert "--skip-bad-shards" in said
     assert not out.exists()
     assert main(["evaluate", *words, "--skip-bad-shards", *FAST]) == 0
@@ -171,7 +171,6 @@ def test_without_dask_the_extra_is_named(shards, monkeypatch, capsys) -> None:
     [
         (["--scheduler", "tcp://here:1"], "--engine dask"),
         (["--chunk-rows", "0"], "chunk-rows"),
-        (["--drop-invalid"], "--skip-bad-shards"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(shards, words, said, capsys) -> None:

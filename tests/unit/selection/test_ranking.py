@@ -328,7 +328,7 @@ def test_progress_is_told(world: tuple[dict[str, object], np.ndarray]) -> None:
         ({}, {}, "must hold at least one model"),
         ({"a": [[0.5, 0.5]] * 3, "b": [[0.5, 0.5]] * 2}, {}, "'b' has n = 2"),
         ({"a": [[0.5, 0.5]] * 3, "b": [[0.5, 0.25, 0.25]] * 3}, {}, "same instances and classes"),
-        ({"a": cr.Gaussian([0.0] * 3, [1.0] * 3)}, {}, "model 'a' must hold class predictions"),
+        ({"a": cr.LabelCounts([[1, 2]] * 3)}, {}, "LabelCounts"),
         ({"a": [[[0.5, 0.5]]] * 3, "a Avg": [[0.5, 0.5]] * 3}, {}, "leave the name 'a Avg'"),
         ({1: [[0.5, 0.5]] * 3, "1": [[0.5, 0.5]] * 3}, {}, "distinct as text"),
         ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": []}, "at least one number"),

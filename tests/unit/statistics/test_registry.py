@@ -52,6 +52,7 @@ def test_names_are_those_of_the_public_functions() -> None:
         "hosmer_lemeshow",
         "skce",
         "mmd_ce",
+        "ucme",
         "kde_ce",
         "kl_ce",
         "smooth_ece",
@@ -66,10 +67,14 @@ def test_names_are_those_of_the_public_functions() -> None:
         "interval_score",
         "rmse",
         "mae",
+        "spread_ratio",
+        "spread_slope",
+        "ence",
     ]
     for name, statistic in cr.statistics.registered().items():
         assert statistic.name == name
-        assert getattr(cr, name) is statistic
+        assert getattr(cr.statistics, name) is statistic
+        assert name not in cr.__all__ or getattr(cr, name) is statistic
 
 
 def test_a_statistic_of_another_package_is_found_by_name(installed: list) -> None:

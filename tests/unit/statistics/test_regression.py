@@ -301,3 +301,11 @@ def test_batches_of_all_sizes_agree() -> None:
         bound = statistic.bind(given)
         together = bound(Reals(labels))
         assert np.allclose(together[[0, 70, 199]], [bound(Reals(labels[[row]]))[0] for row in (0, 70, 199)])
+
+
+def test_crps_of_few_quantiles_says_that_it_depends_on_their_levels() -> None:
+    labels = np.zeros(4)
+    few = cr.Quantiles(np.tile([-1.0, 0.0, 1.0], (4, 1)), [0.1, 0.5, 0.9])
+    many = cr.Quantiles(np.tile(np.linspace(-2, 2, 19), (4, 1)), np.arange(1, 20) / 20)
+    assert any("CRPS from 3 quantiles" in note for note in cr.crps(few, labels).notes)
+    assert not any("CRPS from" in note for note in cr.crps(many, labels).notes)

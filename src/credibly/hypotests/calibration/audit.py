@@ -5,8 +5,8 @@
 
 Labels are drawn from the predictions, all groups see the same labels, and scores of groups whose rows are
 calibrated do not depend on the other groups: the step-down adjustment of Westfall and Young (1993) is exact
-for any number of groups, whatever they share. W is only the scale on which groups compete, corrected for
-skewness so that groups with few rows do not use up the error rate.
+for any number of groups, whatever they share. W is only the scale on which groups compete; it knows the
+skewness of S, so that groups with few rows and rare classes do not use up the error rate.
 
 Of clusters the sign of all residuals of a cluster is drawn (wild bootstrap). Of sets the count of a class is
 compared with its upper and its lower probability; a count is largest, in all groups at once, under the upper
@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
@@ -38,7 +38,7 @@ from credibly.hypotests.calibration.family import (
     wild_sums,
 )
 from credibly.hypotests.calibration.group_scores import Measure, Scoring, central_interval
-from credibly.hypotests.calibration.lattice import Lattice, lattice_of
+from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, lattice_of
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
 from credibly.predictions import (
     Belief,
@@ -54,8 +54,9 @@ from credibly.predictions import (
 )
 from credibly.predictions.joining import aligned
 from credibly.predictions.passes import detached
-from credibly.results.audit import AuditGroup, AuditResult
+from credibly.results.audit import WIDE, AuditGroup, AuditResult
 from credibly.results.base import require_level
+from credibly.results.tests import Word
 
 IN_SETS = "the distribution of every label lies in its predicted set"
 CLUSTERED = (
@@ -74,8 +75,8 @@ def audit(
     *,
     groups: Any = None,
     depth: int = 2,
-    n_quantiles: int = 4,
-    min_size: int = 20,
+    n_quantiles: int = QUANTILES,
+    min_size: int = FEWEST_ROWS,
     measures: Sequence[str] | None = None,
     hypothesis: Literal["mean", "set"] | None = None,
     clusters: Any = None,
@@ -141,9 +142,9 @@ def audit(
 
     References
     ----------
-    Westfall and Young, *Resampling-based multiple testing*, 1993. Wilson and Hilferty, *The distribution of
-    chi-square*, 1931. Cameron, Gelbach and Miller, *Bootstrap-based improvements for inference with clustered
-    errors*, 2008; Webb, *Reworking wild bootstrap-based inference for clustered errors*, 2023.
+    Westfall and Young, *Resampling-based multiple testing*, 1993. Cameron, Gelbach and Miller,
+    *Bootstrap-based improvements for inference with clustered errors*, 2008; Webb, *Reworking wild
+    bootstrap-based inference for clustered errors*, 2023.
 
     Examples
     --------
@@ -185,7 +186,6 @@ def audit(
         f"{name} tells nothing here: the predictions leave no room for chance" for name in fixed
     )
     notes = [*given.notes, *said, *joined, *lattice.notes, *left_out, *source.notes]
-    attributes = tuple(dict.fromkeys(name for one in lattice.conditions for name, _ in one))
     return AuditResult(
         hypothesis=IN_SETS if as_sets else HYPOTHESIS if clusters is None else CLUSTERED,
         pvalue=tested.pvalue,
@@ -195,7 +195,7 @@ def audit(
         n=rows.n,
         n_groups=len(lattice.conditions),
         n_cells=lattice.n_cells,
-        attributes=attributes,
+        attributes=lattice.attributes,
         measures=tuple(_measure_name(one, names) for one in counted),
         n_clusters=source.n_clusters,
         n_resamples=int(n_resamples),
@@ -258,7 +258,9 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
             "`groups`",
             "must be given where the rows do not bring them",
             "got none",
-            'Pass `groups={"age": age, "sex": sex}`, or a data frame.',
+            Remedy(
+                'Pass `groups={"age": age, "sex": sex}`, or a data frame.', "Name columns: `--by age,sex`."
+            ),
         )
     if whole is not None:
         return whole.groups, ()
@@ -347,45 +349,51 @@ def _groups(
     size = lattice.sizes
     effect = source.residual / size
     observed = source.score / size
-    sides = [standardised(sign * tested.critical, source.skewness) for sign in (-1.0, 1.0)]
     if np.isfinite(tested.critical):
-        with np.errstate(invalid="ignore"):
-            low, high = (effect - source.spread * side for side in sides[::-1])
-            reach = np.maximum(*np.abs(sides)) + _POWER_SCORE
-            deviation = np.where(np.isfinite(source.spread), np.sqrt(source.variance) / size, np.inf)
-            detectable = np.where(source.variance > 0, np.minimum(1.0, reach * deviation), 1.0)
+        sides = tested.critical * np.array([-1.0, 1.0, -1.0, 1.0])[:, None, None]
+        shapes = np.stack([source.shape, source.shape, source.skewness, source.skewness])
+        *ends, below, above = standardised(sides, shapes)
+        low, high = (effect - source.spread * end for end in reversed(ends))
+        deviation = np.where(np.isfinite(source.spread), np.sqrt(source.variance) / size, np.inf)
+        detectable = np.minimum(1.0, (np.maximum(-below, above) + _POWER_SCORE) * deviation)
+        detectable = np.where(source.variance > 0, detectable, 1.0)
     else:
         low, high = np.full(effect.shape, -1.0), np.full(effect.shape, 1.0)
         detectable = np.ones(effect.shape)
+    # of a lower bound it is counted that the event did not happen
+    mirrored = np.array([one.bound == "lower" for one in measures])[:, None]
+    low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    observed, effect = np.where(mirrored, 1.0 - observed, observed), np.where(mirrored, -effect, effect)
     explained = explained_groups(source, tested, lattice, level)
-    names = lattice.names
-    order = np.lexsort((np.arange(effect.size), -tested.score.ravel(), tested.adjusted.ravel()))
+    numbers = {
+        "observed": observed,
+        "expected": observed - effect,
+        "effect": effect,
+        "low": np.clip(low, -1.0, 1.0),
+        "high": np.clip(high, -1.0, 1.0),
+        "pvalue": tested.alone,
+        "adjusted_pvalue": tested.adjusted,
+        "detectable": detectable,
+    }
+    columns = {name: one.ravel().tolist() for name, one in numbers.items()}
+    names, sizes = lattice.names, size.tolist()
+    counted = [_measure_name(one, classes) for one in measures]
     found = []
-    for m, g in zip(*np.divmod(order, len(names)), strict=True):
-        measure = measures[m]
-        mirrored = measure.bound == "lower"  # counted is that it did not happen
-        ends = (low[m, g], high[m, g]) if not mirrored else (-high[m, g], -low[m, g])
-        seen, gap = observed[m, g], effect[m, g]
-        if mirrored:
-            seen, gap = 1.0 - seen, -gap
-        rejected = tested.adjusted[m, g] <= level
-        blind = detectable[m, g] > 0.5
+    for place in np.lexsort((-tested.score.ravel(), tested.adjusted.ravel())).tolist():
+        m, g = divmod(place, len(names))
+        own = {name: column[place] for name, column in columns.items()}
+        word: Word = "cannot tell" if own["detectable"] > WIDE else "no conflict found"
+        if own["adjusted_pvalue"] <= level:
+            word = "conflict"
         found.append(
             AuditGroup(
-                names[g],
-                lattice.conditions[g],
-                int(size[g]),
-                _measure_name(measure, classes),
-                float(seen),
-                float(seen - gap),
-                float(gap),
-                float(np.clip(ends[0], -1.0, 1.0)),
-                float(np.clip(ends[1], -1.0, 1.0)),
-                float(tested.alone[m, g]),
-                float(tested.adjusted[m, g]),
-                float(detectable[m, g]),
-                explained.get((int(m), int(g))),
-                "conflict" if rejected else "cannot tell" if blind else "no conflict found",
+                group=names[g],
+                conditions=lattice.conditions[g],
+                n=sizes[g],
+                measure=counted[m],
+                explained_by=explained.get((m, g)),
+                verdict=word,
+                **own,
             )
         )
     return tuple(found)

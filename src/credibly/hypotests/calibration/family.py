@@ -1,7 +1,7 @@
 """From sums over groups to p-values that hold for all of them, and to the groups that explain the others.
 
     S_g = sum over the rows of g of (score - its mean),  V_g and K_g its variance and third central moment
-    W_g = normal score of S_g / sqrt(V_g), corrected for its skewness (Wilson and Hilferty 1931)
+    W_g = signed root of the deviance of a Poisson count with this variance and skewness, at S_g
     adjusted p of the j-th largest |W| = (1 + #{replicates: max over it and smaller ones >= |W_j|}) / (1 + b)
 
 Replicates are labels drawn under the hypothesis, or of clusters the same residuals with drawn signs.
@@ -42,7 +42,8 @@ class GroupSums:
     variance: HostArray
     skewness: HostArray
     spread: HostArray
-    """Standard error of the mean residual."""
+    shape: HostArray
+    """Standard error of the mean residual, and skewness, as the residuals scatter."""
     score: HostArray
     cells: tuple[HostArray, HostArray]
     replicates: Callable[[int], Iterator[HostArray]]
@@ -74,7 +75,15 @@ def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress 
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = np.where(variance > 0, third / variance**1.5, 0.0)
-    centred = _over_groups(over, cell.square) - residual**2 / lattice.sizes
+    mean, square, cube = (
+        residual / lattice.sizes,
+        *(_over_groups(over, one) for one in (cell.square, cell.cube)),
+    )
+    centred = square - residual * mean
+    scatter = cube - 3.0 * mean * square + 2.0 * residual * mean**2
+    wider = centred > variance  # where predictions are off, or by chance; never less than they say
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shape = np.where(wider, scatter / centred**1.5, skewness)
     spread = np.sqrt(np.maximum(variance, centred)) / lattice.sizes
     expected = cell.mean
 
@@ -91,6 +100,7 @@ def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress 
         variance,
         skewness,
         spread,
+        shape,
         score,
         (cell.score - cell.mean, cell.variance),
         replicates,
@@ -159,6 +169,7 @@ def wild_sums(
         variance,
         np.zeros_like(variance),
         spread,
+        np.zeros_like(variance),
         _over_groups(lattice.membership, into_cells(found.score)),
         (into_cells(apart), into_cells(found.variance)),
         replicates,
@@ -190,18 +201,36 @@ class _Signs:
 
 
 def normal_scores(z: HostArray, skewness: HostArray) -> HostArray:
-    """Return standardised sums as normal scores, corrected for their skewness (Wilson and Hilferty)."""
-    gamma = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
-    with np.errstate(invalid="ignore"):
-        score = (6.0 / gamma) * (np.cbrt(1.0 + 0.5 * gamma * z) - 1.0) + gamma / 6.0
-    return np.where(np.isfinite(z), score, z)
+    """Return standardised sums as normal scores: signed roots of the deviance of a Poisson count.
+
+    The count has the variance and the skewness of the sum: u = skewness z is its excess over its mean, in
+    units of the mean 1 / skewness^2. A sum below all that such a count can be goes on with slope 1.
+    """
+    gamma = np.broadcast_to(skewness, z.shape)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        u = np.maximum(gamma * z, -1.0)
+        deviance = 2.0 * (np.where(u > -1.0, (1.0 + u) * np.log1p(u), 0.0) - u)
+        root = np.copysign(np.sqrt(np.maximum(deviance, 0.0)) / np.abs(gamma), z)
+        near = z * (1.0 - u / 6.0 + 5.0 * u**2 / 72.0)  # where the difference above loses its digits
+        beyond = root + np.copysign(np.maximum(np.abs(z) - 1.0 / np.abs(gamma), 0.0), z)
+        score = np.where(np.abs(u) < 1e-3, near, np.where(u > -1.0, root, beyond))
+    return np.asarray(np.where(np.isfinite(z), score, z))
 
 
-def standardised(score: float, skewness: HostArray) -> HostArray:
-    """Return the standardised sums that have this normal score."""
-    gamma = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
-    found = (2.0 / gamma) * ((1.0 + (gamma / 6.0) * (score - gamma / 6.0)) ** 3 - 1.0)
-    return np.asarray(found)
+def standardised(score: HostArray, skewness: HostArray) -> HostArray:
+    """Return the standardised sums that have these normal scores, by bisection."""
+    score = np.broadcast_to(score, skewness.shape)
+    low, high = np.zeros(skewness.shape), 2.0 * np.abs(score) + 1.0
+    for _ in range(60):
+        short = np.abs(normal_scores(np.copysign(high, score), skewness)) < np.abs(score)
+        if not short.any():
+            break
+        high = np.where(short, 2.0 * high, high)
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        short = np.abs(normal_scores(np.copysign(middle, score), skewness)) < np.abs(score)
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return np.asarray(np.copysign(high, score))
 
 
 def _scores(source: GroupSums, residual: HostArray) -> HostArray:
@@ -214,7 +243,7 @@ def _scores(source: GroupSums, residual: HostArray) -> HostArray:
         z = np.where(
             variance > 0, residual / np.sqrt(variance), np.where(large, np.copysign(np.inf, residual), 0.0)
         )
-    score = normal_scores(z, np.broadcast_to(skewness, z.shape))
+    score = normal_scores(z, skewness)
     two_sided = source.two_sided.reshape(-1, *(1,) * (residual.ndim - 1))
     return np.asarray(np.where(two_sided, np.abs(score), score))
 
@@ -303,7 +332,8 @@ def explained_groups(
     shared = _over_groups(over, variance)
     needed = min(tested.critical, float(tested.score[rejected].min()))
     left, listed, score = rejected.copy(), [], tested.score
-    scattered = dataclasses.replace(source, variance=(source.spread * lattice.sizes) ** 2)
+    variance_seen = (source.spread * lattice.sizes) ** 2
+    scattered = dataclasses.replace(source, variance=variance_seen, skewness=source.shape)
     while left.any():
         m, g = (int(at) for at in np.unravel_index(np.where(left, score, -np.inf).argmax(), score.shape))
         if score[m, g] < needed - _TIE:

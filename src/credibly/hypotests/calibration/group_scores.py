@@ -89,7 +89,8 @@ class Moments:
     variance: HostArray
     third: HostArray
     square: HostArray
-    """Of squared residuals."""
+    cube: HostArray
+    """Of squared residuals, and of their third powers."""
     rows: HostArray
     """Number of rows, (cells,)."""
 
@@ -129,15 +130,16 @@ class Scoring:
         """Return what was observed in every cell and what the hypothesis says about it."""
         scores, cells = self.of(chunk), np.asarray(chunk.groups)
         found: dict[str, list[HostArray]] = {name: [] for name in ("score", "mean", "variance", "third")}
-        squares = []
+        powers: dict[int, list[HostArray]] = {2: [], 3: []}
         for measure in self.measures:
             score, mean, variance, third = (np.broadcast_to(one, cells.shape) for one in scores.law(measure))
             for name, values in zip(found, (score, mean, variance, third), strict=True):
                 found[name].append(np.bincount(cells, weights=values, minlength=self.n_cells))
-            squares.append(np.bincount(cells, weights=(score - mean) ** 2, minlength=self.n_cells))
+            for power, sums in powers.items():
+                sums.append(np.bincount(cells, weights=(score - mean) ** power, minlength=self.n_cells))
         parts = {name: np.stack(every) for name, every in found.items()}
         rows = np.bincount(cells, minlength=self.n_cells)
-        return Moments(**parts, square=np.stack(squares), rows=rows)
+        return Moments(**parts, square=np.stack(powers[2]), cube=np.stack(powers[3]), rows=rows)
 
     def replicated(self, reps: slice, chunk: Dataset) -> HostArray:
         """Return the sums of scores of labels drawn under the hypothesis, (b, measures, cells)."""

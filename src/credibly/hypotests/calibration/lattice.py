@@ -18,9 +18,11 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray, is_array, to_host
-from credibly.predictions.convert import is_frame
+from credibly.predictions.convert import column_names, is_frame
 
 MOST_GROUPS = 50_000
+QUANTILES, FEWEST_ROWS = 4, 20
+"""Parts that numbers are cut into, and rows of a group, where nobody says otherwise."""
 ALL = "all rows"
 OTHER, MISSING = "other", "missing"
 _FEW_VALUES = 10  # whole numbers with as many values are levels, more are cut at quantiles
@@ -61,6 +63,8 @@ class Lattice:
         Rows of every group.
     membership : scipy.sparse.csr_array (groups, cells)
         1 where a cell belongs to a group.
+    attributes : tuple of str
+        What the groups are made of.
     notes : tuple of str
         What was joined, cut or left out.
     """
@@ -70,6 +74,7 @@ class Lattice:
     conditions: tuple[tuple[tuple[str, str], ...], ...]
     sizes: HostArray
     membership: Any
+    attributes: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
@@ -140,12 +145,32 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
                 "Use fewer attributes, a smaller `depth` or a larger `min_size`.",
             )
     if small:
-        notes.append(f"{small} groups with fewer than {min_size} rows are not looked at")
+        count = "1 group" if small == 1 else f"{small} groups"
+        notes.append(f"{count} with fewer than {min_size} rows left out")
     places = np.concatenate([[0], np.cumsum([len(one) for one in inside])])
     columns = np.concatenate(inside)
     shape = (len(conditions), len(counts))
     membership = csr_array((np.ones(len(columns)), columns, places), shape=shape)
-    return Lattice(cells, len(counts), tuple(conditions), np.array(sizes), membership, tuple(notes))
+    return Lattice(
+        cells,
+        len(counts),
+        tuple(conditions),
+        np.array(sizes),
+        membership,
+        tuple(one.name for one in attributes),
+        tuple(notes),
+    )
+
+
+def crossed_levels(groups: Any, n: int) -> HostArray:
+    """Return the levels of all attributes of every instance as one name, "F / 31 to 45"."""
+    notes: list[str] = []
+    attributes = [
+        _attribute(name, values, n, QUANTILES, FEWEST_ROWS, notes)
+        for name, values in _columns(groups, n).items()
+    ]
+    words = [np.array(one.levels)[one.codes] for one in attributes]
+    return np.array([" / ".join(row) for row in zip(*words, strict=True)])
 
 
 def _subsets(n_attributes: int, depth: int) -> list[tuple[int, ...]]:
@@ -167,7 +192,7 @@ def _distinct_rows(table: HostArray, radix: Sequence[int]) -> tuple[HostArray, H
 def _columns(groups: Any, n: int) -> dict[str, HostArray]:
     """Return attributes by name, as arrays (n,)."""
     if is_frame(groups):
-        groups = {str(name): groups[name] for name in getattr(groups, "column_names", groups.columns)}
+        groups = {str(name): groups[name] for name in column_names(groups)}
     if not isinstance(groups, Mapping):
         if isinstance(groups, str) or groups is None:
             raise InputTypeError(

@@ -56,6 +56,7 @@ from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
 from credibly.statistics.skce import BlockBound, DrawsBound, QuadraticBound
 from credibly.statistics.subsampled import Subsampled, SubsampledBound
+from credibly.statistics.ucme import LocationBound
 
 _TABLE_ELEMENTS = 2**18
 """Numbers of the pools that are worked on at a time."""
@@ -260,7 +261,7 @@ def _places_of_pools(bound: Bound, pool: Pool, weights: Array | None) -> Bound |
 def _takes_cells(bound: Bound) -> bool:
     """Tell whether a statistic looks at the cells of labels itself."""
     inner = bound.inner if isinstance(bound, SubsampledBound) else bound
-    return isinstance(inner, (QuadraticBound, BlockBound))
+    return isinstance(inner, (QuadraticBound, BlockBound, LocationBound))
 
 
 def without_choices(bound: Bound, state: State | None = None) -> tuple[Bound, Any]:
@@ -489,7 +490,7 @@ def require_drawable(predictions: Predictions, chosen: Sequence[Statistic]) -> N
 
 def require_cells(predictions: Predictions, bound: Bound) -> None:
     """Raise where a bound statistic needs more of a label than quantiles say."""
-    if isinstance(predictions, Quantiles):
+    if isinstance(predictions, Quantiles) and not _takes_cells(bound):
         _ends(bound, predictions)
 
 

@@ -216,10 +216,27 @@ def test_equal_numbers_of_a_pool_share_their_middle() -> None:
     assert _middle_ranks(np.array([[5.0, 2.0, 9.0, 5.0]])).tolist() == [[0.5, 0.125, 0.875, 0.5]]
 
 
-def test_normal_scores_turn_back() -> None:
-    skewness = np.array([0.0, 0.5, -0.8])
-    assert standardised(2.5, skewness) == pytest.approx(np.array([2.5, *standardised(2.5, skewness)[1:]]))
-    assert normal_scores(standardised(2.5, skewness), skewness) == pytest.approx(2.5)
+def test_normal_scores_are_signed_roots_of_deviances() -> None:
+    # a Poisson count of mean 2 with 5 events: z = 3 / sqrt 2, skewness 1 / sqrt 2
+    expected = np.sqrt(2 * (5 * np.log(5 / 2) - 3))
+    assert normal_scores(np.array([3 / np.sqrt(2)]), np.array([1 / np.sqrt(2)])) == pytest.approx(expected)
+    # one event where 0.001 were expected is about as rare as a normal number beyond 3.1
+    rare = normal_scores(np.array([0.999 / np.sqrt(0.001)]), np.array([1 / np.sqrt(0.001)]))
+    assert 3.0 < rare[0] < 3.5
+    z = np.linspace(-9.0, 9.0, 401)
+    for skewness in (-0.8, -1e-5, 0.0, 0.3, 5.0):
+        scores = normal_scores(z, np.full(401, skewness))
+        assert (np.diff(scores) > 0).all()
+        assert np.abs(np.diff(scores)).max() < 0.2  # no jump between the branches
+        assert normal_scores(-z, np.full(401, -skewness)) == pytest.approx(-scores)  # the mirror image
+
+
+@pytest.mark.parametrize("score", [2.5, -3.5])
+def test_normal_scores_turn_back(score: float) -> None:
+    skewness = np.array([0.0, 0.5, -0.8, 30.0])
+    own = standardised(np.array(score), skewness)
+    assert normal_scores(own, skewness) == pytest.approx(np.full(4, score))
+    assert own[0] == pytest.approx(score)
 
 
 def test_a_label_that_cannot_happen_is_a_conflict() -> None:
@@ -250,7 +267,7 @@ def test_a_lattice_cuts_joins_and_names() -> None:
         "age is cut at its quantiles: 0 to 49; 50 to 99",
         "kind: 3 levels with fewer than 5 rows are joined: c, d, e",
         "seen: 50 missing entries form a level of their own",
-        "1 groups with fewer than 5 rows are not looked at",
+        "1 group with fewer than 5 rows left out",
     )
     assert (lattice.membership @ np.bincount(lattice.cells)).tolist() == lattice.sizes.tolist()
 

@@ -268,3 +268,50 @@ def test_bins_are_an_option_of_the_diagram(many: tuple) -> None:
     marks = [line for line in ax.lines if line.get_marker() in "oD"]
     assert sorted(x for line in marks for x in line.get_xdata()) == pytest.approx(sorted(curve.predicted))
     assert len(cr.plots.reliability(curve).lines) == len(ax.lines)
+
+
+def crps_by_thresholds(predictions, labels):
+    """The loss of F(t) for y <= t, integrated by brute force."""
+    grid = np.linspace(-30.0, 30.0, 6001)
+    stated = np.stack([predictions.cdf(np.full(len(labels), t)) for t in grid])
+    return np.trapezoid(((labels[None, :] <= grid[:, None]) - stated) ** 2, grid, axis=0).mean()
+
+
+def test_the_parts_of_the_crps_add_up() -> None:
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=120)
+    labels = mean + rng.normal(size=120)
+    given = cr.Gaussian(mean, np.full(120, 4.0))
+    parts = cr.hypotests.decompose_crps(given, labels)
+    assert parts.loss.value == pytest.approx(crps_by_thresholds(given, labels), abs=1e-4)
+    total = parts.miscalibration.value - parts.discrimination.value + parts.uncertainty.value
+    assert total == pytest.approx(parts.loss.value, abs=1e-12)
+    # the CRPS of the labels' own distribution is half the mean distance of two of them
+    assert parts.uncertainty.value == pytest.approx(
+        0.5 * np.abs(labels[:, None] - labels[None, :]).mean(), rel=1e-12
+    )
+    assert parts.discrimination.value > 0
+    assert parts.miscalibration_interval[0] > 0  # a spread of 4 instead of 1
+    assert parts.skill.interval()[0] < parts.skill.value < parts.skill.interval()[1]
+    with pytest.raises(cr.UnsupportedError, match="too large"):
+        parts.miscalibration.interval()
+
+
+def test_a_constant_prediction_discriminates_nothing() -> None:
+    rng = np.random.default_rng(3)
+    labels = rng.normal(size=80)
+    parts = cr.hypotests.decompose_crps(cr.Gaussian(np.zeros(80), np.ones(80)), labels)
+    assert parts.discrimination.value == pytest.approx(0.0, abs=1e-12)
+    assert parts.miscalibration_interval[0] == 0.0
+
+
+def test_the_parts_of_draws_keep_ties_together() -> None:
+    rng = np.random.default_rng(4)
+    mean = rng.normal(size=60)
+    draws = cr.Samples(mean[:, None] + rng.normal(size=(60, 4)))
+    parts = cr.hypotests.decompose_crps(draws, mean + rng.normal(size=60))
+    assert (
+        0 <= parts.discrimination_interval[0] < parts.discrimination.value < parts.discrimination_interval[1]
+    )
+    with pytest.raises(cr.UnsupportedError, match=r"at most 0.05 apart"):
+        cr.hypotests.decompose_crps(cr.Quantiles(draws.quantile([0.1, 0.9]), [0.1, 0.9]), mean)

@@ -1,0 +1,169 @@
+"""`credibly audit`: groups for whom the predictions are off, with p-values that hold for all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated, Any, Literal
+
+import typer
+
+from credibly._arrays.errors import InputError
+from credibly.cli import options
+from credibly.cli.numbers import LEVEL, leave
+from credibly.cli.output import Cell, Output, Table, progress, rounded, with_flags
+from credibly.cli.reading import Reading, Streaming, names_of
+from credibly.hypotests import audit
+from credibly.predictions import Rows
+from credibly.results.audit import AuditGroup, AuditResult
+
+COLUMNS = (
+    "group",
+    "measure",
+    "n",
+    "observed",
+    "expected",
+    "effect",
+    "interval",
+    "pvalue",
+    "adjusted_pvalue",
+    "detectable",
+    "verdict",
+    "explained_by",
+)
+PAIRS = frozenset({"interval"})
+
+Depth = Annotated[
+    int, typer.Option("--depth", metavar="N", help="Most attributes that describe a group together.")
+]
+Quantiles = Annotated[
+    int, typer.Option("--n-quantiles", metavar="N", help="Parts that numeric attributes are cut into.")
+]
+MinSize = Annotated[
+    int,
+    typer.Option(
+        "--min-size", metavar="N", help="Fewest rows of a group; rarer levels of an attribute are joined."
+    ),
+]
+Hypothesis = Annotated[
+    Literal["mean", "set"] | None,
+    typer.Option(
+        "--hypothesis",
+        metavar="mean|set",
+        help="For credal sets: test the mean, or allow any distribution in the set.  "
+        "[default: set for intervals and beliefs, else mean]",
+    ),
+]
+
+
+def audit_file(
+    file: options.PredictionsFile,
+    *,
+    by: options.By = None,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
+    depth: Depth = 2,
+    n_quantiles: Quantiles = 4,
+    min_size: MinSize = 20,
+    hypothesis: Hypothesis = None,
+    n_resamples: options.Resamples = 999,
+    seed: options.Seed = 0,
+    fail_on: options.FailOn = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Is it calibrated for everyone? All groups of given attributes.
+
+    Looks at every group that the attributes form, alone and together, and adjusts p-values over all of them.
+    A person sees the groups that are off and that no other group explains, a program all groups.
+    """
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+        clusters,
+        blocks,
+        by=by,
+    )
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    output = Output(as_json, quiet)
+    with streaming.opened(reading, output) as data, progress(quiet=output.quiet) as tell:
+        groups = _attributes(data, by)
+        result = audit(
+            *data.arguments,
+            groups=groups,
+            depth=depth,
+            n_quantiles=n_quantiles,
+            min_size=min_size,
+            hypothesis=hypothesis,
+            level=LEVEL,
+            n_resamples=n_resamples,
+            rng=seed,
+            progress=None if tell is None else lambda done, total: tell("replicates", done, total),
+        )
+    if output.as_json:
+        output.json(result.to_dict())
+    else:
+        _show(result, output)
+    leave(fail_on, [result.verdict()])
+
+
+def _attributes(data: Rows, by: str | None) -> Any:
+    """Return groups as `audit` takes them; rows in chunks bring one group of their own."""
+    whole = data.loaded()
+    if by is None:
+        return None if whole is None else whole.groups
+    if whole is None:
+        raise InputError(
+            "`--by`",
+            "is for files that are read whole",
+            f"'{data.sample.source}' is read in chunks",
+            "Leave it out: chunks bring one group of their own.",
+        )
+    return {name: whole.groups[name] for name in names_of(by)}
+
+
+def _show(result: AuditResult, output: Output) -> None:
+    if output.terminal:
+        found = ((f"{one.group} (n = {one.n})", _told(one)) for one in result.findings)
+        output.pairs([(result.verdict(), result.headline), *found])
+    else:
+        output.table(Table(COLUMNS, [_row(one) for one in result.groups], PAIRS))
+    output.notes(map(with_flags, result.notes))
+
+
+def _told(one: AuditGroup) -> str:
+    ends = f"{100 * one.low:+.1f} to {100 * one.high:+.1f} points"
+    return f"{one.words} (simultaneous interval {ends}, adjusted p = {rounded(one.adjusted_pvalue)})"
+
+
+def _row(one: AuditGroup) -> tuple[Cell, ...]:
+    fields = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+    fields["interval"] = (one.low, one.high)
+    return tuple(fields[name] for name in COLUMNS)

@@ -1,0 +1,106 @@
+"""Stated against observed spread, bin by bin, with the band that a calibrated model would show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.philox import as_seed, takes_rng
+from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.resampling.loop import replicated, targets_of
+from credibly.hypotests.resampling.replicates import consistent
+from credibly.predictions import as_rows, require_independent
+from credibly.predictions.passes import detached
+from credibly.results.base import require_level
+from credibly.results.curves import SpreadCurve
+from credibly.statistics.protocol import Bound, State
+from credibly.statistics.spread import ExpectedNormalisedError
+
+
+@takes_rng
+def spread_curve(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    n_bins: int = 15,
+    level: float | None = 0.95,
+    n_resamples: int = 999,
+    rng: Any = None,
+) -> SpreadCurve:
+    """Compare the spread that is stated with the errors that are made, in bins of the stated spread.
+
+    Parameters
+    ----------
+    predictions : Gaussian or Rows
+        What states a mean and a variance; members are represented by their mixture.
+    labels : array (n,)
+        Observed numbers. Leave out for chunks, which carry their own.
+    n_bins : int
+        Number of bins that hold equally many instances; equal spreads stay together.
+    level : float or None
+        Coverage, per bin, of the band of a calibrated model; None leaves it out.
+    n_resamples : int
+        Replicates behind the band.
+    rng : None, int or Generator
+        Seed of the band.
+
+    Returns
+    -------
+    SpreadCurve
+        Stated spread and root mean squared error of every bin, and the band.
+
+    References
+    ----------
+    Levi, Gispan, Giladi and Fetaya, *Evaluating and calibrating uncertainty prediction in regression tasks*,
+    2022.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> curve = cr.hypotests.spread_curve(
+    ...     cr.Gaussian([0.0, 0.0], [1.0, 2.0]), [0.5, 2.0], n_bins=2, level=None
+    ... )
+    >>> curve.stated.tolist(), curve.observed.tolist()
+    ([1.0, 2.0], [0.5, 2.0])
+    """
+    statistic = ExpectedNormalisedError(n_bins)
+    rows = detached(as_rows(predictions, labels))
+    require_independent(rows, "`spread_curve`")
+    statistic.require_predictions(rows.sample.predictions)
+    statistic.require_labels(rows.sample.batch)
+    if level is not None:
+        require_level(level)
+        require_resamples(n_resamples)
+    planned = targets_of([statistic], rows, finish=_errors)
+    drawn, seed = (0, (0, 0)) if level is None else (n_resamples, as_seed(rng))
+    ((found,),) = replicated(planned, rows, [consistent(seed)], drawn)
+    plan = planned[0].plan
+    assert plan is not None and found.observed is not None  # made by `targets_of`, a sum
+    size, stated = (to_host(found.observed[name])[0] for name in ("size", "stated"))
+    filled = size > 0
+    edges = np.sqrt(np.asarray(plan.edges))
+    return SpreadCurve(
+        left=edges[:-1][filled],
+        right=edges[1:][filled],
+        weight=size[filled],
+        stated=np.sqrt(stated[filled] / size[filled]),
+        observed=found.values[0, filled],
+        band=None if level is None else _band(found.values[1:, filled], level),
+        level=level,
+        n=rows.n,
+    )
+
+
+def _errors(bound: Bound, state: State) -> Array:
+    """Return the root mean squared error in every bin, (b, bins)."""
+    xp = namespace(state["size"])
+    size = xp.clip(state["size"], 1e-300, None)
+    return xp.sqrt(state["observed"] / size)
+
+
+def _band(errors: HostArray, level: float) -> tuple[HostArray, HostArray]:
+    half = (1 - level) / 2
+    low, high = np.quantile(errors, [half, 1 - half], axis=0)
+    return low, high

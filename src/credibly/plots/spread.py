@@ -1,0 +1,74 @@
+"""Stated spread against observed errors."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credibly.evaluation import shown
+from credibly.plots.curves import BinnedDisplay, Bins
+from credibly.plots.display import Words
+from credibly.results.curves import SpreadCurve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ErrorSpreadDisplay(BinnedDisplay, kind="spread", of=SpreadCurve):
+    """Root mean squared error against stated spread, in bins of the stated spread, with the band of chance.
+
+    The band of a bin holds the errors that labels drawn from the predictions themselves show there; above the
+    diagonal errors are larger than stated.
+
+    Attributes
+    ----------
+    curve : SpreadCurve
+        From `credibly.hypotests.spread_curve` or an evaluation.
+    """
+
+    curve: SpreadCurve
+
+    @functools.cached_property
+    def bins(self) -> Bins:
+        """The bins that hold instances."""
+        own = self.curve
+        # the outermost bins have no end of their own
+        left = np.where(own.left > 0, own.left, own.stated)
+        right = np.where(np.isfinite(own.right), own.right, own.stated)
+        return Bins(left, np.maximum(left, right), own.stated, own.observed, own.weight, *(own.band or ()))
+
+    @property
+    def finding(self) -> str:
+        """The diagram in one sentence."""
+        own = self.bins
+        ratio = np.abs(np.log(np.clip(own.observed, 1e-300, None) / own.predicted))
+        worst = int(np.argmax(np.where(own.outside, 2.0, 1.0) * own.count * ratio))
+        said = (
+            f"where it states a spread of {shown(float(own.predicted[worst]))}, errors have "
+            f"{shown(float(own.observed[worst]))} ({own.count[worst]:g} of {self.curve.n} instances)"
+        )
+        if self.curve.level is None:
+            return f"{said[0].upper()}{said[1:]}."
+        bins, out = len(own.count), int(own.outside.sum())
+        verb = "lies outside its" if out == 1 else "lie outside their"
+        chance = (1 - self.curve.level) * bins
+        return (
+            f"{out} of {bins} bins {verb} {100 * self.curve.level:.4g} % band (about {chance:.1f} would by "
+            f"chance); {said}."
+        )
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("Stated spread against errors", "stated spread", "root mean squared error")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw band, diagonal and points."""
+        own = self.bins
+        highest = [own.predicted.max(), own.observed.max(), *([] if own.high is None else [own.high.max()])]
+        top = 1.05 * float(max(highest))
+        self._draw_bins(ax, small, top, f"where {100 * (self.curve.level or 0):.4g} % of the draws fall")
+        ax.set_xlim(0, top)
+        ax.set_ylim(0, top)

@@ -1,0 +1,244 @@
+"""Decisions: what predictions are worth to somebody who acts on them, given what mistakes cost.
+
+With the cost c(a, y) of action a where y is true, a model acts as its probabilities say is cheapest,
+
+    a(x) = argmin over a of sum_y p_y c(a, y)
+
+    cost         mean of c(a(x), y)
+    stated       mean of sum_y p_y c(a(x), y)             what the predictions expect to pay
+    gap          stated - cost                            0 where decisions are calibrated
+    net benefit  min over a of mean c(a, y), minus cost   what is saved against one action for all
+    regret       cost - mean of min over a of c(a, y)     what knowing the label would save
+
+Of two classes, acting above a threshold t is right for whoever loses t by a false alarm and 1 - t by a miss.
+The Murphy curve is the mean cost by threshold; twice its area is the Brier score of the event, and a model
+whose curve is lower everywhere is better for every cost and every proper score.   Ehm et al. 2016; Zhao et
+al. 2021; Vickers and Elkin 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.namespace import HostArray, to_host
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    Dataset,
+    Rows,
+    as_point,
+    as_rows,
+    require_independent,
+)
+from credibly.results.base import require_level
+from credibly.results.curves import MurphyCurve
+from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.scores import DecisionCosts
+
+
+def decision_costs(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    costs: Any,
+    actions: Sequence[str] | None = None,
+) -> DecisionCosts:
+    """Measure what decisions by these predictions cost, and whether they cost what was stated.
+
+    Parameters
+    ----------
+    predictions : Predictions, array or Rows
+        Class predictions; sets act by their mean.
+    labels : array (n,)
+        Observed labels. Leave out for rows that carry their own.
+    costs : array (a, k)
+        Cost of every action, by row, where each class is true, by column. Gains are negative costs.
+    actions : sequence of str, optional
+        Names of the actions. Default: their numbers.
+
+    Returns
+    -------
+    DecisionCosts
+        Cost, stated cost, their gap (overall and by action), net benefit and regret, each with its error.
+
+    Notes
+    -----
+    Equally cheap actions: the first one is taken. The one action for all that net benefit compares with is
+    chosen on the same labels, so that net benefit is a little too small. Intervals are those of means, and
+    are refused where few instances decide.
+
+    References
+    ----------
+    Zhao, Kim, Sahoo, Ma and Ermon, *Calibrating predictions to decisions*, NeurIPS 2021; Vickers and Elkin,
+    *Decision curve analysis*, 2006.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> probs = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.7, 0.3]]
+    >>> treat = [[0, 10], [2, 1]]  # wait: 10 if ill; treat: 2 if healthy, 1 if ill
+    >>> found = cr.selection.decision_costs(probs, [0, 0, 1, 1], costs=treat, actions=["wait", "treat"])
+    >>> found.chosen["treat"], float(found.cost)  # 0 + 2 + 1 + 1 over 4
+    (3, 1.0)
+    >>> float(found.net_benefit)  # treating everybody costs (2 + 2 + 1 + 1) / 4 = 1.5
+    0.5
+    """
+    rows, given = _class_rows(predictions, labels, "decision_costs")
+    table = _cost_table(costs, given.n_classes)
+    names = tuple(map(str, range(len(table)) if actions is None else actions))
+    if len(names) != len(table) or len(set(names)) < len(names):
+        raise InputError(
+            "`actions`",
+            f"must name each of the {len(table)} rows of `costs` once",
+            f"got {list(names)}",
+            "Name every action once.",
+        )
+    parts = list(rows.map(lambda chunk: _acted(chunk, table)))
+    chosen, expected, truth = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    paid = table[:, truth]  # (a, n)
+    own = np.take_along_axis(paid, chosen[None], axis=0)[0]
+    fixed = int(paid.mean(axis=1).argmin())
+    notes = as_point(given)[1]
+    return DecisionCosts(
+        actions=names,
+        chosen={name: int((chosen == place).sum()) for place, name in enumerate(names)},
+        best_fixed=names[fixed],
+        cost=_mean("cost", own, notes),
+        stated=_mean("stated", expected, notes),
+        gap=_mean("gap", expected - own, notes),
+        gap_by_action={
+            name: _mean("gap", (expected - own)[chosen == place], notes)
+            for place, name in enumerate(names)
+            if (chosen == place).any()
+        },
+        net_benefit=_mean("net_benefit", paid[fixed] - own, notes),
+        regret=_mean("regret", own - paid.min(axis=0), notes),
+        n=rows.n,
+        notes=notes,
+    )
+
+
+def murphy_curve(
+    predictions: Any, labels: Any = None, *, target: int = 1, n_points: int = 99, level: float = 0.95
+) -> MurphyCurve:
+    """Compute the mean cost of acting on a probability, for every threshold at which one may act.
+
+    Parameters
+    ----------
+    predictions : Predictions, array or Rows
+        Class predictions, of two classes or of one against the rest.
+    labels : array (n,)
+        Observed labels. Leave out for rows that carry their own.
+    target : int
+        The class that one acts against.
+    n_points : int
+        Thresholds, evenly spaced between 0 and 1.
+    level : float
+        Coverage of the interval at each threshold.
+
+    Returns
+    -------
+    MurphyCurve
+        Costs by threshold with their errors, and those of the best prediction that is the same for all.
+
+    Notes
+    -----
+    A false alarm costs t and a miss 1 - t, so that acting above t is cheapest. A curve that is lower
+    everywhere is better for all costs; curves that cross leave it to the costs.
+
+    References
+    ----------
+    Ehm, Gneiting, Jordan and Krüger, *Of quantiles and expectiles: consistent scoring functions, Choquet
+    representations and forecast rankings*, JRSS B, 2016.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> curve = cr.selection.murphy_curve([[0.2, 0.8], [0.7, 0.3]], [1, 1], n_points=3)
+    >>> curve.thresholds, curve.cost  # a miss of the second from 0.5 on: (1 - t) / 2
+    (array([0.25, 0.5 , 0.75]), array([0.   , 0.25 , 0.125]))
+    """
+    require_integer(n_points, "n_points", 1)
+    require_level(level)
+    rows, given = _class_rows(predictions, labels, "murphy_curve")
+    if isinstance(target, bool) or not isinstance(target, int) or not 0 <= target < given.n_classes:
+        raise InputError(
+            "`target`",
+            f"must be a class from 0 to {given.n_classes - 1}",
+            f"got {target!r}",
+            "Name the class that one acts against.",
+        )
+    parts = list(rows.map(lambda chunk: _event(chunk, target)))
+    p, events = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+    t = np.arange(1, n_points + 1) / (n_points + 1)
+    n = len(p)
+    alarms = n - events.sum() - np.searchsorted(np.sort(p[~events]), t, side="right")
+    misses = np.searchsorted(np.sort(p[events]), t, side="right")
+    cost = (t * alarms + (1 - t) * misses) / n
+    square = (t**2 * alarms + (1 - t) ** 2 * misses) / n
+    share = events.mean()
+    return MurphyCurve(
+        name=f"class {target}",
+        thresholds=t,
+        cost=cost,
+        stderr=np.sqrt(np.maximum(square - cost**2, 0.0) / max(n - 1, 1)),
+        constant=np.minimum(t * (1 - share), (1 - t) * share),
+        level=level,
+        n=n,
+        notes=as_point(given)[1],
+    )
+
+
+def _class_rows(predictions: Any, labels: Any, what: str) -> tuple[Rows, ClassPredictions]:
+    """Return rows of class predictions with one label each."""
+    rows = as_rows(predictions, labels)
+    require_independent(rows, f"`{what}`")
+    given = rows.sample.predictions
+    if not isinstance(given, ClassPredictions):
+        raise InputTypeError(
+            f"`{what}`", "needs class predictions", f"got {type(given).__name__}", "Pass class predictions."
+        )
+    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+        raise UnsupportedError(
+            f"`{what}`",
+            "counts one label per instance, once",
+            "got label counts or weights",
+            "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
+        )
+    return rows, given
+
+
+def _cost_table(costs: Any, n_classes: int) -> HostArray:
+    table = np.asarray(costs, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != n_classes or len(table) < 2 or not np.isfinite(table).all():
+        raise InputError(
+            "`costs`",
+            f"must be finite, with a row per action, at least two, and a column per class ({n_classes})",
+            f"got shape {table.shape}",
+            "Write [[0, 10], [1, 1]]: not acting costs 10 where class 1 is true, acting always 1.",
+        )
+    return table
+
+
+def _acted(chunk: Dataset, table: HostArray) -> tuple[HostArray, HostArray, HostArray]:
+    """Return chosen actions, the costs that are expected of them, and labels."""
+    probs = to_host(as_point(chunk.predictions)[0].probs).astype(np.float64)
+    expected = probs @ table.T  # (n, a)
+    return expected.argmin(axis=1), expected.min(axis=1), to_host(chunk.batch.values)[0].astype(np.int64)
+
+
+def _event(chunk: Dataset, target: int) -> tuple[HostArray, HostArray]:
+    probs = to_host(as_point(chunk.predictions)[0].probs).astype(np.float64)
+    return probs[:, target], to_host(chunk.batch.values)[0] == target
+
+
+def _mean(name: str, values: HostArray, notes: tuple[str, ...]) -> Estimate:
+    n = len(values)
+    if n < 2:
+        return Estimate(name, float(values.mean()), None, n, {}, notes, "one instance has no standard error")
+    return Estimate(name, float(values.mean()), standard_error(values), n, {}, notes, mean_refusal(values))

@@ -1,0 +1,268 @@
+"""Which of several models of real values: proper scores of the same instances, paired, ties called ties.
+
+difference_ab = mean over instances of score_a - score_b
+
+Models may be of different kinds. Where one is given by quantiles, all are scored by their quantiles at the
+levels they share; draws beside other kinds are scored by the fair CRPS, which estimates that of the
+distribution they were drawn from.   Gneiting and Raftery 2007; Ferro 2014.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, nearest
+from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.philox import Seed
+from credibly._arrays.progress import Progress
+from credibly.predictions import Dataset, Gaussian, Quantiles, RealPredictions, Rows, Samples
+from credibly.predictions.quantiles import at_levels, levels_note, shared_levels
+from credibly.results.base import Result
+from credibly.results.estimates import Estimate, mean_error
+from credibly.selection.ranking import bootstrap_means, clusters_note
+from credibly.selection.standings import Places, places
+from credibly.statistics import Statistic, crps
+from credibly.statistics.proper import MeanBound
+from credibly.statistics.registry import as_statistic
+
+SCORES = ("crps", "interval_score", "gaussian_log_loss")
+"""Proper scores by which models are ranked unasked, where all of them have it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreStanding(Places):
+    """The models by one score, best first; smaller is better.
+
+    Attributes
+    ----------
+    statistic : str
+        The score.
+    """
+
+    statistic: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreRanking(Result):
+    """Models of real values by proper scores.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The models, as given.
+    standings : mapping of str to ScoreStanding
+        Order, ties and paired differences by every score, the first of which decides.
+    estimates : mapping of str to mapping of str to Estimate
+        Every model's mean scores with their standard errors.
+    level : float
+        Joint coverage of the intervals that decide about ties.
+    n : int
+        Number of instances.
+    settings : mapping
+        Scores with their settings, number of draws, seed.
+    notes : tuple of str
+        How models of different kinds were brought together, and which scores were left out.
+    """
+
+    names: tuple[str, ...]
+    standings: Mapping[str, ScoreStanding]
+    estimates: Mapping[str, Mapping[str, Estimate]]
+    level: float
+    n: int
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def at(self, statistic: str | None = None) -> ScoreStanding:
+        """Return the standing by a score. Default: the first."""
+        known = tuple(self.standings)
+        chosen = known[0] if statistic is None else statistic
+        if chosen not in self.standings:
+            raise InputError(
+                "`statistic`", "must be one of the ranking", f"got {chosen!r}", nearest(str(chosen), known)
+            )
+        return self.standings[chosen]
+
+    def order(self, statistic: str | None = None) -> tuple[str, ...]:
+        """Return the models from best to worst by a score. Default: the first."""
+        return self.at(statistic).names
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.names)} models on {self.n} instances, smallest mean score first"]
+        for name, standing in self.standings.items():
+            places = ", ".join(
+                f"{model} {score:.4g} ({standing.place(model)})"
+                for model, score in zip(standing.names, standing.scores, strict=True)
+            )
+            lines.append(f"  {name}: {places}")
+        return "\n".join(lines)
+
+
+def rank_real_models(
+    given: Mapping[str, Rows],
+    statistics: Sequence[str | Statistic] | None,
+    n_resamples: int,
+    level: float,
+    seed: Seed,
+    progress: Progress | None,
+) -> ScoreRanking:
+    """Rank models that `rank_models` found to predict real values."""
+    samples: dict[str, RealPredictions] = {name: one.sample.predictions for name, one in given.items()}  # type: ignore[misc]
+    levels = shared_levels(list(samples.values()))
+    terms = {name: at_levels(one[:1], levels) for name, one in samples.items()}
+    notes = [] if levels is None else [levels_note(levels)]
+    chosen, told = _chosen(statistics, terms)
+    notes += told
+    scored = {name: _settled(one, terms) for name, one in chosen.items()}
+    notes += list(dict.fromkeys(note for one in scored.values() for note in one[1]))
+    values: dict[str, HostArray] = {}
+    first: tuple[str, HostArray] | None = None
+    for done, (name, rows) in enumerate(given.items(), start=1):
+        own = [by_model[name] for by_model, _ in scored.values()]
+        parts = list(rows.map(partial(_contributions, own, levels)))
+        labels = np.concatenate([part[0] for part in parts])
+        first = first or (name, labels)
+        _require_same(first, (name, labels))
+        values[name] = np.concatenate([part[1] for part in parts], axis=1)
+        if progress is not None:
+            progress(done * n_resamples // len(given), 2 * n_resamples)
+    names = tuple(given)
+    rows_of_first = next(iter(given.values()))
+    codes = rows_of_first.cluster_codes()
+    notes += clusters_note(given)
+    standings, estimates = {}, {name: {} for name in names}  # type: ignore[var-annotated]
+    for at, statistic in enumerate(chosen):
+        table = np.stack([values[name][at] for name in names], axis=1)
+        for name, column in zip(names, table.T, strict=True):
+            estimates[name][statistic] = _estimate(chosen[statistic], column, codes)
+        standings[statistic] = _standing(statistic, names, table, n_resamples, level, seed, codes)
+        if progress is not None:
+            progress(n_resamples + n_resamples * (at + 1) // len(chosen), 2 * n_resamples)
+    return ScoreRanking(
+        names,
+        standings,
+        estimates,
+        float(level),
+        rows_of_first.n,
+        {
+            "statistics": {name: one.settings() for name, one in chosen.items()},
+            "n_resamples": n_resamples,
+            "seed": list(seed),
+        },
+        tuple(notes),
+    )
+
+
+def _chosen(
+    statistics: Sequence[str | Statistic] | None, terms: Mapping[str, RealPredictions]
+) -> tuple[dict[str, Statistic], list[str]]:
+    """Return the scores that all models have; unasked ones that some have not are left out, and said."""
+    if isinstance(statistics, (str, Statistic)):
+        raise InputTypeError(
+            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, even for a single one."
+        )
+    found: dict[str, Statistic] = {}
+    told = []
+    for one in SCORES if statistics is None else statistics:
+        statistic = as_statistic(one)
+        for name, some in terms.items():
+            try:
+                statistic.require_predictions(some)
+                bound = statistic.bind(some)
+            except CrediblyError as error:
+                if statistics is not None:
+                    raise
+                told.append(f"{statistic.name} was left out: {error.subject} of {name} {error.rule}")
+                break
+            if not isinstance(bound, MeanBound):
+                raise InputError(
+                    "`statistics`",
+                    "must be means over instances",
+                    f"{statistic.name!r} is none",
+                    "Use `crps`, `interval_score`, `gaussian_log_loss` or `mae`.",
+                )
+        else:
+            found[statistic.name] = statistic
+    if not found:
+        raise InputError("`statistics`", "must hold at least one", "got none", "Leave it out.")
+    return found, told
+
+
+def _settled(
+    statistic: Statistic, terms: Mapping[str, RealPredictions]
+) -> tuple[dict[str, Statistic], tuple[str, ...]]:
+    """Return the statistic for every model: of draws beside other kinds the fair one, and what to note."""
+    whole = dict.fromkeys(terms, statistic)
+    draws = {name: one for name, one in terms.items() if isinstance(one, Samples)}
+    sizes = {one.pooled().shape[1] for one in draws.values()}
+    alike = not draws or (len(draws) == len(terms) and len(sizes) == 1)
+    if statistic.name != crps.name or statistic != crps or alike:
+        return whole, ()
+    fair = {name for name, one in draws.items() if one.n_members == 1 and one.values.shape[-1] > 1}
+    notes = []
+    if fair:
+        whose = ", ".join(sorted(fair))
+        notes.append(f"crps of {whose} is the fair one, of the distribution that the draws come from")
+    if set(draws) - fair:
+        few = ", ".join(sorted(set(draws) - fair))
+        notes.append(f"crps of {few} is that of the draws themselves, which is larger the fewer there are")
+    return {**whole, **{name: crps.with_(estimator="fair") for name in fair}}, tuple(notes)
+
+
+def _contributions(
+    statistics: Sequence[Statistic], levels: HostArray | None, chunk: Dataset
+) -> tuple[HostArray, HostArray]:
+    """Return labels (n,) and the scores (s, n) of one model on some rows."""
+    assert isinstance(chunk.predictions, (Gaussian, Samples, Quantiles))
+    given, labels = at_levels(chunk.predictions, levels), chunk.batch
+    rows = []
+    for one in statistics:
+        bound = one.bind(given)
+        assert isinstance(bound, MeanBound)
+        rows.append(to_host(bound.contributions(labels))[0])
+    return to_host(labels.values)[0], np.stack(rows)
+
+
+def _require_same(first: tuple[str, HostArray], second: tuple[str, HostArray]) -> None:
+    if not np.array_equal(first[1], second[1]):
+        raise InputError(
+            "the models",
+            "must have the same labels in the same order",
+            f"those of {first[0]!r} and {second[0]!r} differ",
+            "Predict one test set with all of them.",
+        )
+
+
+def _estimate(statistic: Statistic, values: HostArray, codes: HostArray | None) -> Estimate:
+    n, finite = len(values), bool(np.isfinite(values).all())
+    if n < 2 or not finite:
+        reason = "one instance has no standard error" if finite else "some scores are infinite"
+        return Estimate(statistic.name, float(values.mean()), None, n, interval_refusal=reason)
+    return Estimate(
+        statistic.name,
+        float(values.mean()),
+        n=n,
+        settings=statistic.settings(),
+        **mean_error(values, codes),
+    )
+
+
+def _standing(
+    statistic: str,
+    names: tuple[str, ...],
+    table: HostArray,
+    n_resamples: int,
+    level: float,
+    seed: Seed,
+    codes: HostArray | None,
+) -> ScoreStanding:
+    """Return the order by the means of columns (n, m), and who is better beyond chance."""
+    draws = bootstrap_means(table, n_resamples, seed, None, codes)
+    found = places(names, table.mean(axis=0), draws, level, len(table), "smallest")
+    return ScoreStanding(
+        **{one.name: getattr(found, one.name) for one in dataclasses.fields(found)}, statistic=statistic
+    )

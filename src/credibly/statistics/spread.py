@@ -1,0 +1,289 @@
+"""Is the stated spread right where it is small, and where it is large?
+
+    z = (y - mu) / sigma                                      mu, sigma^2: mean and variance of the prediction
+    spread_ratio   mean z^2                                   1 where the stated variance is right on average
+    spread_slope   slope of z^2 on log sigma^2                0 where it is right whatever is stated
+    ence           mean over bins of sigma of |rmv - rmse| / rmv
+                   rmv^2 = mean sigma^2, rmse^2 = mean (y - mu)^2
+
+The slope needs no bins: below 0 the largest stated variances are too large compared with the smallest ones.
+Levi, Gispan, Giladi and Fetaya 2022 (ENCE); Pernot 2022 (z-scores, consistency given the stated spread).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputTypeError
+from credibly._arrays.namespace import Array, HostArray, device, like, namespace, to_host
+from credibly._arrays.sums import group_sums
+from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows
+from credibly.statistics.cells import bin_index, edge_ranks
+from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
+from credibly.statistics.regression import Loss, RealMean, real_traits
+
+_TINY = 1e-300
+_FLAT = 1e-24
+"""Variance of log sigma^2 below which all rows state one spread, up to rounding."""
+
+
+def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
+    """Return mean and variance, (n,) each, of mixtures of normal members."""
+    assert isinstance(predictions, Gaussian)
+    mean, std = predictions.members()
+    xp = namespace(mean)
+    centre = xp.mean(mean, axis=1)
+    return centre, xp.mean(std * std + (mean - centre[:, None]) ** 2, axis=1)
+
+
+def states_one_spread(predictions: Predictions) -> bool:
+    """Tell whether all rows state the same variance, up to rounding."""
+    assert isinstance(predictions, RealPredictions)
+    variance = to_host(mean_and_variance(predictions)[1])
+    return bool(np.ptp(variance) <= 1e-12 * variance.max())
+
+
+class OfSpread(Statistic):
+    """What statistics of the stated spread share: predictions must state a variance."""
+
+    def require_predictions(self, predictions: Predictions) -> None:
+        """Raise unless a variance is stated."""
+        super().require_predictions(predictions)
+        if not isinstance(predictions, Gaussian):
+            raise InputTypeError(
+                f"`{self.name}`",
+                "needs a stated variance, which only Gaussian predictions have",
+                f"got {type(predictions).__name__}",
+                "Use `picp` or `skce`, which need none.",
+                argument="predictions",
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class SpreadRatio(OfSpread, RealMean):
+    """Mean squared error in units of the stated variance: above 1 the stated spread is too small.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.statistics.spread_ratio(cr.Gaussian([0.0, 0.0], [1.0, 2.0]), [2.0, 2.0]))  # (4 + 1) / 2
+    2.5
+    """
+
+    name: ClassVar[str] = "spread_ratio"
+    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, math.inf))
+    reference: ClassVar[str] = "Pernot 2022"
+    story: ClassVar[Story] = Story(
+        title="Spread ratio",
+        meaning="Mean squared error in units of the stated variance: 1 where the stated spread is right on "
+        "average.",
+        formula="mean of ((y − μ) / σ)²",
+        above="errors are larger than the stated spread (too narrow)",
+        below="errors are smaller than the stated spread (too wide)",
+        citation="Pernot, The long road to calibrated prediction uncertainty in computational chemistry, "
+        "Journal of Chemical Physics, 2022.",
+        aliases={"zms": "", "mean_squared_z": ""},
+    )
+
+    def loss(self, predictions: RealPredictions) -> Loss:
+        """((y - mean) / std)^2."""
+        mean, variance = mean_and_variance(predictions)
+        return lambda labels: (labels - mean) ** 2 / variance
+
+
+class SlopeBound(Bound):
+    """Sums of squared z-scores and of their products with log sigma^2."""
+
+    def __init__(self, statistic: Statistic, predictions: Gaussian, plan: Plan) -> None:
+        super().__init__(statistic, plan.n, predictions.notes)
+        self.mean, self.variance = mean_and_variance(predictions)
+        self.log = namespace(self.variance).log(self.variance)
+        self.term_size = 1.0
+
+    def state(self, labels: Labels) -> State:
+        """Return the sums that a regression line needs."""
+        xp = namespace(self.log)
+        square = (labels.values - self.mean) ** 2 / self.variance
+        weights = labels.weights
+        one = xp.ones_like(self.log)[None, :] if weights is None else weights
+        every = {"weight": one, "log": one * self.log, "log_log": one * self.log**2}
+        sums = {name: xp.sum(value + xp.zeros_like(square), axis=1) for name, value in every.items()}
+        return State(sums, square=xp.sum(one * square, axis=1), both=xp.sum(one * self.log * square, axis=1))
+
+    def _line(self, state: State) -> tuple[Array, Array, Array, Array]:
+        """Return mean of log sigma^2, its variance, mean of z^2 and slope, (b,) each."""
+        xp, weight = namespace(state["weight"]), state["weight"]
+        centre, level = state["log"] / weight, state["square"] / weight
+        spread = state["log_log"] / weight - centre * centre
+        flat = spread <= _FLAT * (1.0 + centre * centre)
+        together = state["both"] / weight - centre * level
+        slope = together / xp.where(flat, xp.ones_like(spread), spread)
+        return centre, spread, level, xp.where(flat, xp.zeros_like(slope), slope)
+
+    def finish(self, state: State) -> Array:
+        """Return the slope; 0 where all rows state one spread."""
+        return self._line(state)[3]
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Look again, for the residuals of the line."""
+        if labels.weights is not None:
+            return None, "the slope of weighted instances has no standard error"
+        if float(to_host(self._line(sums)[1])[0]) <= _FLAT:
+            return None, "all instances state one spread, and a line needs two"
+        return None, SECOND_LOOK
+
+    def influence(self, sums: State, labels: Labels) -> Array:
+        """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
+        centre, spread, level, slope = (like(to_host(one), self.log)[0] for one in self._line(sums))
+        square = ((labels.values - self.mean) ** 2 / self.variance)[0, :]
+        away = self.log - centre
+        return slope + away * (square - level - slope * away) / spread
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say where a slope has no meaning."""
+        if float(to_host(self._line(sums)[1])[0]) <= _FLAT:
+            return ("all instances state one spread: the slope is 0",)
+        return ()
+
+
+@dataclasses.dataclass(frozen=True)
+class SpreadSlope(OfSpread):
+    """Slope of squared z-scores on the logarithm of the stated variance: 0 where it is right everywhere.
+
+    Notes
+    -----
+    Needs no bins. Below 0 the spread is overstated where it is large, or understated where it is small.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> given = cr.Gaussian([0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0])
+    >>> round(float(cr.statistics.spread_slope(given, [1.5, -1.5, 1.5, -1.5])), 6)  # (9/16 - 9/4) / log 4
+    -1.217274
+    """
+
+    name: ClassVar[str] = "spread_slope"
+    traits: ClassVar[Traits] = dataclasses.replace(real_traits(), range=(-math.inf, math.inf))
+    reference: ClassVar[str] = "Pernot 2022"
+    story: ClassVar[Story] = Story(
+        title="Spread slope",
+        meaning="Slope of squared errors, in units of the stated variance, on the logarithm of that "
+        "variance; 0 where the spread is right whatever is stated.",
+        formula="slope of ((y − μ) / σ)² on log σ²",
+        above="the spread is understated where it is large, or overstated where it is small",
+        below="the spread is overstated where it is large, or understated where it is small",
+        citation="Pernot, The long road to calibrated prediction uncertainty in computational chemistry, "
+        "Journal of Chemical Physics, 2022.",
+    )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(predictions, Gaussian)
+        return SlopeBound(self, predictions, plan)
+
+
+class SpreadBound(Bound):
+    """Stated variances and squared errors of every bin of the stated spread."""
+
+    def __init__(self, statistic: Statistic, predictions: Gaussian, plan: Plan) -> None:
+        super().__init__(statistic, plan.n, predictions.notes)
+        self.mean, self.variance = mean_and_variance(predictions)
+        self.n_bins = int(plan.edges.shape[0]) - 1
+        xp = namespace(self.variance)
+        self.bins = xp.astype(bin_index(self.variance, np.asarray(plan.edges), "left"), xp.int64)
+
+    def state(self, labels: Labels) -> State:
+        """Return weight, stated variance and squared error of every bin, (b, bins)."""
+        xp = namespace(self.variance)
+        square = (labels.values - self.mean) ** 2
+        weights = xp.ones_like(self.variance)[None, :] if labels.weights is None else labels.weights
+        square = square * weights
+        size, stated = (group_sums(one, self.bins, self.n_bins) for one in (weights, weights * self.variance))
+        nothing = xp.zeros((square.shape[0], 1), dtype=xp.float64, device=device(square))
+        observed = group_sums(square, self.bins, self.n_bins)
+        return State(size=size + nothing, stated=stated + nothing, observed=observed)
+
+    def finish(self, state: State) -> Array:
+        """Average relative differences over filled bins."""
+        xp = namespace(state["size"])
+        filled = state["size"] > 0
+        size = xp.where(filled, state["size"], xp.ones_like(state["size"]))
+        stated = xp.sqrt(xp.where(filled, state["stated"] / size, xp.ones_like(size)))
+        error = xp.sqrt(xp.where(filled, state["observed"] / size, xp.ones_like(size)))
+        found = xp.abs(stated - error) / xp.clip(stated, _TINY, None)
+        return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Refuse: absolute differences are above zero even for a calibrated model."""
+        return None, "near calibration this error is biased upwards, and no interval around it holds"
+
+
+@dataclasses.dataclass(frozen=True)
+class ExpectedNormalisedError(OfSpread):
+    """Expected normalised calibration error: stated against observed spread, in bins of the stated spread.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of bins that hold equally many instances; equal spreads stay together.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> given = cr.Gaussian([0.0, 0.0], [1.0, 2.0])
+    >>> float(cr.statistics.ence(given, [0.5, 2.0], n_bins=2))  # (|1 - 0.5| / 1 + |2 - 2| / 2) / 2
+    0.25
+    """
+
+    n_bins: int = 15
+    name: ClassVar[str] = "ence"
+    # edges are quantiles of the rows, which weights do not repeat
+    traits: ClassVar[Traits] = dataclasses.replace(
+        real_traits(tail="greater", bounds=(0.0, math.inf)), multiplicities=False
+    )
+    reference: ClassVar[str] = "Levi et al. 2022"
+    story: ClassVar[Story] = Story(
+        title="ENCE",
+        meaning="Mean relative difference between stated and observed spread, in bins of the stated spread.",
+        formula="mean over bins of |rmv − rmse| / rmv",
+        above="errors differ from the spread that is stated for them by more than chance explains",
+        citation="Levi, Gispan, Giladi and Fetaya, Evaluating and calibrating uncertainty prediction in "
+        "regression tasks, Sensors, 2022.",
+        aliases={"uce": "which is of variances and not relative"},
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_bins", require_integer(self.n_bins, "n_bins", 1))
+
+    def _plan(self, rows: Rows) -> Plan:
+        """Return edges of the stated variance."""
+        self.require_predictions(rows.sample.predictions)
+        return Plan(rows.n, spread_edges(rows, self.n_bins))
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(predictions, Gaussian)
+        return SpreadBound(self, predictions, plan)
+
+
+def spread_edges(rows: Rows, n_bins: int) -> HostArray:
+    """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
+    inner = rows.ranked(_variance, edge_ranks(rows.n, n_bins, "left"))
+    found: HostArray = np.concatenate([[0.0], np.asarray(inner, dtype=np.float64), [np.inf]])
+    return found
+
+
+def _variance(rows: Dataset) -> Array:
+    given = rows.predictions
+    assert isinstance(given, RealPredictions)
+    return mean_and_variance(given)[1]
+
+
+spread_ratio = SpreadRatio()
+
+spread_slope = SpreadSlope()
+
+ence = ExpectedNormalisedError()

@@ -1,0 +1,371 @@
+"""Unnormalised calibration mean embedding: kernel errors at a few places, which show where it fails.
+
+    ucme = mean over locations (T_j, t_j) of g_j^2
+    g_j  = mean over i of k(P_i, T_j) (l(y_i, t_j) - E l(Y_i, t_j)),   Y_i drawn from P_i
+
+k compares predictions and l labels as in `skce`. A location is a prediction T and a label t; g_j > 0 says
+that near T labels near t are seen more often than predicted. It costs n per label vector and location, where
+`skce` costs n^2.   Widmann, Lindsten and Zachariah 2021; Chwialkowski et al. 2015.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    as_float64,
+    is_numpy,
+    like,
+    namespace,
+    tiles,
+    to_host,
+)
+from credibly._arrays.row_search import count_at_most
+from credibly.predictions import (
+    Classes,
+    Gaussian,
+    Labels,
+    Point,
+    Predictions,
+    Quantiles,
+    RealPredictions,
+    Rows,
+    Samples,
+    as_point,
+)
+from credibly.statistics.kernels import (
+    MEDIAN_ROWS,
+    KernelName,
+    check_bandwidth,
+    check_kernel,
+    chosen_rows,
+    kernel_matrix,
+    median_distance,
+    spaced,
+    spaced_rows,
+)
+from credibly.statistics.pairwise import as_number
+from credibly.statistics.protocol import (
+    ALL_LABELS,
+    Bound,
+    Plan,
+    State,
+    Statistic,
+    Story,
+    Traits,
+    label_values,
+    replicates,
+)
+from credibly.statistics.real_kernels import RealPlan, joined_part, plan_of, rows_inside, sides_of
+
+MOST_LOCATIONS = 1000
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class LocationPlan(RealPlan):
+    """Bandwidths, and the locations: places of predictions (j, g) and labels (j,) on the host."""
+
+    places: HostArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))
+    targets: HostArray = dataclasses.field(default_factory=lambda: np.zeros(0))
+
+
+class LocationBound(Bound):
+    """Sums over instances of what every location sees, (b, locations)."""
+
+    term_size = 1.0
+    statistic: UnnormalisedMeanEmbedding
+
+    def __init__(
+        self,
+        statistic: UnnormalisedMeanEmbedding,
+        predictions: Predictions,
+        plan: LocationPlan,
+        notes: tuple[str, ...],
+    ) -> None:
+        super().__init__(statistic, plan.n, notes)
+        self.predictions, self.plan = predictions, plan
+        points = _places(predictions, plan)
+        xp = namespace(points)
+        targets = like(plan.targets, points)
+        self.targets = targets
+        near = kernel_matrix(
+            points, like(plan.places, points), statistic.kernel, "euclidean", as_number(plan.bandwidth)
+        )
+        self.near = xp.permute_dims(near, (1, 0))  # (j, n)
+        self.expected = _expected(predictions, targets, plan)  # (j, n)
+
+    def residual(self, labels: Labels) -> Array:
+        """Return l(y, t) - E l(Y, t) of every location, (b, j, n)."""
+        given, xp = self.predictions, namespace(self.near)
+        if isinstance(given, Gaussian):
+            gap = (as_float64(labels.values)[:, None, :] - self.targets[None, :, None]) / as_number(
+                self.plan.label_bandwidth
+            )
+            return xp.exp(-0.5 * gap * gap) - self.expected[None, ...]
+        if isinstance(given, Quantiles):
+            table, q = as_float64(given.values), given.values.shape[1]
+            if isinstance(labels, Classes):
+                code = xp.astype(labels.values, xp.int64)
+                first, last = code // (q + 1), code % (q + 1)
+            else:
+                first = count_at_most(table, as_float64(labels.values), strict=True)
+                last = count_at_most(table, as_float64(labels.values))
+            at = xp.astype(self.targets, first.dtype)[None, :, None]
+            below = xp.astype(last[:, None, :] <= at, xp.float64) - self.expected[None, ...]
+            open_ = (first[:, None, :] <= at) & (at < last[:, None, :])
+            return xp.where(open_, xp.zeros_like(below), below)
+        shares = label_values(labels, xp, xp.float64)  # (b, k, n)
+        return xp.take(shares, xp.astype(self.targets, xp.int64), axis=1) - self.expected[None, ...]
+
+    def state(self, labels: Labels) -> State:
+        """Return the sums, replicates in tiles that stay in cache."""
+        step = len(labels)
+        if is_numpy(self.near):
+            step = max(1, 16 * CACHE_ELEMENTS // max(1, self.near.size))
+        parts = [self._state(replicates(labels, reps)) for reps in tiles(len(labels), step)]
+        xp = namespace(self.near)
+        return State({name: xp.concat([part[name] for part in parts], axis=0) for name in parts[0]})
+
+    def _state(self, labels: Labels) -> State:
+        xp = namespace(self.near)
+        residual = self.residual(labels)
+        near = self.near[None, ...]
+        weight = xp.zeros((len(labels),), dtype=xp.float64) + float(self.near.shape[1])
+        if labels.weights is not None:
+            near = near * labels.weights[:, None, :]
+            weight = xp.sum(labels.weights, axis=1) + xp.zeros((len(labels),), dtype=xp.float64)
+        return State(seen=xp.sum(near * residual, axis=2), weight=like(to_host(weight), self.near))
+
+    def finish(self, state: State) -> Array:
+        """Average the squared means."""
+        mean = state["seen"] / state["weight"][:, None]
+        return namespace(mean).mean(mean * mean, axis=1)
+
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the state and the sums of squares that tell the error of every location."""
+        state, xp = self.state(labels), namespace(self.near)
+        seen = self.near[None, ...] * self.residual(labels)
+        if labels.weights is not None:
+            seen = seen * labels.weights[:, None, :]
+        return State({**state, "squares": xp.sum(seen * seen, axis=2)})
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Refuse: squares are above zero even for a calibrated model."""
+        return None, "near calibration this error is biased upwards, and no interval around it holds"
+
+    def witness(self, sums: State) -> tuple[HostArray, HostArray]:
+        """Return g of every location and its standard error, (j,) each, from `observed_sums`."""
+        weight = float(to_host(sums["weight"])[0])
+        mean = to_host(sums["seen"])[0] / weight
+        return mean, np.sqrt(np.clip(to_host(sums["squares"])[0] - weight * mean**2, 0.0, None)) / weight
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say where labels differ most from what was predicted."""
+        mean, error = self.witness(sums)
+        sized = np.divide(mean, error, out=np.zeros_like(mean), where=error > 0)
+        worst = int(np.argmax(np.abs(sized)))
+        often = "more" if mean[worst] > 0 else "less"
+        size = f"by {abs(sized[worst]):.1f} standard errors: the largest of all locations"
+        return (f"{self._where(worst)} are seen {often} often than predicted, {size}",)
+
+    def _where(self, at: int) -> str:
+        place, target = self.plan.places[at], float(self.plan.targets[at])
+        if isinstance(self.predictions, Gaussian) and place.size == 2:
+            said = f"mean {place[0]:.4g} and spread {place[1]:.4g}"
+            return f"labels near {target:.4g}, where it predicts {said},"
+        if isinstance(self.predictions, Gaussian):
+            return f"labels near {target:.4g}, at location {at},"
+        if isinstance(self.predictions, Quantiles):
+            level = float(to_host(self.predictions.levels)[int(target)])
+            return f"labels below the quantile at {level:g}, at location {at},"
+        return f"labels of class {int(target)}, where it gets {place[int(target)]:.3g},"
+
+
+def _places(predictions: Predictions, plan: LocationPlan) -> Array:
+    if isinstance(predictions, RealPredictions):
+        return sides_of(predictions, plan, "float64").points
+    return as_float64(as_point(predictions)[0].probs)
+
+
+def _expected(predictions: Predictions, targets: Array, plan: LocationPlan) -> Array:
+    """Return E l(Y, t) of every location, (j, n)."""
+    xp = namespace(targets)
+    if isinstance(predictions, Gaussian):
+        mean, std = predictions.members()
+        scale = as_number(plan.label_bandwidth)
+        total = xp.sqrt(scale**2 + std * std)  # (n, m)
+        gap = (mean[None, ...] - targets[:, None, None]) / total[None, ...]
+        return xp.mean(scale / total[None, ...] * xp.exp(-0.5 * gap * gap), axis=2)
+    at = xp.astype(targets, xp.int64)
+    if isinstance(predictions, Quantiles):
+        levels = xp.take(as_float64(predictions.levels), at, axis=0)
+        return levels[:, None] + xp.zeros_like(as_float64(predictions.values)[:, 0])[None, :]
+    return xp.permute_dims(xp.take(as_float64(as_point(predictions)[0].probs), at, axis=1), (1, 0))
+
+
+@dataclasses.dataclass(frozen=True)
+class UnnormalisedMeanEmbedding(Statistic):
+    """Kernel calibration error at test locations, each a prediction and a label.
+
+    Parameters
+    ----------
+    locations : int or tuple of tuple of float
+        How many are taken from the predictions, evenly over them; or the locations themselves: the
+        probabilities of all classes, or mean and standard deviation of a Gaussian, and then the label.
+    kernel : {"exponential", "gaussian"}
+        exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)), between predictions.
+    bandwidth : float or "median"
+        Of predictions; "median" takes the median distance of at most 1000 evenly spaced rows.
+    label_bandwidth : float or "median"
+        Of real labels, as in `skce`.
+
+    Notes
+    -----
+    A sum over instances: it takes all rows of data that are too large for `skce`. Locations come from the
+    predictions alone. The notes of a result name the location where labels differ most from what was
+    predicted, and ``bound.witness(bound.observed_sums(labels))`` returns all of them.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> normal = cr.Gaussian([0.0, 1.0], [1.0, 2.0])
+    >>> found = cr.statistics.ucme(
+    ...     normal, [0.0, 0.5], locations=((0.5, 0.5, 1.0),), bandwidth=1.0, label_bandwidth=1.0
+    ... )
+    >>> round(float(found), 6)
+    0.003427
+    """
+
+    locations: Any = 20
+    kernel: KernelName = "exponential"
+    bandwidth: float | Literal["median"] = "median"
+    label_bandwidth: float | Literal["median"] = "median"
+    name: ClassVar[str] = "ucme"
+    in_evaluations: ClassVar[bool] = False
+    traits: ClassVar[Traits] = Traits(
+        reduction="sum",
+        tail="greater",
+        labels=ALL_LABELS,
+        differentiable=False,
+        multiplicities=True,
+        duplicate_invariant=True,
+        range=(0.0, 1.0),
+    )
+    reference: ClassVar[str] = "Widmann et al. 2021"
+    story: ClassVar[Story] = Story(
+        title="UCME",
+        meaning="Are labels near a few places seen as often as similar predictions say? Its notes name the "
+        "place where they are not.",
+        formula="mean over j of (mean over i of k(Pᵢ, Tⱼ) (l(yᵢ, tⱼ) − E l(Yᵢ, tⱼ)))²",
+        above="labels at some places are seen more or less often than chance explains",
+        citation="Widmann, Lindsten and Zachariah, Calibration tests beyond classification, ICLR 2021.",
+    )
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel, "euclidean", self.bandwidth, "median")
+        check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
+        given = self.locations
+        if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+            good = 1 <= given <= MOST_LOCATIONS
+            object.__setattr__(self, "locations", int(given))
+        else:
+            table = np.asarray(given, dtype=np.float64) if isinstance(given, (tuple, list)) else np.zeros(0)
+            good = (
+                table.ndim == 2 and table.size > 0 and bool(np.isfinite(table).all()) and table.shape[1] > 2
+            )
+            if good:
+                frozen = tuple(tuple(float(value) for value in row) for row in table)
+                object.__setattr__(self, "locations", frozen)
+        if not good:
+            raise InputError(
+                "`locations`",
+                f"must be a number from 1 to {MOST_LOCATIONS}, or rows of a prediction and a label",
+                f"got {given!r}",
+                "Try 20, or ((mean, std, label), ...).",
+            )
+
+    def require_predictions(self, predictions: Predictions) -> None:
+        """Raise unless expectations under the prediction are known."""
+        super().require_predictions(predictions)
+        if isinstance(predictions, Samples):
+            raise InputTypeError(
+                f"`{self.name}`",
+                "needs class probabilities, Gaussian or Quantiles predictions",
+                "got Samples",
+                "Use `skce`, which is exact for any number of draws.",
+                argument="predictions",
+            )
+
+    def _plan(self, rows: Rows) -> LocationPlan:
+        """Return bandwidths and locations."""
+        some = rows.sample.predictions
+        part: Predictions
+        if isinstance(some, RealPredictions):
+            self.require_predictions(some)
+            plan = plan_of(rows, self.bandwidth, self.label_bandwidth, "euclidean", "float64")
+            part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
+        else:
+            probs = as_float64(spaced_rows(rows, MEDIAN_ROWS))
+            rule = isinstance(self.bandwidth, str)
+            found = median_distance(probs, "euclidean") if rule else (self.bandwidth, ())
+            plan = RealPlan(rows.n, None, *found)
+            part = Point._trusted(probs)
+        made = LocationPlan(**{field.name: getattr(plan, field.name) for field in dataclasses.fields(plan)})
+        places, targets = self._located(part, made)
+        return dataclasses.replace(made, places=places, targets=targets)
+
+    def _located(self, part: Predictions, plan: LocationPlan) -> tuple[HostArray, HostArray]:
+        points = to_host(_places(part, plan))
+        if not isinstance(self.locations, int):
+            table = np.asarray(self.locations)
+            known = isinstance(part, Point) or (isinstance(part, Gaussian) and part.n_members == 1)
+            if not known or table.shape[1] != points.shape[1] + 1:
+                raise InputError(
+                    "`locations`",
+                    f"must have {points.shape[1] + 1} numbers each, for classes or single Gaussians",
+                    f"got {table.shape[1]} for {type(part).__name__}",
+                    "Give their number, and they are taken from the predictions.",
+                )
+            return table[:, :-1], table[:, -1]
+        # sorted, so that neither the order of rows or classes matters nor how often a row occurs
+        keys = -np.sort(-points, axis=1) if isinstance(part, Point) else points
+        _, first = np.unique(keys, axis=0, return_index=True)
+        chosen = first[spaced(first.size, self.locations)]
+        at = np.arange(1, chosen.size + 1) * _GOLDEN % 1.0  # levels spread evenly, whatever their number
+        if isinstance(part, Gaussian):
+            # the quantile of one member of each, whichever the level points at
+            mean, std = (to_host(one)[chosen] for one in part.members())
+            member = (at * mean.shape[1]).astype(np.int64)
+            rest = np.clip(at * mean.shape[1] - member, 0.05, 0.95)
+            from scipy.special import ndtri
+
+            order = np.argsort(mean, axis=1)[np.arange(chosen.size), member]
+            rows = np.arange(chosen.size)
+            return points[chosen], mean[rows, order] + std[rows, order] * ndtri(rest)
+        if isinstance(part, Quantiles):
+            return points[chosen], np.floor(at * part.values.shape[1])
+        order = np.argsort(-points[chosen], axis=1, kind="stable")
+        steps = np.cumsum(keys[chosen], axis=1)
+        rank = np.minimum((steps < at[:, None]).sum(axis=1), points.shape[1] - 1)
+        return points[chosen], order[np.arange(chosen.size), rank].astype(np.float64)
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(plan, LocationPlan)
+        notes = predictions.notes if isinstance(predictions, RealPredictions) else as_point(predictions)[1]
+        resolved: dict[str, Any] = {"bandwidth": as_number(plan.bandwidth)}
+        if isinstance(predictions, Gaussian):
+            resolved["label_bandwidth"] = as_number(plan.label_bandwidth)
+        return LocationBound(self.with_(**resolved), predictions, plan, (*notes, *plan.notes))
+
+
+ucme = UnnormalisedMeanEmbedding()

@@ -1,0 +1,119 @@
+"""What should `calibration_test` compare where real values are tested and no statistic is named?
+
+Worlds whose truth is known: right, shifted, too narrow, another shape, spread wrong at both ends, Gneiting's
+unfocused forecaster, and a forecaster that forgets that labels depend on the label before. Every data set is
+tested with all candidates on shared replicates; families are read off the same replicates.
+
+    python studies/scripts/real_defaults.py --repetitions 400 --workers 16 --out build/real-defaults.json
+
+Prints one table per number of instances: rejections at 5 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import credibly as cr
+
+Pair = tuple[cr.Gaussian, np.ndarray]
+LEVEL = 0.05
+SINGLE = ("skce", "quantile_calibration_error", "crps", "gaussian_log_loss", "spread_slope", "ucme")
+FAMILIES = (
+    ("skce", "quantile_calibration_error"),
+    ("skce", "gaussian_log_loss"),
+    ("skce", "quantile_calibration_error", "gaussian_log_loss"),
+)
+
+
+def plain(rng: np.random.Generator, n: int, shift: float = 0.0, spread: float = 1.0) -> Pair:
+    mean, std = rng.normal(size=n), rng.uniform(0.5, 1.5, size=n)
+    return cr.Gaussian(mean, std), mean + shift + spread * std * rng.normal(size=n)
+
+
+def shape(rng: np.random.Generator, n: int) -> Pair:
+    """Student's t with three degrees of freedom, scaled to the variance that is stated."""
+    mean, std = rng.normal(size=n), rng.uniform(0.5, 1.5, size=n)
+    return cr.Gaussian(mean, std), mean + std * rng.standard_t(3, size=n) / np.sqrt(3)
+
+
+def both_ends(rng: np.random.Generator, n: int) -> Pair:
+    """Too wide where wide, too narrow where narrow, right on average."""
+    mean, std = rng.normal(size=n), rng.uniform(0.5, 1.5, size=n)
+    return cr.Gaussian(mean, std), mean + np.sqrt(std * 0.96) * rng.normal(size=n)
+
+
+def unfocused(rng: np.random.Generator, n: int) -> Pair:
+    """Gneiting, Balabdaoui and Raftery 2007, example 1."""
+    centre, side = rng.normal(size=n), rng.choice([-1.0, 1.0], size=n)
+    return cr.Gaussian(np.stack([centre, centre + side], axis=1), np.ones((n, 2))), centre + rng.normal(
+        size=n
+    )
+
+
+def autocorrelated(rng: np.random.Generator, n: int) -> Pair:
+    """Labels follow y' = 0.6 y + noise; the forecast regresses on the label before with a slope of 0.3."""
+    y = np.zeros(n + 1)
+    for t in range(n):
+        y[t + 1] = 0.6 * y[t] + rng.normal()
+    # the residual variance of that forecast, so that it is right on average
+    return cr.Gaussian(0.3 * y[:-1], np.full(n, np.sqrt(1 + 0.09 / 0.64))), y[1:]
+
+
+WORLDS: dict[str, Callable[[np.random.Generator, int], Pair]] = {
+    "right": plain,
+    "location": partial(plain, shift=0.15),
+    "spread": partial(plain, spread=1.2),
+    "shape": shape,
+    "both ends": both_ends,
+    "unfocused": unfocused,
+    "autocorrelated": autocorrelated,
+}
+
+
+def one(world: str, n: int, seed: int) -> dict[str, float]:
+    """Test one data set with every candidate."""
+    given, labels = WORLDS[world](np.random.default_rng([n, sorted(WORLDS).index(world), seed]), n)
+    found = {}
+    together = cr.calibration_test(given, labels, statistics=SINGLE, n_resamples=399, rng=seed)
+    found |= {name: part.pvalue for name, part in together.components.items()}
+    for family in FAMILIES:
+        omnibus = cr.calibration_test(given, labels, statistics=family, n_resamples=399, rng=seed)
+        found[" + ".join(family)] = omnibus.pvalue
+    found["pit_test"] = cr.pit_test(given, labels, n_resamples=399, rng=seed).pvalue
+    return found
+
+
+def main() -> None:
+    """Run all worlds and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=40)
+    parser.add_argument("--instances", type=int, nargs="*", default=[100, 400])
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    rates: dict[str, dict[str, dict[str, float]]] = {}
+    with ProcessPoolExecutor(given.workers) as pool:
+        for n in given.instances:
+            for world in WORLDS:
+                runs = list(pool.map(partial(one, world, n), range(given.repetitions)))
+                own = {name: float(np.mean([run[name] <= LEVEL for run in runs])) for name in runs[0]}
+                rates.setdefault(str(n), {})[world] = own
+            print(f"\nn = {n}, {given.repetitions} data sets\n\n| | {' | '.join(WORLDS)} |")
+            print(f"|---|{'---|' * len(WORLDS)}")
+            for name in next(iter(rates[str(n)].values())):
+                cells = " | ".join(f"{rates[str(n)][world][name]:.2f}" for world in WORLDS)
+                print(f"| {name} | {cells} |", flush=True)
+    if given.out is not None:
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(json.dumps(rates, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

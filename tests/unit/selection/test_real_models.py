@@ -1,0 +1,136 @@
+"""Models of real values side by side: paired differences, ties, several kinds, refusals, page and file."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.cli import main
+from credibly.report.page import render_report
+
+RNG = np.random.default_rng(0)
+N = 300
+MEAN = RNG.normal(size=N)
+LABELS = MEAN + RNG.normal(size=N)
+LEVELS = np.arange(1, 20) / 20
+RIGHT = cr.Gaussian(MEAN, np.ones(N))
+WIDE = cr.Gaussian(MEAN, np.full(N, 2.0))
+DRAWS = cr.Samples(MEAN[:, None] + RNG.normal(size=(N, 25)))
+TABLE = cr.Quantiles(RIGHT.quantile(LEVELS), LEVELS)
+
+
+def test_scores_are_means_and_differences_are_paired() -> None:
+    found = cr.rank_models({"wide": WIDE, "right": RIGHT}, LABELS)
+    assert list(found.standings) == ["crps", "interval_score", "gaussian_log_loss"]
+    for name, standing in found.standings.items():
+        statistic = getattr(cr, name)
+        assert standing.names == ("right", "wide")
+        assert standing.scores == pytest.approx([float(statistic(one, LABELS)) for one in (RIGHT, WIDE)])
+        assert standing.tied_with_first == ()
+        low, high = standing.intervals[1]
+        assert 0 < low < standing.differences[1] < high
+    # the interval of a paired difference: its standard error times a bootstrap quantile near 1.96
+    crps = cr.statistics.registered()["crps"]
+    apart = crps.loss(WIDE)(LABELS[None, :])[0] - crps.loss(RIGHT)(LABELS[None, :])[0]
+    half = 0.5 * float(np.diff(found.at("crps").intervals[1])[0])
+    assert half == pytest.approx(1.96 * apart.std() / np.sqrt(N), rel=0.15)
+    assert found.estimates["wide"]["crps"].stderr == pytest.approx(float(cr.crps(WIDE, LABELS).stderr))
+
+
+def test_equal_models_are_tied_and_the_first_score_decides() -> None:
+    found = cr.rank_models({"a": RIGHT, "b": RIGHT, "c": WIDE}, LABELS, statistics=["mae", "crps"])
+    assert found.at().statistic == "mae"
+    assert [found.at("crps").place(name) for name in "abc"] == ["1 to 2", "1 to 2", "3"]
+    assert found.at("mae").tied_with_first == ("b", "c")  # all have the same medians
+    assert found.order("crps")[-1] == "c"
+
+
+def test_draws_beside_a_gaussian_are_scored_fairly() -> None:
+    found = cr.rank_models({"right": RIGHT, "draws": DRAWS}, LABELS, statistics=["crps"])
+    fair = float(cr.crps(DRAWS, LABELS, estimator="fair"))
+    assert found.estimates["draws"]["crps"].value == pytest.approx(fair)
+    assert any("draws is the fair one" in note for note in found.notes)
+    alone = cr.rank_models({"one": DRAWS, "two": DRAWS}, LABELS, statistics=["crps"])
+    assert alone.estimates["one"]["crps"].value == pytest.approx(float(cr.crps(DRAWS, LABELS)))
+    members = cr.Samples(np.asarray(DRAWS.values)[:, None, :])
+    both = cr.Samples(np.concatenate([members.values, members.values], axis=1), member_axis=1)
+    found = cr.rank_models({"right": RIGHT, "members": both}, LABELS, statistics=["crps"])
+    assert any("members is that of the draws themselves" in note for note in found.notes)
+
+
+def test_quantiles_bring_all_models_to_their_levels() -> None:
+    found = cr.rank_models({"right": RIGHT, "table": TABLE, "draws": DRAWS}, LABELS)
+    assert found.estimates["right"]["crps"].value == pytest.approx(float(cr.crps(TABLE, LABELS)))
+    assert found.at("crps").tied_with_first == ("table",)
+    assert any("quantiles at 19 levels" in note for note in found.notes)
+    assert any("gaussian_log_loss was left out" in note for note in found.notes)
+    assert list(found.standings) == ["crps", "interval_score"]
+
+
+def test_rows_in_chunks_give_the_same_ranking(tmp_path) -> None:
+    for name, one in (("right", RIGHT), ("wide", WIDE)):
+        np.savez(tmp_path / f"{name}.npz", mean=one.mean, std=one.std, y=LABELS)
+    chunks = {name: cr.scan(tmp_path / f"{name}.npz", chunk_rows=70) for name in ("right", "wide")}
+    whole = cr.rank_models({"right": RIGHT, "wide": WIDE}, LABELS)
+    assert cr.rank_models(chunks).at("crps").scores == pytest.approx(whole.at("crps").scores, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("models", "settings", "match"),
+    [
+        ({"a": RIGHT, "b": RIGHT[:5]}, {}, "must predict the same instances|5 instances"),
+        ({"a": RIGHT}, {"statistics": "crps"}, "must be a sequence"),
+        ({"a": RIGHT}, {"statistics": ["picp_"]}, "picp"),
+        ({"a": RIGHT}, {"statistics": ["quantile_calibration_error"]}, "must be means over instances"),
+        ({"a": RIGHT}, {"statistics": []}, "at least one"),
+        ({"a": DRAWS}, {"statistics": ["gaussian_log_loss"]}, "needs a density"),
+        ({"a": RIGHT}, {"measure": "hartley"}, "a setting of the unified score"),
+        ({"a": RIGHT}, {"tradeoffs": [3.0]}, "a setting of the unified score"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(models, settings, match) -> None:
+    with pytest.raises(cr.CrediblyError, match=match):
+        cr.rank_models(models, LABELS, **settings)
+
+
+def test_statistics_are_for_real_values() -> None:
+    probs = RNG.dirichlet(np.ones(2), size=20)
+    with pytest.raises(cr.InputError, match="are scores of real values"):
+        cr.rank_models({"a": probs}, np.zeros(20, dtype=int), statistics=["brier"])
+    with pytest.raises(cr.InputTypeError, match="all predict classes, or all real values"):
+        cr.rank_models({"a": RIGHT[:20], "b": probs}, np.zeros(20, dtype=int))
+    with pytest.raises(cr.InputError, match="must be one of the ranking"):
+        cr.rank_models({"a": RIGHT}, LABELS).at("rmse")
+
+
+def test_the_comparison_has_sentences_a_page_and_a_picture() -> None:
+    found = cr.compare({"right": RIGHT, "wide": WIDE, "draws": DRAWS}, LABELS)
+    assert "By CRPS, draws is first" in found.findings[0]
+    assert "right is statistically tied with it" in found.findings[0]
+    assert "By Interval score, right is first" in found.findings[1]
+    page = render_report(found)
+    assert "Behind the first by CRPS" in page
+    assert json.loads(json.dumps(found.to_dict()))["ranking"]["n"] == N
+    assert set(found.to_frame()["statistic"]) == {"crps", "interval_score"}
+    assert found.plot().get_xlabel() == "mean score minus the first's"
+    assert "By CRPS" in found.summary()
+    only = cr.compare({"right": RIGHT}, LABELS)
+    assert only.findings[0].endswith(".")
+
+
+def test_the_command_line_compares_files(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("right.npz", mean=MEAN, std=np.ones(N), y=LABELS)
+    np.savez("table.npz", quantiles=TABLE.values, levels=LEVELS, y=LABELS)
+    assert main(["compare", "right.npz", "table.npz", "--out", "c.html", "--n-resamples", "100"]) == 0
+    out = capsys.readouterr()
+    assert "crps" in out.out
+    assert "trade" not in out.out
+    assert (tmp_path / "c.html").read_text().count("right") > 3
+    words = ["compare", "right.npz", "table.npz", "--json", "--statistic", "mae", "--n-resamples", "100"]
+    assert main(words) == 0
+    assert list(json.loads(capsys.readouterr().out)["ranking"]["standings"]) == ["mae"]
+    assert main(["compare", "right.npz", "table.npz", "--measure", "hartley"]) == 2

@@ -1,0 +1,89 @@
+"""The stated spread: ratio, slope, ENCE and the curve, against what NumPy says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import credibly as cr
+
+RNG = np.random.default_rng(4)
+N = 200
+MEAN, STD = RNG.normal(size=(N, 2)), RNG.uniform(0.3, 2.0, size=(N, 2))
+GIVEN = cr.Gaussian(MEAN, STD)
+CENTRE = MEAN.mean(axis=1)
+VARIANCE = (STD**2 + MEAN**2).mean(axis=1) - CENTRE**2  # of the mixture
+Y = CENTRE + 1.3 * np.sqrt(VARIANCE) * RNG.normal(size=N)
+Z2 = (Y - CENTRE) ** 2 / VARIANCE
+
+
+def test_ratio() -> None:
+    found = cr.statistics.spread_ratio(GIVEN, Y)
+    assert found.value == pytest.approx(Z2.mean(), rel=1e-12)
+    assert found.stderr == pytest.approx(Z2.std(ddof=1) / np.sqrt(N), rel=1e-12)
+
+
+def test_slope_is_that_of_least_squares_with_a_robust_error() -> None:
+    x = np.log(VARIANCE)
+    line = scipy.stats.linregress(x, Z2)
+    away = x - x.mean()
+    residual = Z2 - line.intercept - line.slope * x
+    # White's heteroscedasticity-consistent error, with n / (n - 1)
+    error = np.sqrt(np.sum((away * residual) ** 2) * N / (N - 1)) / np.sum(away**2)
+    found = cr.statistics.spread_slope(GIVEN, Y)
+    assert found.value == pytest.approx(line.slope, rel=1e-10)
+    assert found.stderr == pytest.approx(error, rel=1e-8)
+
+
+def test_ence_and_curve_in_bins() -> None:
+    order = np.argsort(VARIANCE)
+    stated = np.sqrt([VARIANCE[part].mean() for part in np.split(order, 5)])
+    errors = np.sqrt([((Y - CENTRE) ** 2)[part].mean() for part in np.split(order, 5)])
+    expected = np.mean(np.abs(stated - errors) / stated)
+    assert cr.statistics.ence(GIVEN, Y, n_bins=5).value == pytest.approx(expected, rel=1e-12)
+    curve = cr.hypotests.spread_curve(GIVEN, Y, n_bins=5, n_resamples=99, rng=0)
+    assert curve.stated == pytest.approx(stated, rel=1e-12)
+    assert curve.observed == pytest.approx(errors, rel=1e-12)
+    assert curve.weight.tolist() == [40] * 5
+    assert curve.band is not None
+    assert (curve.observed > curve.band[1]).any()  # labels are spread by 1.3
+    display = cr.plots.picture(curve)
+    assert "outside" in display.finding
+    assert display.draw() is not None
+    assert len(display.table().rows) == 5
+
+
+def test_one_spread_for_all() -> None:
+    same = cr.Gaussian(np.zeros(30), np.ones(30))
+    labels = np.random.default_rng(0).normal(size=30)
+    slope = cr.statistics.spread_slope(same, labels)
+    assert slope.value == 0.0
+    assert slope.stderr is None
+    assert "all instances state one spread: the slope is 0" in slope.notes
+    assert cr.hypotests.spread_curve(same, labels, level=None).weight.tolist() == [30]
+
+
+def test_tests_see_a_spread_that_is_wrong_at_both_ends() -> None:
+    """Right on average, too wide where large and too narrow where small: the ratio alone is blind."""
+    rng = np.random.default_rng(7)
+    std = rng.choice([0.5, 2.0], size=600)
+    given = cr.Gaussian(np.zeros(600), std)
+    labels = rng.normal(size=600) * np.where(std > 1, 2.0 * np.sqrt(0.6), 0.5 * np.sqrt(1.4))
+    ratio, slope, ence = (
+        cr.calibration_test(given, labels, statistics=name, n_resamples=199, rng=1)
+        for name in ("spread_ratio", "spread_slope", "ence")
+    )
+    assert not ratio.rejects(0.01)
+    assert slope.rejects(0.01)
+    assert ence.rejects(0.01)
+
+
+def test_other_kinds_are_refused() -> None:
+    for name in ("spread_ratio", "spread_slope", "ence"):
+        with pytest.raises(cr.InputTypeError, match=f"`{name}` needs a stated variance"):
+            cr.statistics.registered()[name](cr.Samples(MEAN), Y)
+    with pytest.raises(cr.InputTypeError, match="needs a stated variance"):
+        cr.hypotests.spread_curve(cr.Samples(MEAN), Y)
+    with pytest.raises(cr.InputError, match="n_bins"):
+        cr.statistics.ence(GIVEN, Y, n_bins=0)

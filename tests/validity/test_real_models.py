@@ -1,0 +1,71 @@
+"""Models of real values: equal ones are tied, parts of the CRPS lie in their intervals, repairs hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import credibly as cr
+from validity import worlds
+
+pytestmark = pytest.mark.validity
+
+
+@pytest.mark.parametrize("n", [100, 400])
+def test_equal_models_are_rarely_told_apart(n: int) -> None:
+    runs = worlds.repetitions(40, 2000)
+    rng = np.random.default_rng(n)
+    apart = 0
+    for run in range(runs):
+        mean = rng.normal(size=n)
+        labels = mean + rng.normal(size=n)
+        off = 0.5 * rng.normal(size=(3, n))
+        models = {str(j): cr.Gaussian(mean + off[j], np.full(n, 1.1)) for j in range(3)}
+        found = cr.rank_models(models, labels, statistics=["crps"], n_resamples=200, rng=run)
+        apart += bool((found.at("crps").best_ranks > 1).any())
+    assert apart <= worlds.bounds(runs, 0.065)[1]  # a bootstrap of 100 rows is approximate
+
+
+@pytest.mark.parametrize("std", [1.0, 1.5, 0.6])
+@pytest.mark.parametrize("n", [100, 400])
+def test_parts_of_the_crps_lie_in_their_intervals(n: int, std: float) -> None:
+    runs = worlds.repetitions(4, 500)
+    u = np.linspace(-30.0, 30.0, 20001)
+    wrong = float(np.trapezoid((ndtr(u / std) - ndtr(u)) ** 2, u))  # of N(m, std) for N(m, 1)
+    apart = math.sqrt(2 / math.pi) - 1 / math.sqrt(math.pi)  # CRPS of N(0, 2) minus that of N(m, 1)
+    rng = np.random.default_rng([n, int(10 * std)])
+    held = np.zeros(2)
+    for _ in range(runs):
+        mean = rng.normal(size=n)
+        parts = cr.hypotests.decompose_crps(cr.Gaussian(mean, np.full(n, std)), mean + rng.normal(size=n))
+        for at, (truth, (low, high)) in enumerate(
+            ((wrong, parts.miscalibration_interval), (apart, parts.discrimination_interval))
+        ):
+            held[at] += low <= truth <= high
+    assert (runs - held <= worlds.bounds(runs, 0.05)[1]).all()
+
+
+@pytest.mark.parametrize("n", [100, 400])
+def test_recalibrated_intervals_hold_what_they_promise(n: int) -> None:
+    """Fitted on n instances, 90 % intervals of new ones: over both draws, shifts are exact by their ranks."""
+    runs = worlds.repetitions(20, 1000)
+    rng = np.random.default_rng(n)
+    methods = {
+        "scale": (cr.recalibrate.SpreadScaling(), 0.02),
+        "isotonic": (cr.recalibrate.IsotonicRecalibration(), 0.01),
+        "shift": (cr.recalibrate.QuantileShift(), 0.01),
+    }
+    held: dict[str, list[float]] = {name: [] for name in methods}
+    for _ in range(runs):
+        mean = rng.normal(size=n + 200)
+        labels = mean + 1.5 * rng.normal(size=n + 200)
+        given = cr.Gaussian(mean, np.ones(n + 200))
+        for name, (method, _) in methods.items():
+            made = method.unfitted().fit(given[:n], labels[:n]).apply(given[n:])
+            held[name].append(float(cr.picp(made, labels[n:])))
+    for name, (_, slack) in methods.items():
+        mean_held, error = np.mean(held[name]), np.std(held[name]) / math.sqrt(runs)
+        assert abs(mean_held - 0.9) <= slack + 3 * error + (2 / (n + 1) if name == "shift" else 0.0)
