@@ -52,10 +52,9 @@ SETTLING = (
     "--id",
     "--classes",
     "--levels",
-    "--clusters",
-    "--blocks",
 )
-READING = ("--labels", "--kind", "--member-axis", *SETTLING)
+ALONE = ("--labels", "--kind", "--member-axis", *SETTLING)
+READING = (*ALONE, "--clusters", "--blocks")
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
 WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
@@ -75,15 +74,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--given",
         "--margin",
     ),
-    "plan": (
-        *(name for name in READING if name not in ("--clusters", "--blocks")),
-        "--drop-invalid",
-        "--width",
-        "--gap",
-        "--margin",
-        "--labels-each",
-        "--power",
-    ),
+    "plan": (*ALONE, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "audit": (
         *(name for name in STREAMING if name != "--blocks"),

@@ -23,12 +23,11 @@ from credibly.evaluation.words import Verdict, Word, shown, verdicts
 from credibly.hypotests import calibration_test, certificate, plan_labels
 from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
 from credibly.recalibrate.comparison import REAL_METHODS
-from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
 from credibly.results.tests import HypotestResult
-from credibly.statistics import confidence_gap, picp
+from credibly.statistics import confidence_gap
 from credibly.statistics.registry import story_of
 
 POWER = 0.8
@@ -485,18 +484,6 @@ def _again(file: str | None) -> str:
 # ---------------------------------------------------------------------------------------------- real values
 
 
-def _furthest(rows: Rows, work: Work, stated: float, observed: float) -> float:
-    """Return how far the coverage of intervals can be from what they state, with the level's confidence."""
-    if rows.sample.clusters is None:
-        hits = round(observed * rows.n)  # independent events, as right answers are
-        size = abs(stated - observed)
-        return Certificate("coverage", size, 1 - work.level, rows.n, hits=hits, confidence=stated).upper
-    own = picp(*rows.arguments, level=stated)
-    if not own.has_interval:
-        return 1.0
-    return max(abs(end - stated) for end in own.interval(1 - work.level))
-
-
 def _real_headline(rows: Rows, work: Work) -> Headline | None:
     parts = work.found.get("reals")
     if parts is None:
@@ -512,7 +499,13 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
         size = stated - observed
-        most = _furthest(rows, work, stated, observed)
+        if rows.sample.clusters is None:
+            hits = round(observed * rows.n)  # independent events, as right answers are
+            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
+            most = bound.upper
+        else:
+            ends = _interval(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
+            most = max(abs(stated - end) for end in ends)
         held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
     others = _real_conflicts(work)
     if not conflict and others:

@@ -361,7 +361,9 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     if pit is None:
         return None
     spread = None
-    if isinstance(rows.sample.predictions, Gaussian):
+    if isinstance(rows.sample.predictions, Gaussian) and rows.sample.clusters is not None:
+        work.leave_out("curve of the stated spread", IN_CLUSTERS)
+    elif isinstance(rows.sample.predictions, Gaussian):
         spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
     return RealParts(pit, coverage, spread, *_widths(rows))
 

@@ -286,7 +286,7 @@ class Rows(ABC):
         """Return the same rows, in clusters of at least `blocks` consecutive ones."""
         return Blocked(self, self.n, blocks)
 
-    @property
+    @cached_property
     def clusters(self) -> Clusters | None:
         """Which rows belong together; None where all are independent."""
         if self.sample.clusters is None:

@@ -11,7 +11,7 @@ from credibly._arrays.philox import as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.predictions import as_rows
+from credibly.predictions import as_rows, require_independent
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
@@ -67,6 +67,7 @@ def spread_curve(
     """
     statistic = ExpectedNormalisedError(n_bins)
     rows = detached(as_rows(predictions, labels))
+    require_independent(rows, "`spread_curve`")
     statistic.require_predictions(rows.sample.predictions)
     statistic.require_labels(rows.sample.batch)
     if level is not None:
