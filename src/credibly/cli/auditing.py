@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from credibly.cli import options
 from credibly.cli.numbers import LEVEL, leave
 from credibly.cli.output import Cell, Output, Table, progress, rounded, with_flags
-from credibly.cli.reading import Reading, Streaming, names_of
+from credibly.cli.reading import Reading, Streaming
 from credibly.hypotests import audit
-from credibly.predictions import Rows
 from credibly.results.audit import AuditGroup, AuditResult
 
 COLUMNS = (
@@ -43,14 +42,6 @@ MinSize = Annotated[
         "--min-size", metavar="N", help="Fewest rows of a group; rarer levels of an attribute are joined."
     ),
 ]
-Clusters = Annotated[
-    str | None,
-    typer.Option(
-        "--clusters",
-        metavar="NAME",
-        help="Column or array that says which rows belong together, such as the patient.",
-    ),
-]
 Hypothesis = Annotated[
     Literal["mean", "set"] | None,
     typer.Option(
@@ -78,6 +69,8 @@ def audit_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -86,7 +79,6 @@ def audit_file(
     depth: Depth = 2,
     n_quantiles: Quantiles = 4,
     min_size: MinSize = 20,
-    clusters: Clusters = None,
     hypothesis: Hypothesis = None,
     n_resamples: options.Resamples = 999,
     seed: options.Seed = 0,
@@ -99,7 +91,6 @@ def audit_file(
     Looks at every group that the attributes form, alone and together, and adjusts p-values over all of them.
     A person sees the groups that are off and that no other group explains, a program all groups.
     """
-    beside = [one for one in (by, clusters) if one is not None]
     reading = Reading(
         file,
         labels,
@@ -114,20 +105,21 @@ def audit_file(
         id_column,
         classes,
         levels,
-        by=",".join(beside) or None,
+        clusters,
+        blocks,
+        by=by,
     )
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data, progress(quiet=output.quiet) as tell:
-        groups, own = _attributes(data, by, clusters)
+        whole = data.loaded()
         result = audit(
             *data.arguments,
-            groups=groups,
+            groups=None if whole is None else whole.groups,  # chunks bring their own
             depth=depth,
             n_quantiles=n_quantiles,
             min_size=min_size,
             hypothesis=hypothesis,
-            clusters=own,
             level=LEVEL,
             n_resamples=n_resamples,
             rng=seed,
@@ -138,16 +130,6 @@ def audit_file(
     else:
         _show(result, output)
     leave(fail_on, [result.verdict()])
-
-
-def _attributes(data: Rows, by: str | None, clusters: str | None) -> tuple[Any, Any]:
-    """Return groups and clusters as `audit` takes them; rows in chunks bring one group of their own."""
-    whole = data.loaded()
-    if whole is None or (by is None and clusters is None):
-        return None if whole is None else whole.groups, None
-    held = whole.groups
-    groups = None if by is None else {name: held[name] for name in names_of(by)}
-    return groups, None if clusters is None else held[names_of(clusters)[0]]
 
 
 def _show(result: AuditResult, output: Output) -> None:
