@@ -83,7 +83,6 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--depth",
         "--n-quantiles",
         "--min-size",
-        "--clusters",
         "--hypothesis",
     ),
     "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from credibly._arrays.errors import InputError
 from credibly.cli import options
 from credibly.cli.numbers import LEVEL, leave
 from credibly.cli.output import Cell, Output, Table, progress, rounded, with_flags
-from credibly.cli.reading import Reading, Streaming, names_of
+from credibly.cli.reading import Reading, Streaming
 from credibly.hypotests import audit
-from credibly.predictions import Rows
 from credibly.results.audit import AuditGroup, AuditResult
 
 COLUMNS = (
@@ -114,10 +112,10 @@ def audit_file(
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data, progress(quiet=output.quiet) as tell:
-        groups = _attributes(data, by)
+        whole = data.loaded()
         result = audit(
             *data.arguments,
-            groups=groups,
+            groups=None if whole is None else whole.groups,  # chunks bring their own
             depth=depth,
             n_quantiles=n_quantiles,
             min_size=min_size,
@@ -132,21 +130,6 @@ def audit_file(
     else:
         _show(result, output)
     leave(fail_on, [result.verdict()])
-
-
-def _attributes(data: Rows, by: str | None) -> Any:
-    """Return groups as `audit` takes them; rows in chunks bring one group of their own."""
-    whole = data.loaded()
-    if by is None:
-        return None if whole is None else whole.groups
-    if whole is None:
-        raise InputError(
-            "`--by`",
-            "is for files that are read whole",
-            f"'{data.sample.source}' is read in chunks",
-            "Leave it out: chunks bring one group of their own.",
-        )
-    return {name: whole.groups[name] for name in names_of(by)}
 
 
 def _show(result: AuditResult, output: Output) -> None:

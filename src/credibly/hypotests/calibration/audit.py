@@ -24,7 +24,6 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
-from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
@@ -80,6 +79,7 @@ def audit(
     measures: Sequence[str] | None = None,
     hypothesis: Literal["mean", "set"] | None = None,
     clusters: Any = None,
+    blocks: int | None = None,
     level: float = 0.05,
     n_resamples: int = 999,
     rng: Any = None,
@@ -111,7 +111,10 @@ def audit(
         Of sets: whether the mean prediction is tested, or whether any distribution in the set may be true.
         Default: "set" for `Intervals` and `Belief`, "mean" for all others.
     clusters : array (n,), optional
-        Name of the cluster of every row, such as the patient: rows of one cluster may depend on each other.
+        Ids of what rows share: a patient, an image, a day. Rows of one cluster may then depend on each other
+        in any way, and replicates keep that (wild cluster replicates). Data that were read bring their own.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     level : float
         Level of verdicts; intervals hold together with probability 1 - level.
     n_resamples : int
@@ -130,7 +133,8 @@ def audit(
     Notes
     -----
     Adjusted p-values are exact under label resampling, for 4 groups and for 5000. With clusters they are
-    those of a wild bootstrap, which is good from about 20 clusters per group. Of sets the adjustment over
+    those of a wild bootstrap, which is good from about 20 clusters per group and never gives less than
+    2^(1 - C) with C clusters. Of sets the adjustment over
     groups is exact for every truth in the sets, that over classes and bounds is Bonferroni's.
 
     Rows are read once for what was observed and once, in memory, for all replicates. The cost is that of
@@ -166,18 +170,19 @@ def audit(
     require_integer(min_size, "min_size", 1)
     report = as_progress(progress)
     seed = as_seed(rng)
-    rows, said = one_rater(detached(as_rows(predictions, labels)), seed)
-    clusters = rows.cluster_codes() if clusters is None else clusters  # data that were read bring them
+    rows, said = one_rater(detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks)), seed)
     given = _checked(rows)
     as_sets = _tests_sets(given, hypothesis)
     table, joined = _attributes(rows, groups)
     lattice = lattice_of(table, rows.n, depth=depth, n_quantiles=n_quantiles, min_size=min_size)
     counted, left_out = _measures(given, measures, as_sets)
     scoring = Scoring(counted, lattice.n_cells, seed, as_sets)
-    if clusters is None:
+    together = rows.clusters
+    if together is None:
         source = drawn_sums(rows, lattice, scoring, report)
     else:
-        source = wild_sums(rows, lattice, scoring, _cluster_codes(rows, clusters, as_sets), report)
+        _require_no_sets(as_sets)
+        source = wild_sums(rows, lattice, scoring, together, report)
     tested = adjusted_pvalues(source, n_resamples, level, separate=as_sets)
     names = rows.sample.classes
     found = _groups(source, tested, lattice, counted, names, level)
@@ -187,7 +192,7 @@ def audit(
     )
     notes = [*given.notes, *said, *joined, *lattice.notes, *left_out, *source.notes]
     return AuditResult(
-        hypothesis=IN_SETS if as_sets else HYPOTHESIS if clusters is None else CLUSTERED,
+        hypothesis=IN_SETS if as_sets else HYPOTHESIS if together is None else CLUSTERED,
         pvalue=tested.pvalue,
         pvalue_interval=tested.interval,
         level=float(level),
@@ -271,6 +276,16 @@ def _own_groups(chunk: Dataset) -> Any:
     return chunk.groups
 
 
+def _require_no_sets(as_sets: bool) -> None:
+    if as_sets:
+        raise UnsupportedError(
+            "`clusters` of sets",
+            "need a law of whole clusters, which sets of single labels do not tell",
+            'got hypothesis="set"',
+            'Use hypothesis="mean", or one row per cluster.',
+        )
+
+
 def _measures(
     given: Predictions, asked: Sequence[str] | None, as_sets: bool
 ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
@@ -309,29 +324,6 @@ def _measures(
     if not found:
         raise InputError("`measures`", "must name at least one", "got none that applies", "Leave it out.")
     return tuple(dict.fromkeys(found)), tuple(notes)
-
-
-def _cluster_codes(rows: Rows, clusters: Any, as_sets: bool) -> HostArray:
-    """Return the number of every row's cluster."""
-    if as_sets:
-        raise UnsupportedError(
-            "`clusters` of sets",
-            "need a law of whole clusters, which sets of single labels do not tell",
-            'got hypothesis="set"',
-            'Use hypothesis="mean", or one row per cluster.',
-        )
-    whole = rows.loaded()
-    own = aligned(clusters, None if whole is None else whole.index, "clusters")[0]
-    array = to_host(own) if is_array(own) else np.asarray(own)
-    if array.shape != (rows.n,):
-        raise InputError(
-            "`clusters`",
-            f"must have one entry per prediction ({rows.n})",
-            f"got shape {array.shape}",
-            "Check that both come from the same split.",
-        )
-    codes = np.unique(array if array.dtype != object else array.astype(str), return_inverse=True)[1]
-    return np.asarray(codes).reshape(-1)
 
 
 # From numbers to groups

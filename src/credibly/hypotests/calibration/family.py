@@ -17,17 +17,15 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, rows_within_budget, tiles
-from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.group_scores import Measure, Moments, Scoring
 from credibly.hypotests.calibration.lattice import Lattice
 from credibly.hypotests.resampling.pvalues import clopper_pearson
+from credibly.hypotests.resampling.wild import signs
 from credibly.predictions import Rows
+from credibly.predictions.clusters import Clusters
 
 _TIE = 1e-9  # scores closer than this differ by rounding
-WEBB = np.array([-1.5, -1.0, -0.5, 0.5, 1.0, 1.5])
-WEBB = np.sign(WEBB) * np.sqrt(np.abs(WEBB))
-_FEW_CLUSTERS = 12  # fewer have so few signs that Webb's six points are drawn
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,13 +120,13 @@ def _over_groups(membership: Any, cells: HostArray) -> HostArray:
 
 
 def wild_sums(
-    rows: Rows, lattice: Lattice, scoring: Scoring, clusters: HostArray, report: Progress | None
+    rows: Rows, lattice: Lattice, scoring: Scoring, clusters: Clusters, report: Progress | None
 ) -> GroupSums:
     """Compare with the same residuals, the sign of every cluster drawn."""
     from scipy.sparse import csr_array
 
-    n_clusters = int(clusters.max()) + 1
-    pairs, own = np.unique(lattice.cells * n_clusters + clusters, return_inverse=True)
+    n_clusters, codes = clusters.number, rows.cluster_codes()
+    pairs, own = np.unique(lattice.cells * n_clusters + codes, return_inverse=True)
     cell_of, cluster_of = np.divmod(pairs, n_clusters)
     found = _moments(rows.with_groups(own.reshape(-1)), dataclasses.replace(scoring, n_cells=len(pairs)))
     shape = (len(pairs), n_clusters)
@@ -153,17 +151,13 @@ def wild_sums(
     def into_cells(values: HostArray) -> HostArray:
         return np.stack([np.bincount(cell_of, weights=one, minlength=lattice.n_cells) for one in values])
 
-    signs = _Signs(scoring.seed, n_clusters)
-
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         for reps in tiles(n_resamples, rows_within_budget(24 * residual.size + 8 * n_clusters, 0.25)):
-            drawn = signs.block(reps).T
+            drawn = signs(scoring.seed, reps, n_clusters).T
             yield np.stack([one @ drawn for one in every])
             if report is not None:
                 report(reps.stop, n_resamples)
 
-    few = n_clusters < _FEW_CLUSTERS
-    note = f"signs of {n_clusters} clusters were drawn" + (" from Webb's six points: they are few" * few)
     return GroupSums(
         residual,
         variance,
@@ -175,26 +169,9 @@ def wild_sums(
         replicates,
         _two_sided(scoring.measures),
         n_clusters,
-        # of all signs two give the observation: itself and its mirror image
-        2.0 * (6.0 if few else 2.0) ** -n_clusters,
-        (note,),
+        2.0 ** (1 - n_clusters),  # of all signs two give the observation: itself and its mirror image
+        clusters.notes,
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Signs:
-    """Weights of clusters with mean 0 and variance 1: signs, or of few clusters Webb's six points."""
-
-    seed: Seed
-    n_clusters: int
-
-    def block(self, reps: slice) -> HostArray:
-        """Return the weights of some replicates, (b, clusters)."""
-        uniform = Uniforms(self.seed, Stream.SIGNS).block(reps, slice(0, self.n_clusters))
-        if self.n_clusters >= _FEW_CLUSTERS:
-            return np.where(uniform < 0.5, -1.0, 1.0)
-        drawn: HostArray = WEBB[(6 * uniform).astype(np.intp)]
-        return drawn
 
 
 # P-values
@@ -285,6 +262,7 @@ def adjusted_pvalues(source: GroupSums, n_resamples: int, level: float, *, separ
     criticals, smallest, counts = [], [], []
     for at, own in enumerate(families):
         pvalues = np.maximum.accumulate((1 + stepped[at]) / (1 + n_resamples))
+        pvalues = np.maximum(pvalues, source.smallest_pvalue)
         back = np.empty(pvalues.size)
         back[orders[at]] = np.minimum(1.0, multiplicity * pvalues)
         adjusted[own] = back.reshape(adjusted[own].shape)
@@ -295,7 +273,7 @@ def adjusted_pvalues(source: GroupSums, n_resamples: int, level: float, *, separ
     low, high = clopper_pearson(counts[best], n_resamples)
     return Adjusted(
         score,
-        (1 + alone) / (1 + n_resamples),
+        np.maximum((1 + alone) / (1 + n_resamples), source.smallest_pvalue),
         adjusted,
         max(criticals),
         float(min(1.0, multiplicity * smallest[best])),

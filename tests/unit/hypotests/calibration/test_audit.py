@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.philox import Stream, Uniforms
-from credibly.hypotests.calibration.family import WEBB, normal_scores, standardised
+from credibly.hypotests.calibration.family import normal_scores, standardised
 from credibly.hypotests.calibration.group_scores import _middle_ranks
 from credibly.hypotests.calibration.lattice import lattice_of
 from credibly.hypotests.resampling.replicates import Replicates
+from credibly.hypotests.resampling.wild import signs
 
 
 def world(n: int = 600, shift: float = 0.0, seed: int = 3) -> tuple[Any, Any, dict[str, Any]]:
@@ -128,12 +128,11 @@ def test_clusters_draw_one_sign_for_all_their_rows(n_clusters: int) -> None:
     result = cr.audit(
         probs, labels, groups=groups, clusters=clusters, measures=["classes"], n_resamples=29, rng=5
     )
-    uniform = Uniforms(tuple(result.settings["seed"]), Stream.SIGNS).block(slice(0, 29), slice(0, n_clusters))
-    signs = np.where(uniform < 0.5, -1.0, 1.0) if n_clusters >= 12 else WEBB[(6 * uniform).astype(int)]
+    drawn = signs(tuple(result.settings["seed"]), slice(0, 29), n_clusters)
     residual, criticals = labels - probs[:, 1], []
     for name, mask in every_group(groups).items():
         sums = np.bincount(clusters[mask], weights=residual[mask], minlength=n_clusters)
-        values = np.abs(np.concatenate([[sums.sum()], signs @ sums])) / np.sqrt((sums**2).sum())
+        values = np.abs(np.concatenate([[sums.sum()], drawn @ sums])) / np.sqrt((sums**2).sum())
         (one,) = (one for one in result.groups if one.group == name)
         assert one.pvalue == pytest.approx(np.mean(values >= values[0] - 1e-9))
         here = np.unique(clusters[mask])
@@ -144,10 +143,23 @@ def test_clusters_draw_one_sign_for_all_their_rows(n_clusters: int) -> None:
     assert result.n_clusters == n_clusters
 
 
+def test_blocks_and_chunks_bring_their_clusters() -> None:
+    probs, labels, groups = world(n=200, shift=0.3)
+    ids = np.arange(200) // 10
+    settings: dict[str, Any] = {"groups": groups, "n_resamples": 39, "rng": 3}
+    own = cr.audit(probs, labels, clusters=ids, **settings)
+    pieces = cr.audit(cr.scan(probs, labels, clusters=ids, chunk_rows=33), **settings)
+    blocks = cr.audit(probs, labels, blocks=10, **settings)
+    for other in (pieces, blocks):
+        assert [one.pvalue for one in other.groups] == [one.pvalue for one in own.groups]
+    assert own.n_clusters == 20
+
+
 def test_few_clusters_cannot_tell() -> None:
     probs, labels, groups = world(n=200)
     result = cr.audit(probs, labels, groups=groups, clusters=np.arange(200) % 2, n_resamples=99, rng=0)
-    assert result.smallest_pvalue == pytest.approx(2 / 36)  # six points, two clusters
+    assert result.smallest_pvalue == 0.5  # 2^(1 - 2): a sign and its mirror image
+    assert result.pvalue >= 0.5
     assert result.verdict() == "cannot tell"
 
 
@@ -318,7 +330,8 @@ def test_tables_have_one_row_per_group_and_measure() -> None:
         ({"measures": ["rank"]}, "a measure of classes"),
         ({"measures": "confidence"}, "must be a sequence"),
         ({"measures": []}, "must name at least one"),
-        ({"clusters": np.zeros(3)}, "must have one entry per prediction"),
+        ({"clusters": np.zeros(3)}, "must have one id per prediction"),
+        ({"clusters": np.arange(100), "blocks": 5}, "two ways to say which rows belong together"),
         ({"depth": 0}, "depth"),
     ],
 )
