@@ -57,6 +57,13 @@ def quantiles(make: Make) -> cr.Quantiles:
 SETS = {"hull": ensemble, "intervals": intervals, "belief": belief}
 
 
+def audited(predictions: Any, labels: Any, clustered: bool = False) -> cr.results.AuditResult:
+    """Audit two groups, of single rows or of pairs."""
+    rows = np.arange(len(predictions))
+    settings: dict[str, Any] = {"groups": rows % 2, "min_size": 1, "n_resamples": 39, "rng": 7}
+    return cr.audit(predictions, labels, clusters=rows // 2 if clustered else None, **settings)
+
+
 def _share(predictions: Any, labels: Any) -> Any:
     xp = predictions.xp
     return xp.mean(xp.astype(labels == 0, xp.float64))
@@ -139,6 +146,12 @@ def _tests() -> Iterator[tuple[str, Case]]:
         "predictive_check reals",
         lambda make: cr.predictive_check(gaussian(make), make(REALS), n_resamples=39, rng=7),
     )
+    yield "audit", lambda make: audited(ensemble(make), make(LABELS))
+    yield "audit clusters", lambda make: audited(ensemble(make), make(LABELS), clustered=True)
+    for name, kind in (("intervals", intervals), ("belief", belief)):
+        yield f"audit {name}", lambda make, kind=kind: audited(kind(make), make(LABELS))
+    for name, kind in (("gaussian", gaussian), ("samples", samples), ("quantiles", quantiles)):
+        yield f"audit {name}", lambda make, kind=kind: audited(kind(make), make(REALS))
     for name in ("pit_test", "coverage_curve"):
         test = getattr(cr, name)
         yield name, lambda make, test=test: test(gaussian(make), make(REALS), n_resamples=39, rng=7)
@@ -367,7 +380,10 @@ OPTIMISERS = "optimisers"
 RATERS = "how many raters a row has"
 BOOTSTRAP = "the bootstrap of scores"
 PICTURES = "what only pictures show"
+AUDITED = "audits of sets, draws and quantiles"
 LEAVES: dict[str, str] = {
+    "audit clusters": "residuals of clusters",
+    **dict.fromkeys(("audit intervals", "audit belief", "audit samples", "audit quantiles"), AUDITED),
     "risk_coverage_curve": "the order of answers by confidence",
     "corp_curve": "isotonic regression",
     "logistic_calibration": OPTIMISERS,

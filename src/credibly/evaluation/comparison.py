@@ -18,7 +18,7 @@ from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.credal.distances import Divergence
 from credibly.evaluation.headline import points
 from credibly.evaluation.results import Reported
-from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise, unclustered
+from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED, Progress, origin, silent, version
 from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
@@ -389,7 +389,7 @@ def _compared(
         means.append(np.concatenate(list(one.map(partial(_contributions, tuple(led))))))
         # predictions are ordered, and of very many a random part shows the same curve
         some = random_part(one, MOST_ORDERED, as_seed(rng))
-        curves[name] = corp_curve(*unclustered(some).arguments, level=None)
+        curves[name] = corp_curve(*some.arguments, level=None)
         tell("estimates", done, len(given))
     codes = next(iter(given.values())).cluster_codes()
     order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)

@@ -485,6 +485,18 @@ def _again(file: str | None) -> str:
 # ---------------------------------------------------------------------------------------------- real values
 
 
+def _furthest(rows: Rows, work: Work, stated: float, observed: float) -> float:
+    """Return how far the coverage of intervals can be from what they state, with the level's confidence."""
+    if rows.sample.clusters is None:
+        hits = round(observed * rows.n)  # independent events, as right answers are
+        size = abs(stated - observed)
+        return Certificate("coverage", size, 1 - work.level, rows.n, hits=hits, confidence=stated).upper
+    own = picp(*rows.arguments, level=stated)
+    if not own.has_interval:
+        return 1.0
+    return max(abs(end - stated) for end in own.interval(1 - work.level))
+
+
 def _real_headline(rows: Rows, work: Work) -> Headline | None:
     parts = work.found.get("reals")
     if parts is None:
@@ -500,13 +512,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
         size = stated - observed
-        if rows.sample.clusters is None:
-            hits = round(observed * rows.n)  # independent events, as right answers are
-            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
-            most = bound.upper
-        else:
-            ends = _interval(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
-            most = max(abs(stated - end) for end in ends)
+        most = _furthest(rows, work, stated, observed)
         held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
     others = _real_conflicts(work)
     if not conflict and others:

@@ -17,7 +17,7 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.calibration.lattice import crossed_levels
-from credibly.predictions import ClassPredictions, Counts, InMemory, Predictions, RandomRows, Rows, as_rows
+from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
 from credibly.results.base import Result
 from credibly.scale import scan
 from credibly.statistics import Statistic
@@ -205,15 +205,6 @@ def subsampled(statistic: Statistic, n: int, most: int, seed: Seed) -> Statistic
 def random_rows(n: int, most: int, seed: Seed) -> HostArray:
     """Return the rows with the `most` smallest of n uniform numbers, increasing."""
     return np.sort(_smallest(n, most, seed)[1])
-
-
-def unclustered(rows: Rows) -> Rows:
-    """Return rows without their clusters, for a curve that claims nothing about chance."""
-    if rows.sample.clusters is None:
-        return rows
-    whole = rows.loaded(rows.n)
-    assert whole is not None
-    return InMemory(dataclasses.replace(whole, clusters=None))
 
 
 def random_part(rows: Rows, most: int, seed: Seed) -> Rows:

@@ -19,7 +19,7 @@ from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
-from credibly.evaluation.rows import PredictionSummary, has_counts, random_part, unclustered
+from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check, spread_curve
 from credibly.hypotests.calibration.reliability import classwise_curves
@@ -302,7 +302,7 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
         work.leave_out("bands of the isotonic reliability curves", IN_CLUSTERS)
     isotonic, worst_class = (
         corp_curve(
-            *unclustered(part).arguments,
+            *part.arguments,
             target=target,
             level=top.level if part.sample.clusters is None else None,
             n_resamples=min(work.n_resamples, BAND_RESAMPLES),

@@ -289,7 +289,6 @@ class ContinuousRankedProbabilityScore(RealMean):
         citation="Matheson and Winkler, Scoring rules for continuous probability distributions, Management "
         "Science, 1976; Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006.",
         aliases={
-            "rps": "which is for real values; ordered classes have no score of their own",
             "pinball_loss": "which for quantiles is twice their mean pinball loss",
         },
     )
@@ -315,8 +314,8 @@ class ContinuousRankedProbabilityScore(RealMean):
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         bound = super()._bind(predictions, plan)
-        if isinstance(predictions, Quantiles) and len(predictions.levels) < FEW_LEVELS:
-            levels = len(predictions.levels)
+        if isinstance(predictions, Quantiles) and predictions.levels.shape[0] < FEW_LEVELS:
+            levels = predictions.levels.shape[0]
             few = (
                 f"CRPS from {levels} quantile{'s' * (levels > 1)} is twice their mean pinball loss: compare "
                 "it only with predictions at the same levels"

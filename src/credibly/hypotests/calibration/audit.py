@@ -167,6 +167,7 @@ def audit(
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(detached(as_rows(predictions, labels)), seed)
+    clusters = rows.cluster_codes() if clusters is None else clusters  # data that were read bring them
     given = _checked(rows)
     as_sets = _tests_sets(given, hypothesis)
     table, joined = _attributes(rows, groups)

@@ -52,6 +52,7 @@ HELD = 0.9
 """What the central interval of a real value holds."""
 
 _TILE_LABELS = 2**20
+_MOST_COLUMNS = 2**13  # cells of a product with an indicator on a device; more are summed on the host
 _DEVICE_BYTES = 48  # of a label drawn on a device: its random words and the temporaries
 
 
@@ -128,18 +129,20 @@ class Scoring:
 
     def moments(self, chunk: Dataset) -> Moments:
         """Return what was observed in every cell and what the hypothesis says about it."""
-        scores, cells = self.of(chunk), np.asarray(chunk.groups)
-        found: dict[str, list[HostArray]] = {name: [] for name in ("score", "mean", "variance", "third")}
-        powers: dict[int, list[HostArray]] = {2: [], 3: []}
+        scores = self.of(chunk)
+        found = []
         for measure in self.measures:
-            score, mean, variance, third = (np.broadcast_to(one, cells.shape) for one in scores.law(measure))
-            for name, values in zip(found, (score, mean, variance, third), strict=True):
-                found[name].append(np.bincount(cells, weights=values, minlength=self.n_cells))
-            for power, sums in powers.items():
-                sums.append(np.bincount(cells, weights=(score - mean) ** power, minlength=self.n_cells))
-        parts = {name: np.stack(every) for name, every in found.items()}
-        rows = np.bincount(cells, minlength=self.n_cells)
-        return Moments(**parts, square=np.stack(powers[2]), cube=np.stack(powers[3]), rows=rows)
+            score, mean, variance, third = scores.law(measure)
+            apart = score - mean
+            parts = (score, mean, variance, third, apart**2, apart**3)
+            stacked = namespace(apart).stack([apart * 0.0 + one for one in parts])
+            cells = scores.places_of_cells
+            if self.n_cells > _MOST_COLUMNS:
+                stacked, cells = to_host(stacked), scores.cells
+            found.append(to_host(group_sums(stacked, cells, self.n_cells)))
+        score, mean, variance, third, square, cube = np.stack(found, axis=1)
+        rows = np.bincount(np.asarray(chunk.groups), minlength=self.n_cells)
+        return Moments(score, mean, variance, third, square, cube, rows)
 
     def replicated(self, reps: slice, chunk: Dataset) -> HostArray:
         """Return the sums of scores of labels drawn under the hypothesis, (b, measures, cells)."""
@@ -154,14 +157,15 @@ class Scoring:
         return found
 
 
-Law = tuple[HostArray, Any, Any, Any]
+Law = tuple[Array, Any, Any, Any]
 """Scores of the labels (n,), and their mean, variance and third central moment under the hypothesis."""
 
 
-def _event(happened: HostArray, probs: HostArray) -> Law:
+def _event(happened: Array, probs: Array) -> Law:
     """Return the law of an event with probabilities (n,)."""
     variance = probs * (1.0 - probs)
-    return happened.astype(np.float64), probs, variance, variance * (1.0 - 2.0 * probs)
+    xp = namespace(probs)
+    return xp.astype(happened, xp.float64), probs, variance, variance * (1.0 - 2.0 * probs)
 
 
 class _Cells:
@@ -172,6 +176,15 @@ class _Cells:
         self.cells = np.asarray(chunk.groups).astype(np.intp)
         self.on_device = on_accelerator(chunk.predictions._leading)
         self.reference = chunk.predictions._leading
+
+    def here(self, array: Array) -> Array:
+        """Return an array where sums are taken: on the device, else on the host."""
+        return array if self.on_device else to_host(array)
+
+    @property
+    def places_of_cells(self) -> Array:
+        """The cells, where sums are taken."""
+        return like(self.cells, self.reference) if self.on_device else self.cells
 
     @cached_property
     def order(self) -> tuple[Array, Array]:
@@ -200,9 +213,9 @@ class ClassScores(_Cells):
     def law(self, measure: Measure) -> Law:
         """Return scores and their law."""
         if measure.kind == "confidence":
-            return _event(to_host(self.labels == self.predicted), to_host(as_float64(self.confidence)))
-        probs = to_host(as_float64(self.probs[:, measure.label]))
-        return _event(to_host(self.labels == measure.label), probs)
+            return _event(self.here(self.labels == self.predicted), self.here(as_float64(self.confidence)))
+        probs = self.here(as_float64(self.probs[:, measure.label]))
+        return _event(self.here(self.labels == measure.label), probs)
 
     @cached_property
     def replicates(self) -> Replicates:
@@ -280,11 +293,11 @@ class RealScores(_Cells):
         given = chunk.predictions
         self.table: HostArray | None = None  # (n or 1, choices): F(y) of every label that may be chosen
         self.weights: HostArray | None = None  # (choices,): how often each is chosen
-        self.observed: HostArray
+        self.observed: Array
         self.interval = central_interval(given)
         self.uniforms = Uniforms(scoring.seed, Stream.RESTS)
         if isinstance(given, Gaussian):
-            self.observed = to_host(as_float64(given.cdf(chunk.batch.values[0, :])))
+            self.observed = self.here(as_float64(given.cdf(chunk.batch.values[0, :])))
             return
         self.on_device = False  # tables of choices are looked up on the host
         source = consistent(scoring.seed)
@@ -316,7 +329,7 @@ class RealScores(_Cells):
         if self.table is None or self.weights is None:
             if measure.kind == "rank":
                 return score, 0.5, 1.0 / 12.0, 0.0
-            return _event(score, np.full(score.shape, HELD))
+            return _event(score, score * 0.0 + HELD)
         values = self._score(measure, self.table)
         mean = values @ self.weights
         apart = values - mean[:, None]
@@ -330,9 +343,9 @@ class RealScores(_Cells):
         else:
             codes = to_host(self.drawing.labels(reps).values).astype(np.intp)
             values = self.table[np.arange(self.n)[None, :] if len(self.table) > 1 else 0, codes]
-        cells = like(self.cells, self.reference) if self.on_device else self.cells
+        cells, size = self.places_of_cells, self.scoring.n_cells
         sums = [
-            to_host(group_sums(self._score(measure, values), cells, self.scoring.n_cells))
+            to_host(group_sums(self._score(measure, values), cells, size))
             for measure in self.scoring.measures
         ]
         return np.stack(sums, axis=1)
