@@ -52,6 +52,8 @@ SETTLING = (
     "--id",
     "--classes",
     "--levels",
+    "--clusters",
+    "--blocks",
 )
 READING = ("--labels", "--kind", "--member-axis", *SETTLING)
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
@@ -73,10 +75,18 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--given",
         "--margin",
     ),
-    "plan": (*READING, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
+    "plan": (
+        *(name for name in READING if name not in ("--clusters", "--blocks")),
+        "--drop-invalid",
+        "--width",
+        "--gap",
+        "--margin",
+        "--labels-each",
+        "--power",
+    ),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "audit": (
-        *STREAMING,
+        *(name for name in STREAMING if name != "--blocks"),
         *(name for name in COMPUTING if name not in ("--statistic", "--n-bins")),
         "--by",
         "--depth",

@@ -73,7 +73,7 @@ def _sure(work: Work) -> str:
 
 def _labels_wanted(rows: Rows, work: Work) -> str | None:
     """Return how many labels show a gap of the margin with a probability of 80 %."""
-    if not work.margin:
+    if not work.margin or rows.sample.clusters is not None:
         return None
     wanted = plan_labels(rows, gap=work.margin, level=1 - work.level, power=POWER).instances
     return f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")

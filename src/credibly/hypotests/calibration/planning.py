@@ -22,7 +22,15 @@ from typing import Any
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import Array, as_float64, namespace
-from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, as_point, as_rows
+from credibly.predictions import (
+    ClassPredictions,
+    Dataset,
+    Dirichlet,
+    Ensemble,
+    as_point,
+    as_rows,
+    require_independent,
+)
 from credibly.predictions.ensemble import weighted_mean
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
@@ -105,6 +113,7 @@ def plan_labels(
             "Plan for a width, or with one rater.",
         )
     rows = detached(as_rows(predictions))
+    require_independent(rows, "`plan_labels`")
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(
