@@ -105,8 +105,19 @@ def _stack_members(content: Content) -> None:
     found = [(key, members) for key, members in groups.items() if len(members) > 1]
     if len(found) != 1:
         return
-    (_, field, _), members = found[0]
+    (owner, field, _), members = found[0]
     names = [members[number] for number in sorted(members)]
+    alike = [one for key, held in groups.items() if key[:2] == (owner, field) for one in held.values()]
+    if len(alike) > len(names) or sorted(members) not in (
+        list(range(len(names))),
+        list(range(1, len(names) + 1)),
+    ):
+        raise InputError(
+            "arrays of members",
+            "must be numbered without gaps and have one shape",
+            f"found {described({name: content.arrays[name] for name in alike[:6]})}",
+            "Stack the members of one ensemble: `probs=numpy.stack(members, axis=1)`.",
+        )
     role = "logits" if field.startswith("logit") else "alpha" if field.startswith("alpha") else "probs"
     stacked = np.stack([content.arrays.pop(name) for name in names], axis=1)
     content.member_axis = 1
@@ -505,6 +516,11 @@ def _turn_draws(content: Content) -> None:
     draws = content.leading
     beside = [other for key, other in content.rows.items() if key not in FIELDS and other.ndim]
     lengths = {int(other.shape[0]) for other in beside}
+    if draws.ndim == 2 and draws.shape[0] == draws.shape[1] > 1:
+        n = draws.shape[0]
+        content.note(
+            f"`samples` ({n}, {n}) are read as one row per instance; draws are along the second axis"
+        )
     if draws.ndim == 2 and lengths == {draws.shape[1]} and draws.shape[0] != draws.shape[1]:
         content.arrays["samples"] = draws.T
         content.note(

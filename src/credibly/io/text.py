@@ -19,7 +19,7 @@ from credibly._arrays.notes import Note
 from credibly.io.columns import NAMES, TEXT_ROLES, field_of, may_hold_text, must_hold_numbers, shown
 from credibly.io.limits import reading, require_file, require_text_size, text_array
 from credibly.io.roles import ROLES, Content, membership_of
-from credibly.predictions.convert import names_its_classes
+from credibly.predictions.convert import by_class, names_its_classes
 from credibly.predictions.given import ROUTINE
 
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
@@ -407,7 +407,7 @@ def _of_records(records: list[dict[str, Any]], form: str, path: str) -> Content:
 
 def _by_class(value: Any) -> Any:
     """Return probabilities that name their classes as an object of them; everything else as it is."""
-    return {str(one["label"]): one["score"] for one in value} if names_its_classes(value) else value
+    return by_class(value) if names_its_classes(value) else value
 
 
 def _class_columns(name: str, entries: list[Any], path: str) -> dict[str, Array]:

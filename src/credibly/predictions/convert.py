@@ -206,9 +206,21 @@ def names_its_classes(entry: Any) -> bool:
     )
 
 
+def by_class(entry: list[Any]) -> dict[str, Any]:
+    """Return the scores of one instance by class; a class that is named twice is refused."""
+    found = {str(one["label"]): one["score"] for one in entry}
+    if len(found) < len(entry):
+        names = [str(one["label"]) for one in entry]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            "predictions", "must name each class once per instance", f"{twice!r} appears twice", "Check them."
+        )
+    return found
+
+
 def _from_scored(obj: list[Any]) -> Point:
     """Return the probabilities of what a pipeline returned, with the names of the classes."""
-    rows = [{str(one["label"]): float(one["score"]) for one in entry} for entry in obj]
+    rows = [by_class(entry) for entry in obj]
     # an order that nobody means by 0, 1, ...: labels that are such numbers are refused, not guessed at
     names = tuple(sorted(rows[0], reverse=True))
     numbers = numbers_of(names)

@@ -1221,3 +1221,25 @@ row(
     ),
     refused="must be those of the predictions",
 )
+
+S = "Members of an ensemble"
+row(
+    S,
+    "npz: `probs_0, probs_2`, a number missing",
+    npz(probs_0=MEMBERS[:, 0], probs_2=MEMBERS[:, 2], y=Y3),
+    refused="must be numbered without gaps",
+)
+row(
+    S,
+    "npz: `probs_0, probs_1, probs_2` of different shapes",
+    npz(probs_0=MEMBERS[:, 0], probs_1=MEMBERS[:, 1], probs_2=MEMBERS[:5, 2], y=Y3),
+    refused="must be numbered without gaps and have one shape",
+)
+
+S = "Text and JSON"
+row(
+    S,
+    "output of a pipeline that names a class twice",
+    scored(["cat", "dog", "cat"], NAMES[Y3]),
+    refused="appears twice",
+)
