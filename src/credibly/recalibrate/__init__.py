@@ -8,8 +8,9 @@ from credibly.recalibrate.comparison import recalibration_report
 from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.files import load
 from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
 from credibly.recalibrate.members import MemberTemperatures
-from credibly.recalibrate.reals import IsotonicRecalibration, QuantileShift, SpreadScaling
+from credibly.recalibrate.reals import SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
 
 __all__ = [

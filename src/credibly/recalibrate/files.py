@@ -13,8 +13,9 @@ from credibly.recalibrate.alpha import AlphaCalibration
 from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.credal import CredalRecalibration
+from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
 from credibly.recalibrate.members import MemberTemperatures
-from credibly.recalibrate.reals import IsotonicRecalibration, QuantileShift, SpreadScaling
+from credibly.recalibrate.reals import SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
 
 METHODS: dict[str, type[Recalibration]] = {
