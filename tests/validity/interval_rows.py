@@ -12,7 +12,7 @@ import numpy as np
 import credibly as cr
 from kinds import REAL_STATISTICS
 from validity import test_coverage, test_raters, test_ties, worlds
-from validity.report import Numbers, Row
+from validity.report import REPLICATES, Numbers, Row
 
 
 def held(estimate: cr.results.Estimate, truth: float) -> float:
@@ -168,6 +168,27 @@ def isotonic(n: int, exponent: float) -> Callable[[int], Numbers]:
     return run
 
 
+def isotonic_classes(n: int, k: int) -> Callable[[int], Numbers]:
+    """Calibrated confidence of k classes, whose true curve is the diagonal: what both bands hold."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([27, seed])
+        probs = worlds.predictions(n, k, rng)
+        curve = cr.corp_curve(probs, worlds.draw(probs, rng), n_resamples=REPLICATES, rng=seed)
+        assert curve.confidence_band is not None
+        assert curve.band is not None
+        assert curve.gap_interval is not None
+        low, high = curve.confidence_band
+        middle = len(curve.at) // 2
+        return {
+            "confidence band, everywhere": float(((low <= curve.at) & (curve.at <= high)).all()),
+            "consistency band, in the middle": float(curve.beyond[middle] == 0),
+            "mean gap": float(curve.gap_interval[0] <= 1e-12),
+        }
+
+    return run
+
+
 @functools.cache
 def true_skill(exponent: float) -> float:
     """The variance of the event minus the expected Brier score, by a sum over the law of predictions."""
@@ -199,7 +220,7 @@ def slopes(exponent: float) -> Callable[[int], Numbers]:
 
 
 CERTIFIED = {
-    "mean gap": cr.confidence_ece.with_(n_bins=1),
+    "mean gap": cr.confidence_gap,
     "confidence_ece": cr.confidence_ece,
     "classwise_ece": cr.classwise_ece,
     "smooth_ece": cr.smooth_ece.with_(target="classwise"),
@@ -207,17 +228,17 @@ CERTIFIED = {
 }
 
 
-def certificates(exponent: float, k: int) -> Callable[[int], Numbers]:
+def certificates(exponent: float, n: int, k: int) -> Callable[[int], Numbers]:
     """Whether the error of the true distributions, in place of labels, is below its bound."""
 
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([26, seed])
-        probs = worlds.predictions(200, k, rng)
+        probs = worlds.predictions(n, k, rng)
         truth = worlds.temper(probs, exponent)
         labels, true = worlds.draw(truth, rng), shares(truth)
         return {
             name: float(
-                float(one(probs, true)) <= cr.hypotests.certificate(probs, labels, statistic=one).upper
+                abs(float(one(probs, true))) <= cr.hypotests.certificate(probs, labels, statistic=one).upper
             )
             for name, one in CERTIFIED.items()
         }
@@ -291,6 +312,54 @@ def crossing(seed: int) -> Numbers:
     return {"crossing": float(found.interval[0] <= true_crossing() <= found.interval[1])}
 
 
+SIZES = tuple((n, k, 4 if n == 100 else 0) for n in (100, 400, 2000) for k in (2, 5, 10))
+"""Instances, classes, and runs of the small copy."""
+
+COSTS = ((0.0, 5.0, 9.0), (1.0, 0.0, 4.0), (2.0, 2.0, 0.0))
+
+
+def calibrated(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    probs = worlds.predictions(n, 3, rng)
+    return probs, worlds.draw(probs, rng)
+
+
+@functools.cache
+def calibrated_population() -> tuple[Any, Any, Any]:
+    """What detection, decisions and Murphy curves find in 400 000 instances."""
+    probs, labels = calibrated(400_000, np.random.default_rng(28))
+    return (
+        cr.selection.detection(probs, labels, by="confidence", n_resamples=1, rng=0).scores["confidence"],
+        cr.selection.decision_costs(probs, labels, costs=COSTS),
+        cr.selection.murphy_curve(probs, labels, n_points=3),
+    )
+
+
+def detected(seed: int) -> Numbers:
+    probs, labels = calibrated(400, np.random.default_rng([29, seed]))
+    found = cr.selection.detection(probs, labels, n_resamples=REPLICATES, rng=seed)
+    truth, own = calibrated_population()[0], found.scores["confidence"]
+    return {name: held(getattr(own, name), getattr(truth, name).value) for name in ("auroc", "aupr", "fpr")}
+
+
+def decided(seed: int) -> Numbers:
+    probs, labels = calibrated(400, np.random.default_rng([30, seed]))
+    found, truth = cr.selection.decision_costs(probs, labels, costs=COSTS), calibrated_population()[1]
+    names = ("cost", "stated", "net_benefit", "regret")
+    gaps = {f"gap of action {name}": held(one, 0.0) for name, one in found.gap_by_action.items()}
+    means = {name: held(getattr(found, name), getattr(truth, name).value) for name in names}
+    return {**means, "gap": held(found.gap, 0.0), **gaps}
+
+
+def murphy(seed: int) -> Numbers:
+    probs, labels = calibrated(400, np.random.default_rng([31, seed]))
+    curve, truth = cr.selection.murphy_curve(probs, labels, n_points=3), calibrated_population()[2]
+    low, high = curve.band
+    return {
+        f"threshold {t:g}": float(low[place] <= truth.cost[place] <= high[place])
+        for place, t in enumerate(curve.thresholds)
+    }
+
+
 INTERVAL_ROWS = [
     *(
         Row(
@@ -320,9 +389,24 @@ INTERVAL_ROWS = [
         for exponent in (0.5, 1.0, 2.0)
     ),
     *(
-        Row("certificate", f"exponent {e:g}, k = {k}", "interval", certificates(e, k), True, few=4)
-        for e, k in ((1.0, 2), (0.5, 5))
+        Row("corp_curve", f"n = {n}, k = {k}", "interval", isotonic_classes(n, k), True, 0.03, few=few)
+        for n, k, few in SIZES
     ),
+    *(
+        Row(
+            "certificate",
+            f"exponent {e:g}, n = {n}, k = {k}",
+            "interval",
+            certificates(e, n, k),
+            True,
+            few=few,
+        )
+        for n, k, few in SIZES
+        for e in (1.0, 0.5)
+    ),
+    Row("detection", "calibrated, k = 3", "interval", detected, True, slack=0.03),
+    Row("decision_costs", "calibrated, k = 3", "interval", decided, True, slack=0.03),
+    Row("murphy_curve", "calibrated, k = 3", "interval", murphy, True, slack=0.03),
     Row("mean_over", "predictions over the simplex", "interval", entropy_mean, slack=0.015),
     Row("recalibration_report", "overconfident", "interval", recalibrated, True, slack=0.03, few=4),
     Row("rank_models", "four models, equal in law", "interval", ties, True, share=0.5, few=4),

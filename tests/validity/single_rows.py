@@ -72,6 +72,23 @@ def reliability_bands(exponent: float) -> Callable[[int], Numbers]:
     return run
 
 
+def at_the_margin(n: int, k: int) -> Callable[[int], Numbers]:
+    """The mean gap is the margin itself: all other probability of a class went to the top one's neighbour."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([3, seed])
+        probs = worlds.predictions(n, k, rng)
+        top, rows = probs.argmax(axis=1), np.arange(n)
+        truth = probs.copy()
+        truth[rows, top] -= 0.05
+        truth[rows, (top + 1) % k] += 0.05
+        labels = worlds.draw(truth, rng)
+        names = ["confidence_gap", "confidence_ece", "ecce"]  # binned errors are 5 points at least, too
+        return components(cr.calibration_test(probs, labels, statistics=names, margin=0.05))
+
+    return run
+
+
 DISCRETE = frozenset({"accuracy", "picp"})
 BOUNDS = frozenset({"skce, bound", "linear skce, asymptotic"})
 
@@ -98,6 +115,10 @@ CLASS_ROWS = [
     Row("calibration_test", "calibrated, other methods", "null", other_methods(worlds.tempered(1.0)), BOUNDS),
     Row(
         "calibration_test", "overconfident, other methods", "alternative", other_methods(worlds.tempered(0.5))
+    ),
+    *(
+        Row("calibration_test", f"gap = margin, n = {n}, k = {k}", "null", at_the_margin(n, k), True, few=few)
+        for n, k, few in ((100, 2, 8), (400, 5, 0), (2000, 10, 0))
     ),
     Row("reliability_curve", "calibrated", "interval", reliability_bands(1.0), True),
 ]
@@ -215,7 +236,33 @@ def kernel_errors_of_reals(n: int) -> Callable[[int], Numbers]:
     return run
 
 
+def claimed_coverage(n: int, missed: float) -> Callable[[int], Numbers]:
+    """Intervals that claim 90 % and miss a share of the labels, more of them where a feature is large."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([11, seed])
+        features, width = rng.normal(size=(n, 2)), rng.uniform(1, 2, size=n)
+        miss = rng.random(n) < np.where(features[:, 0] > 0, 0.1 + missed, 0.1 - missed)
+        labels = np.where(miss, 3.0, 0.0)
+        found = cr.hypotests.set_coverage(
+            (-width, width), labels, claimed=0.9, features=features, n_resamples=REPLICATES, rng=seed
+        )
+        assert found.features_pvalue is not None
+        assert found.slab is not None
+        return {
+            "marginal": found.pvalue,
+            "by size": found.by_size.pvalue,
+            "features": found.features_pvalue,
+            "worst slab": found.slab.pvalue,
+        }
+
+    return run
+
+
 REAL_ROWS = [
+    Row("set_coverage", "90 % as claimed, n = 100", "null", claimed_coverage(100, 0.0), True, few=8),
+    Row("set_coverage", "90 % as claimed, n = 400", "null", claimed_coverage(400, 0.0), True, few=8),
+    Row("set_coverage", "90 % on average only", "alternative", claimed_coverage(400, 0.1), few=8),
     Row("spread_curve", "calibrated Gaussians", "interval", spread_bands, True),
     Row("calibration_test", "skce of real values, n = 100", "null", kernel_errors_of_reals(100), few=8),
     Row("calibration_test", "skce of real values, n = 400", "null", kernel_errors_of_reals(400), few=4),

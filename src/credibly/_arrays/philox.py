@@ -46,6 +46,8 @@ class Stream(enum.IntEnum):
     MODELS = 16  # rows drawn to compare models
     ORDERS = 17  # of instances that a witness learns from
     MIXTURE = 19  # which draws of several members stand for their mixture
+    COINS = 20  # whether a set holds its label
+    DIRECTIONS = 21  # in which slabs of features are searched
 
 
 def as_seed(rng: Any) -> Seed:

@@ -388,7 +388,8 @@ def _compared(
         led = [statistic for statistic in chosen if statistic.name in LEADING]
         means.append(np.concatenate(list(one.map(partial(_contributions, tuple(led))))))
         # predictions are ordered, and of very many a random part shows the same curve
-        curves[name] = corp_curve(*random_part(one, MOST_ORDERED, as_seed(rng)).arguments, level=None)
+        some = random_part(one, MOST_ORDERED, as_seed(rng))
+        curves[name] = corp_curve(*some.arguments, level=None)
         tell("estimates", done, len(given))
     codes = next(iter(given.values())).cluster_codes()
     order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)

@@ -156,9 +156,9 @@ def evaluate(
     verdict follows from the Westfall-Young adjusted p-value, so the probability of any false "conflict" is at
     most `level`.
 
-    Of chunks all that is a sum over instances is computed chunk by chunk, with the numbers of all rows at
-    once; statistics over pairs, the unified score and tests of sets see the rows that they would see in
-    memory, and these alone are taken into it.
+    With chunks, everything that is a sum over instances is computed chunk by chunk and equals the number for
+    all rows at once. Statistics over pairs, the unified score and tests of sets load only the rows that they
+    would also use in memory.
 
     Examples
     --------

@@ -381,7 +381,7 @@ def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
 
 
 def _rater_question(work: Work) -> tuple[Answer, ...]:
-    """Say whose loss it is, where several people labelled."""
+    """Say how much of the loss is the model's, where several people labelled."""
     raters = work.found.get("raters")
     if raters is None:
         return ()
@@ -395,10 +395,11 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
     return (
         Answer(
             "raters",
-            "Whose loss is it?",
+            "How much of the loss is the model's own?",
             word,
-            f"Of the squared loss {shown(total)}, {100 * (1 - share):.0f} % is disagreement between raters, "
-            f"which no model can remove; {100 * share:.0f} % is the model's own.",
+            f"{100 * share:.0f} % of the squared loss of {shown(total)} is the model's own"
+            f"{', more than chance explains' if word == 'conflict' else ''}. The other "
+            f"{100 * (1 - share):.0f} % is disagreement between raters, which no model can remove.",
         ),
     )
 
@@ -484,6 +485,18 @@ def _again(file: str | None) -> str:
 # ---------------------------------------------------------------------------------------------- real values
 
 
+def _furthest(rows: Rows, work: Work, stated: float, observed: float) -> float:
+    """Return how far the coverage of intervals can be from what they state, with the level's confidence."""
+    if rows.sample.clusters is None:
+        hits = round(observed * rows.n)  # independent events, as right answers are
+        size = abs(stated - observed)
+        return Certificate("coverage", size, 1 - work.level, rows.n, hits=hits, confidence=stated).upper
+    own = picp(*rows.arguments, level=stated)
+    if not own.has_interval:
+        return 1.0
+    return max(abs(end - stated) for end in own.interval(1 - work.level))
+
+
 def _real_headline(rows: Rows, work: Work) -> Headline | None:
     parts = work.found.get("reals")
     if parts is None:
@@ -499,13 +512,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
         size = stated - observed
-        if rows.sample.clusters is None:
-            hits = round(observed * rows.n)  # independent events, as right answers are
-            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
-            most = bound.upper
-        else:
-            ends = _interval(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
-            most = max(abs(stated - end) for end in ends)
+        most = _furthest(rows, work, stated, observed)
         held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
     others = _real_conflicts(work)
     if not conflict and others:

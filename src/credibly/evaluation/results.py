@@ -113,10 +113,10 @@ class Reported(Result, abc.ABC):
         Returns
         -------
         DataFrame
-            Of an evaluation, columns part, statistic, value, stderr, low, high, n, acceptance_low,
-            acceptance_high, pvalue, adjusted_pvalue and verdict. Of a comparison tradeoff, model, place_best,
-            place_worst, score, difference (to the first), low, high (its joint interval), distance and
-            imprecision.
+            For an evaluation, the columns part, statistic, value, stderr, low, high, n, acceptance_low,
+            acceptance_high, pvalue, adjusted_pvalue and verdict. For a comparison, the columns tradeoff,
+            model, place_best, place_worst, score, difference (to the first), low, high (its joint interval),
+            distance and imprecision.
         """
         return frame(self._rows(), self._row, library)
 

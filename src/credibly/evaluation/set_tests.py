@@ -64,7 +64,7 @@ class CredalParts(Part):
     regions : LocalDeviations
         Where in feature space the most flexible combination that was found fails.
     verdicts : tuple of Verdict
-        Of the witness, then one per kind of weights; each at the level of the evaluation by itself.
+        One for the witness, then one per kind of weights; each at the level of the evaluation by itself.
     rows : ndarray of int
         Instances that were tested, one per entry of the arrays in `validity` and `tests`;
         ``impossible_rows`` are already numbers of all.

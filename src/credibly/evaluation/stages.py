@@ -297,12 +297,14 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
     worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
-    part = random_part(rows, MOST_ISOTONIC, work.seed).arguments
+    part = random_part(rows, MOST_ISOTONIC, work.seed)
+    if part.sample.clusters is not None:
+        work.leave_out("bands of the isotonic reliability curves", IN_CLUSTERS)
     isotonic, worst_class = (
         corp_curve(
-            *part,
+            *part.arguments,
             target=target,
-            level=top.level,
+            level=top.level if part.sample.clusters is None else None,
             n_resamples=min(work.n_resamples, BAND_RESAMPLES),
             rng=work.seed,
         )
@@ -446,7 +448,7 @@ class RaterParts(Part):
     Attributes
     ----------
     loss : LossDecomposition
-        Whose loss it is.
+        The loss, split into the raters' part and the model's.
     disagreement : DisagreementDecomposition
         Whether raters disagree as much as predicted.
     """
@@ -508,6 +510,8 @@ FOLDS = 5
 FEWEST = 50
 """Instances below which no recalibration is fitted unasked."""
 PREVIEW = ("confidence_gap", "log_loss", "confidence_ece")
+PREVIEW_RESAMPLES = 199
+"""Replicates of a recalibration that nobody asked for: its p-values are exact with any number."""
 MOST_FITTED = 20_000
 """Rows that are taken into memory to fit recalibrations to them."""
 
@@ -571,8 +575,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
             features=None if asked is None else whole.features,
             groups=None if asked is None else whole.groups,
             n_bins=work.n_bins,
-            # what is tested of real values is tested already, and quantiles of mixtures cost
-            n_resamples=0 if asked is None and not isinstance(some, ClassPredictions) else work.n_resamples,
+            n_resamples=_draws_of_recalibration(work, some),
             rng=work.seed,
             progress=lambda done, total: work.tell("recalibrations", done, total),
         )
@@ -580,6 +583,14 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
         if one.failure:
             work.leave_out(f"recalibration by {name}", one.failure.rstrip("."))
     return found
+
+
+def _draws_of_recalibration(work: Work, some: Predictions) -> int:
+    """Return how many labels are drawn: of a preview few, as its size is read more than its p-values."""
+    if work.recalibrate is not None:
+        return work.n_resamples
+    # what is tested of real values is tested already, and quantiles of mixtures cost
+    return min(work.n_resamples, PREVIEW_RESAMPLES) if isinstance(some, ClassPredictions) else 0
 
 
 RECALIBRATION = Stage("recalibration", _run_recalibration, _recalibration_applies, "recalibration")

@@ -39,7 +39,7 @@ class NumberRow:
     n : int
         Number of instances.
     acceptance_low, acceptance_high, pvalue, adjusted_pvalue : float or None
-        Of its test, where it was tested.
+        From its test, if it was tested.
     verdict : str or None
         The test's answer.
     """

@@ -7,6 +7,7 @@ from credibly.hypotests.calibration.corp import corp_curve, decompose_crps
 from credibly.hypotests.calibration.pit import coverage_curve, observation_check, pit_test
 from credibly.hypotests.calibration.planning import plan_labels
 from credibly.hypotests.calibration.reliability import reliability_curve
+from credibly.hypotests.calibration.set_coverage import set_coverage
 from credibly.hypotests.calibration.spread import spread_curve
 from credibly.hypotests.credal.credal_test import credal_test
 from credibly.hypotests.credal.inflate import Inflation, inflate
@@ -30,6 +31,7 @@ __all__ = [
     "plan_labels",
     "predictive_check",
     "reliability_curve",
+    "set_coverage",
     "spread_curve",
     "validity_test",
 ]

@@ -140,7 +140,10 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     }
     if "classwise" in seen_in and "confidence" not in seen_in:
         return _reliability(CorpDisplay(evaluation.curves.worst_class), "main")
-    return _reliability(CorpDisplay(evaluation.curves.isotonic), "main")
+    own = evaluation.curves
+    if own.isotonic.band is None and own.top_label.band is not None:  # of clusters bins alone have bands
+        return _reliability(ReliabilityDisplay(own.top_label), "main")
+    return _reliability(CorpDisplay(own.isotonic), "main")
 
 
 def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
@@ -185,7 +188,7 @@ def _reliability_title(display: CorpDisplay | ReliabilityDisplay) -> str:
     return f"{own[0].upper()}{own[1:]}: predicted probability against frequency"
 
 
-def _reliability(display: CorpDisplay, anchor: str) -> ReportFigure:
+def _reliability(display: CorpDisplay | ReliabilityDisplay, anchor: str) -> ReportFigure:
     ax = display.draw(new_axes(4.4, 3.95, _LARGE if display.is_top_label else _TITLED))
     if display.is_top_label:
         ax.set_title("", loc="left")  # the page's own heading says it

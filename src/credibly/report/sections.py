@@ -454,7 +454,7 @@ def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
     losses = "Squared loss over raters; without correction, few raters look like a bad model"
     return Section(
         anchor="raters",
-        title="Several labels per instance: whose loss is it?",
+        title="Several labels per instance: the model's loss and the raters'",
         finding=_rater_finding(loss),
         tables=(
             (losses, Table((*columns, "without correction"), rows)),

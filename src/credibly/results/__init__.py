@@ -2,6 +2,7 @@
 
 from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.certificates import Certificate, EquivalenceResult
+from credibly.results.coverage import SetCoverage, Slab, Strata
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
@@ -54,8 +55,11 @@ __all__ = [
     "RiskCoverageCurve",
     "RootEstimate",
     "ScoreStability",
+    "SetCoverage",
     "SimplexMap",
+    "Slab",
     "SpreadCurve",
+    "Strata",
     "ValidityResult",
     "WitnessDirection",
     "WitnessResult",

@@ -33,7 +33,8 @@ class Certificate(Result):
     notes : tuple of str
         What was accepted, converted or left out on the way.
     largest_change : float
-        n times the most by which one label moves the error.
+        n times the most by which one label moves the error; of clusters, times the root of the mean size of
+        a row's cluster.
     hits, confidence : int and float, or None
         Of the mean confidence gap: right answers and mean confidence, whose binomial bounds are used.
     """

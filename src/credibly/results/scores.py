@@ -12,7 +12,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, HostArray
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.estimates import Estimate, mean_error
 
 Group = Literal["all", "right", "wrong"]
 
@@ -218,6 +218,8 @@ class DetectionScore(Result):
         What every instance adds to the error of these.
     fpr_draws : ndarray
         `fpr` of bootstrapped data sets.
+    clusters : ndarray (n,) or None
+        Which rows belong together; errors are then those of clusters.
     """
 
     by: str
@@ -227,11 +229,16 @@ class DetectionScore(Result):
     auroc_influence: HostArray
     aupr_influence: HostArray
     fpr_draws: HostArray
+    clusters: HostArray | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the numbers per instance and per draw, in JSON-safe types."""
         found = super().to_dict()
-        return {name: one for name, one in found.items() if not name.endswith(("_influence", "_draws"))}
+        return {
+            name: one
+            for name, one in found.items()
+            if not name.endswith(("_influence", "_draws", "clusters"))
+        }
 
     def minus(self, other: DetectionScore) -> dict[str, Estimate]:
         """Return the paired differences from another measure, or another model, on the same instances.
@@ -256,19 +263,24 @@ class DetectionScore(Result):
         found = {}
         for name in ("auroc", "aupr"):
             influence = getattr(self, f"{name}_influence") - getattr(other, f"{name}_influence")
-            found[name] = self._difference(name, other, standard_error(influence), mean_refusal(influence))
+            found[name] = self._difference(name, other, mean_error(influence, self.clusters))
         same = len(self.fpr_draws) == len(other.fpr_draws) > 1 and (
             self.fpr.settings["seed"] == other.fpr.settings["seed"]
         )
-        error = float(np.std(self.fpr_draws - other.fpr_draws, ddof=1)) if same else None
-        why = None if same else "both need the same seed, whose bootstrapped rows are paired"
-        return {**found, "fpr": self._difference("fpr", other, error, why)}
+        drawn: dict[str, Any] = {
+            "stderr": None,
+            "interval_refusal": "both need the same seed, whose bootstrapped rows are paired",
+        }
+        if same:
+            drawn = {"stderr": float(np.std(self.fpr_draws - other.fpr_draws, ddof=1))}
+        return {**found, "fpr": self._difference("fpr", other, drawn)}
 
-    def _difference(self, name: str, other: DetectionScore, error: float | None, why: str | None) -> Estimate:
+    def _difference(self, name: str, other: DetectionScore, error: dict[str, Any]) -> Estimate:
         own, its = getattr(self, name), getattr(other, name)
+        refusal = own.interval_refusal or its.interval_refusal or error.get("interval_refusal")
         settings = {"by": self.by, "minus": other.by}
-        refusal = own.interval_refusal or its.interval_refusal or why
-        return Estimate(name, own.value - its.value, error, own.n, settings, (), refusal)
+        told = {**error, "interval_refusal": refusal}
+        return Estimate(name, own.value - its.value, n=own.n, settings=settings, **told)
 
     def __str__(self) -> str:
         return f"{self.by}: {self.auroc}; {self.aupr}; {self.fpr}"

@@ -422,8 +422,8 @@ class CredalTestResult(HypotestResult):
     def verdict(self, level: float = 0.05) -> Word:
         """Return the answer in one of three words.
 
-        Of both methods: "conflict" where both reject, "cannot tell" where one alone does (or could not have),
-        "no conflict found" where neither does. Of one method: that method's own answer.
+        With both methods: "conflict" if both reject, "cannot tell" if only one does (or could not have), "no
+        conflict found" if neither does. With one method: that method's own answer.
         """
         if self.method == "witness" and self.validity is not None:
             return self.validity.verdict(level)

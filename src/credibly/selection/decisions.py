@@ -26,11 +26,22 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    Dataset,
+    Rows,
+    as_point,
+    as_rows,
+    require_independent,
+)
 from credibly.results.base import require_level
 from credibly.results.curves import MurphyCurve
-from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.estimates import Estimate, mean_error
 from credibly.results.scores import DecisionCosts
+
+FEWEST = 30
+"""Instances below which no interval is given: an action that was taken three times tells little."""
 
 
 def decision_costs(
@@ -61,8 +72,8 @@ def decision_costs(
     Notes
     -----
     Equally cheap actions: the first one is taken. The one action for all that net benefit compares with is
-    chosen on the same labels, so that net benefit is a little too small. Intervals are those of means, and
-    are refused where few instances decide.
+    chosen on the same labels, so that net benefit is a little too small. Intervals are those of means, given
+    from 30 instances on, and refused where few of them decide.
 
     References
     ----------
@@ -95,21 +106,21 @@ def decision_costs(
     paid = table[:, truth]  # (a, n)
     own = np.take_along_axis(paid, chosen[None], axis=0)[0]
     fixed = int(paid.mean(axis=1).argmin())
-    notes = as_point(given)[1]
+    notes, codes = as_point(given)[1], rows.cluster_codes()
     return DecisionCosts(
         actions=names,
         chosen={name: int((chosen == place).sum()) for place, name in enumerate(names)},
         best_fixed=names[fixed],
-        cost=_mean("cost", own, notes),
-        stated=_mean("stated", expected, notes),
-        gap=_mean("gap", expected - own, notes),
+        cost=_mean("cost", own, notes, codes),
+        stated=_mean("stated", expected, notes, codes),
+        gap=_mean("gap", expected - own, notes, codes),
         gap_by_action={
-            name: _mean("gap", (expected - own)[chosen == place], notes)
+            name: _mean("gap", (expected - own)[chosen == place], notes, _of(codes, chosen == place))
             for place, name in enumerate(names)
             if (chosen == place).any()
         },
-        net_benefit=_mean("net_benefit", paid[fixed] - own, notes),
-        regret=_mean("regret", own - paid.min(axis=0), notes),
+        net_benefit=_mean("net_benefit", paid[fixed] - own, notes, codes),
+        regret=_mean("regret", own - paid.min(axis=0), notes, codes),
         n=rows.n,
         notes=notes,
     )
@@ -158,6 +169,7 @@ def murphy_curve(
     require_integer(n_points, "n_points", 1)
     require_level(level)
     rows, given = _class_rows(predictions, labels, "murphy_curve")
+    require_independent(rows, "`murphy_curve`")
     if isinstance(target, bool) or not isinstance(target, int) or not 0 <= target < given.n_classes:
         raise InputError(
             "`target`",
@@ -228,8 +240,13 @@ def _event(chunk: Dataset, target: int) -> tuple[HostArray, HostArray]:
     return probs[:, target], to_host(chunk.batch.values)[0] == target
 
 
-def _mean(name: str, values: HostArray, notes: tuple[str, ...]) -> Estimate:
+def _of(codes: HostArray | None, chosen: HostArray) -> HostArray | None:
+    return None if codes is None else codes[chosen]
+
+
+def _mean(name: str, values: HostArray, notes: tuple[str, ...], codes: HostArray | None) -> Estimate:
     n = len(values)
-    if n < 2:
-        return Estimate(name, float(values.mean()), None, n, {}, notes, "one instance has no standard error")
-    return Estimate(name, float(values.mean()), standard_error(values), n, {}, notes, mean_refusal(values))
+    error: dict[str, Any] = mean_error(values, codes) if n > 1 else {"stderr": None}
+    if n < FEWEST:
+        error["interval_refusal"] = f"intervals need {FEWEST} instances, here are {n}"
+    return Estimate(name, float(values.mean()), n=n, notes=notes, **error)

@@ -28,7 +28,7 @@ from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
 from credibly.predictions import Classes, ClassPredictions, Dataset, Point, as_point, as_rows
-from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.estimates import Estimate, mean_error
 from credibly.results.scores import Detection, DetectionScore
 
 FEWEST = 30
@@ -146,11 +146,11 @@ def detection(
             f"all {rows.n} are alike",
             "Use more instances.",
         )
-    seed = as_seed(rng)
+    seed, codes = as_seed(rng), rows.cluster_codes()
     values = _measured(rows, given, by)
     draws = _false_alarms(values, events, tpr, seed, n_resamples)
     names = {"seed": list(seed), "tpr": tpr, "n_resamples": n_resamples}
-    scores = {name: _score(name, one, events, tpr, draws[name], names) for name, one in values.items()}
+    scores = {name: _score(name, one, events, tpr, draws[name], names, codes) for name, one in values.items()}
     return Detection(
         events="wrong answers" if outliers is None else "outliers",
         scores=scores,
@@ -217,8 +217,18 @@ def _numbers(values: Any, n: int, name: str) -> HostArray:
     return found.astype(np.float64)
 
 
+def _refused(error: dict[str, Any], why: str | None) -> dict[str, Any]:
+    return error if why is None else {**error, "interval_refusal": why}
+
+
 def _score(
-    name: str, u: HostArray, events: HostArray, tpr: float, draws: HostArray, settings: dict[str, Any]
+    name: str,
+    u: HostArray,
+    events: HostArray,
+    tpr: float,
+    draws: HostArray,
+    settings: dict[str, Any],
+    codes: HostArray | None,
 ) -> DetectionScore:
     auroc, auroc_influence = _auroc(u, events)
     aupr, aupr_influence = _aupr(u, events)
@@ -227,7 +237,7 @@ def _score(
     if min(both) < FEWEST:
         few = f"intervals need {FEWEST} events and {FEWEST} others; here are {both[0]} and {both[1]}"
     auroc_found, aupr_found = (
-        Estimate(kind, value, standard_error(one), len(u), {"by": name}, (), few or mean_refusal(one))
+        Estimate(kind, value, n=len(u), settings={"by": name}, **_refused(mean_error(one, codes), few))
         for kind, value, one in (("auroc", auroc, auroc_influence), ("aupr", aupr, aupr_influence))
     )
     alarms = _false_alarm(*_ordered(u), events, np.ones(len(u)), tpr)
@@ -236,8 +246,10 @@ def _score(
     if few is None and missed < FEWEST_MISSED:
         enough = f"{round(FEWEST_MISSED / (1 - tpr))} events" if tpr < 1 else "infinitely many"
         few = f"{missed:.3g} events beyond it find the threshold; intervals need 5, that is {enough}"
+    if codes is not None:
+        few = "its rows are bootstrapped one by one, and these come in clusters"
     fpr = Estimate("fpr", alarms, error, len(u), {"by": name, **settings}, (), few)
-    return DetectionScore(name, auroc_found, aupr_found, fpr, auroc_influence, aupr_influence, draws)
+    return DetectionScore(name, auroc_found, aupr_found, fpr, auroc_influence, aupr_influence, draws, codes)
 
 
 def _ordered(u: HostArray) -> tuple[HostArray, HostArray]:

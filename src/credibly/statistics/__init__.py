@@ -13,7 +13,7 @@ from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.logistic import LogisticCalibration, logistic_calibration
 from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss
+from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Statistic, Traits
 from credibly.statistics.registry import registered, statistic
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
@@ -59,6 +59,7 @@ __all__ = [
     "registered",
     "risk_coverage_curve",
     "rmse",
+    "rps",
     "skce",
     "smooth_ece",
     "spiegelhalter_z",

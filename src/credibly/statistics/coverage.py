@@ -27,15 +27,19 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.sums import count_cells
 from credibly.predictions import (
+    Classes,
     Labels,
     Predictions,
     Quantiles,
     RealPredictions,
     Reals,
+    Samples,
     as_labels,
+    as_point,
     paired,
 )
 from credibly.results.base import require_level
@@ -425,25 +429,34 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
     return CentralShares((both[:, : number - 1], both[:, number - 1 :]), held, predictions.notes)
 
 
-def pit(predictions: Any, labels: Any = None) -> Array:
+@takes_rng
+def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None, rng: Any = None) -> Array:
     """Return F(y) of every label under its predicted distribution.
 
     Parameters
     ----------
-    predictions : Gaussian, Samples or dense Quantiles
-        Members are represented by their mixture.
+    predictions : Gaussian, Samples, dense Quantiles, or predictions of ordered classes
+        Members are represented by their mixture, sets of distributions by their mean. Columns of classes are
+        taken in their order: grades, or counts from 0 on.
     labels : array (n,)
-        Observed numbers.
+        Observed numbers, or classes.
+    randomised : bool, optional
+        Give labels that share a value a random place inside the step of F there, so that the result is
+        uniform where labels are drawn from the predictions. Default: only of ordered classes. Of `Samples`
+        the place is among the label and the s draws, which makes it exact for every s.
+    rng : None, int or Generator
+        Seed of the places.
 
     Returns
     -------
     array (n,)
         Probabilities in the caller's array library, uniform where labels are drawn from the predictions
-        (of `Samples`: shares of draws at most as large, so multiples of 1 / s).
+        (of `Samples` that are not randomised: shares of draws at most as large, so multiples of 1 / s).
 
     References
     ----------
-    Dawid, *Statistical theory: the prequential approach*, 1984.
+    Dawid, *Statistical theory: the prequential approach*, 1984; Czado, Gneiting and Held, *Predictive model
+    assessment for count data*, Biometrics 2009.
 
     Examples
     --------
@@ -452,16 +465,34 @@ def pit(predictions: Any, labels: Any = None) -> Array:
     array([0.5   , 0.8413])
     """
     given, labels = paired(predictions, labels)
-    if not isinstance(given, RealPredictions):
-        raise InputTypeError(
-            "`pit`",
-            "needs real-valued predictions",
-            f"got {type(given).__name__}",
-            "For classes see `reliability_curve`.",
-        )
     batch = as_labels(given, labels)
-    if not isinstance(batch, Reals):
+    if not isinstance(batch, (Reals, Classes)):
         raise InputTypeError(
-            "`labels`", "must be real numbers", f"got {type(labels).__name__}", "Pass an array (n,)."
+            "`labels`",
+            "must be one number, or class, per instance",
+            f"got {type(labels).__name__}",
+            "Pass an array (n,).",
         )
-    return given.cdf(batch.values[0, :])
+    values = batch.values[0, :]
+    if randomised is None:
+        randomised = isinstance(batch, Classes)
+    if isinstance(given, RealPredictions) and not (randomised and isinstance(given, Samples)):
+        return given.cdf(values)  # nowhere a step, or the height behind it
+    if isinstance(given, Samples):
+        draws = given.pooled()
+        low, high = (count_at_most(draws, values[None, :], strict=one)[0, :] for one in (True, False))
+        xp = namespace(draws)
+        low, high = xp.astype(low, xp.float64), xp.astype(high, xp.float64) + 1.0
+        low, high = low / (draws.shape[1] + 1), high / (draws.shape[1] + 1)
+    else:
+        point, _ = as_point(given)
+        probs = as_float64(point.probs)
+        xp = namespace(probs)
+        below = xp.cumulative_sum(probs, axis=1)
+        at = xp.astype(values, xp.int64)[:, None]
+        high = xp.take_along_axis(below, at, axis=1)[:, 0]
+        low = high - xp.take_along_axis(probs, at, axis=1)[:, 0]
+        if not randomised:
+            return high
+    place = like(np.random.default_rng(as_seed(rng)).random(len(given)), high)
+    return low + place * (high - low)

@@ -323,7 +323,7 @@ class Brier(ProperScore):
 
     Notes
     -----
-    Of two classes it is the sum over both, twice `brier_score_loss` of scikit-learn, which takes one of them.
+    For two classes it is the sum over both, twice what `brier_score_loss` of scikit-learn gives for one.
 
     Examples
     --------
@@ -450,10 +450,59 @@ class LogLossBound(ScoreBound):
         return (f"{infinite} of {n} instances gave their label probability 0: infinite loss",)
 
 
+@dataclasses.dataclass(frozen=True)
+class RankedProbabilityScore(ProperScore):
+    """Mean squared distance between predicted and observed distribution function, over ordered classes.
+
+    Notes
+    -----
+    Classes are taken in the order of their columns, as grades and counts have one: a probability that lies
+    one class off costs less than one three classes off. Of two classes it is half of `brier`. Evaluations
+    compute it where it is named, because most classes have no order.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.statistics.rps([[0.5, 0.25, 0.25]], [0]))  # (1/2 - 1)^2 + (3/4 - 1)^2
+    0.3125
+    """
+
+    name: ClassVar[str] = "rps"
+    traits: ClassVar[Traits] = dataclasses.replace(_traits(True, (0.0, math.inf)), ordered=True)
+    in_evaluations: ClassVar[bool] = False
+    reference: ClassVar[str] = "Epstein 1969"
+    story: ClassVar[Story] = Story(
+        title="Ranked probability score",
+        meaning="Squared distance between predicted and observed distribution function, summed over ordered "
+        "classes; smaller is better.",
+        formula="mean of Σ_c (p_0 + … + p_c − 1[y ≤ c])²",
+        above="labels are further from the predicted classes than the predictions say",
+        below="labels are closer to the predicted classes than the predictions say",
+        citation="Epstein, A scoring system for probability forecasts of ranked categories, Journal of "
+        "Applied Meteorology, 1969.",
+        aliases={"ranked_probability_score": "", "ordinal_brier": ""},
+    )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)
+        return ScoreBound(self, point.probs, plan, notes)
+
+    def table(self, probs: Array) -> Array:
+        """Sum over c of (F_c - 1[y <= c])^2 = sum of F_c^2 + sum over c from y on of (1 - 2 F_c)."""
+        p = as_float64(probs)
+        xp = namespace(p)
+        below = xp.cumulative_sum(p, axis=1)[:, :-1]  # the last one is 1 and costs nothing
+        squares = xp.sum(below * below, axis=1)[:, None]
+        steps = 1.0 - 2.0 * below
+        behind = xp.flip(xp.cumulative_sum(xp.flip(steps, axis=1), axis=1), axis=1)
+        return xp.concat([squares + behind, squares], axis=1)
+
+
 accuracy = Accuracy()
 confidence_gap = ConfidenceGap()
 brier = Brier()
 log_loss = LogLoss()
+rps = RankedProbabilityScore()
 
 
 def top_label(probs: Array) -> tuple[Array, Array]:

@@ -66,6 +66,8 @@ class Traits:
         Whether listing all data twice leaves the value unchanged.
     range : tuple of float or None
         Smallest and largest possible value, infinite where there is no limit; None where both are not known.
+    ordered : bool
+        Whether the order of the classes matters; elsewhere they may be renamed.
     """
 
     reduction: Literal["sum", "pairwise", "smoother", "opaque"]
@@ -75,6 +77,7 @@ class Traits:
     multiplicities: bool
     duplicate_invariant: bool
     range: tuple[float, float] | None = None
+    ordered: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +125,7 @@ class Plan:
 WILD = (
     "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
     "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ecce, truthful_ce, skce or mmd_ce; of real values "
-    "picp or quantile_calibration_error"
+    "picp, quantile_calibration_error or skce"
 )
 """Statistics that clusters can be tested with."""
 

@@ -25,7 +25,7 @@ from credibly.statistics.coverage import interval_score, picp, quantile_calibrat
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss
+from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.skce import skce
@@ -196,6 +196,7 @@ BUILTIN: tuple[Statistic, ...] = (
     truthful_ce,
     t_cal,
     spiegelhalter_z,
+    rps,
     picp,
     quantile_calibration_error,
     crps,

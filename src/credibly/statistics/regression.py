@@ -282,14 +282,13 @@ class ContinuousRankedProbabilityScore(RealMean):
     story: ClassVar[Story] = Story(
         title="CRPS",
         meaning="Distance between the predicted distribution and the label, in the label's unit; smaller is "
-        "better. Of quantiles: twice their mean pinball loss.",
+        "better. For quantiles: twice their mean pinball loss.",
         formula="mean of E|X − y| − ½ E|X − X′|",
         above="labels are further from the predicted distributions than these say",
         below="labels are closer to the predicted distributions than these say",
         citation="Matheson and Winkler, Scoring rules for continuous probability distributions, Management "
         "Science, 1976; Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006.",
         aliases={
-            "rps": "which is for real values; ordered classes have no score of their own",
             "pinball_loss": "which for quantiles is twice their mean pinball loss",
         },
     )
@@ -315,8 +314,8 @@ class ContinuousRankedProbabilityScore(RealMean):
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         bound = super()._bind(predictions, plan)
-        if isinstance(predictions, Quantiles) and len(predictions.levels) < FEW_LEVELS:
-            levels = len(predictions.levels)
+        if isinstance(predictions, Quantiles) and predictions.levels.shape[0] < FEW_LEVELS:
+            levels = predictions.levels.shape[0]
             few = (
                 f"CRPS from {levels} quantile{'s' * (levels > 1)} is twice their mean pinball loss: compare "
                 "it only with predictions at the same levels"

@@ -207,10 +207,10 @@ class QuadraticBound(PairwiseBound):
         """Return how many pairs are of different clusters, and the sums of h_ij between every two of them."""
         self._require_unbiased()
         residual, n = self.values(labels), self.n  # (k, n), times the weights
-        between = np.zeros((number, number))
-        order = np.argsort(codes, kind="stable")
-        present, starts = np.unique(codes[order], return_index=True)
+        between = np.zeros((number, number))  # both orders of a pair may stand in one entry: s' B s adds both
         for rows in tiles(n, rows_within_budget(32 * n, 0.5)):
+            order = np.argsort(codes[rows.start :], kind="stable")
+            present, starts = np.unique(codes[rows.start :][order], return_index=True)
             terms = to_host(self.pair_terms(residual, rows))
             sums = np.add.reduceat(terms[:, order], starts, axis=1)
             np.add.at(between, (codes[rows, None], present[None, :]), sums)

@@ -77,7 +77,7 @@ def test_what_has_no_version_for_clusters_says_so() -> None:
     assert "clusters" in reasons["predictive checks of the Bayesian hypothesis"]
     assert found.groups["0"]["brier"].n_clusters == 20
     data = cr.Dataset(cr.Ensemble(members), LABELS, clusters=IDS)
-    for verb in (cr.predictive_check, cr.credal_test, cr.inflate, cr.corp_curve, cr.hypotests.certificate):
+    for verb in (cr.predictive_check, cr.credal_test, cr.inflate, cr.corp_curve):
         with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
             verb(data)
 

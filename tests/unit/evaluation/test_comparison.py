@@ -134,6 +134,24 @@ def test_places_of_accuracy_are_paired() -> None:
     assert 0 < low < 0.015 < high
 
 
+def test_places_draw_clusters_whole() -> None:
+    """Every row twice: with clusters the intervals are those of single rows, without them too short."""
+    rng = np.random.default_rng(2)
+    truth = rng.dirichlet(np.ones(3), size=300)
+    labels = (rng.random((300, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    models = {"truth": truth, "other": 0.5 * truth + 0.5 * rng.dirichlet(np.ones(3), size=300)}
+    twice = {name: np.repeat(one, 2, axis=0) for name, one in models.items()}
+    settings = {"n_resamples": 400, "rng": 0}
+    single = cr.compare(models, labels, **settings).places["log_loss"]
+    together = cr.compare(
+        twice, np.repeat(labels, 2), clusters=np.repeat(np.arange(300), 2), **settings
+    ).places["log_loss"]
+    apart = cr.compare(twice, np.repeat(labels, 2), **settings).places["log_loss"]
+    widths = [float(np.diff(one.intervals[1])[0]) for one in (single, together, apart)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.15)
+    assert widths[2] == pytest.approx(widths[0] / np.sqrt(2), rel=0.15)
+
+
 def test_warnings_are_kept_not_issued(comparison: cr.Comparison) -> None:
     assert any("E depends on the number of members" in one for one in comparison.warnings)
     with warnings.catch_warnings():

@@ -47,6 +47,16 @@ def test_every_number_is_the_loop_over_instances() -> None:
     assert str(found).startswith("decisions cost ")
 
 
+def test_an_action_that_is_taken_seldom_has_no_interval() -> None:
+    probs = np.tile([0.5, 0.5], (40, 1))
+    probs[:3] = [0.99, 0.01]
+    found = VALUE(probs, np.arange(40) % 2, costs=[[0, 9], [2, 1]])
+    assert found.chosen == {"0": 3, "1": 37}
+    with pytest.raises(cr.UnsupportedError, match="intervals need 30 instances, here are 3"):
+        found.gap_by_action["0"].interval()
+    assert found.gap_by_action["1"].has_interval
+
+
 def test_decisions_of_a_calibrated_model_cost_what_they_say() -> None:
     """95 % intervals of the gap hold 0 in 95 % of 120 data sets, give or take 3 standard errors."""
     held = missed = 0
@@ -119,3 +129,15 @@ def test_bad_input() -> None:
         VALUE(probs, counts, costs=COSTS)
     with pytest.raises(cr.InputTypeError, match="needs class predictions"):
         MURPHY(cr.Gaussian(np.zeros(3), np.ones(3)), np.zeros(3))
+
+
+def test_errors_are_those_of_clusters() -> None:
+    """Every row twice, as a cluster: the error is that of half as many rows."""
+    probs, labels = world(200, 8)
+    twice = np.repeat(np.arange(200), 2)
+    rows = cr.Dataset(cr.Point(probs[twice]), labels[twice], clusters=twice)
+    once, found = VALUE(probs, labels, costs=COSTS), VALUE(rows, costs=COSTS)
+    assert found.gap.stderr == pytest.approx(once.gap.stderr, rel=0.02)
+    assert found.gap.n_clusters == 200
+    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
+        MURPHY(rows)

@@ -157,3 +157,16 @@ def test_bad_input() -> None:
         cr.UnsupportedError, match="events beyond it find the threshold; intervals need 5, that is 100 events"
     ):
         known.fpr.interval()
+
+
+def test_errors_are_those_of_clusters() -> None:
+    """Every row twice, as a cluster: the error is that of half as many rows."""
+    probs, labels = world(200, 12)
+    once = DETECTION(probs, labels, by="confidence", rng=0, n_resamples=9).scores["confidence"]
+    twice = np.repeat(np.arange(200), 2)
+    rows = cr.Dataset(cr.Point(probs[twice]), labels[twice], clusters=twice)
+    found = DETECTION(rows, by="confidence", rng=0, n_resamples=9).scores["confidence"]
+    assert found.auroc.value == pytest.approx(once.auroc.value)
+    assert found.auroc.stderr == pytest.approx(once.auroc.stderr, rel=0.02)
+    assert found.aupr.n_clusters == 200
+    assert "come in clusters" in found.fpr.interval_refusal

@@ -174,6 +174,11 @@ def test_the_choice_in_a_pool_is_the_label_of_the_estimate() -> None:
     assert float(pool(other)[0]) == pytest.approx(cr.skce(cr.Samples(swapped), DRAWS[:, 1]).value, abs=1e-14)
 
 
+def test_omnibus_of_real_values() -> None:
+    found = cr.calibration_test(cr.Gaussian(MEAN, STD), Y, statistics="omnibus", n_resamples=19, rng=0)
+    assert list(found.components) == ["skce", "quantile_calibration_error"]
+
+
 def test_rows_in_chunks_are_gathered() -> None:
     from credibly.predictions import Dataset, InMemory
     from credibly.predictions.dataset import RowChoice

@@ -231,10 +231,8 @@ def test_pit_is_the_distribution_function_at_the_label(kind: str) -> None:
 
 
 def test_what_pit_refuses() -> None:
-    with pytest.raises(cr.InputTypeError, match="`pit` needs real-valued predictions; got Point"):
-        cr.pit([[0.5, 0.5]], [0])
-    with pytest.raises(cr.InputTypeError, match="must be real numbers; got LabelCounts"):
-        cr.pit(cr.Gaussian([0.0], [1.0]), cr.LabelCounts([[1, 2]]))
+    with pytest.raises(cr.InputTypeError, match="one number, or class, per instance; got LabelCounts"):
+        cr.pit([[0.5, 0.5]], cr.LabelCounts([[1, 2]]))
     with pytest.raises(cr.UnsupportedError, match=r"needs levels at most 0\.05 apart"):
         cr.pit(cr.Quantiles([[0.0]], [0.5]), [0.0])
 
@@ -309,3 +307,50 @@ def test_crps_of_few_quantiles_says_that_it_depends_on_their_levels() -> None:
     many = cr.Quantiles(np.tile(np.linspace(-2, 2, 19), (4, 1)), np.arange(1, 20) / 20)
     assert any("CRPS from 3 quantiles" in note for note in cr.crps(few, labels).notes)
     assert not any("CRPS from" in note for note in cr.crps(many, labels).notes)
+
+
+def test_ordered_classes_and_counts_have_a_uniform_pit() -> None:
+    rng = np.random.default_rng(8)
+    rate = rng.gamma(2.0, 1.0, size=4000)
+    counts = np.arange(25)
+    logs = counts * np.log(rate[:, None]) - np.cumsum(np.log(np.maximum(counts, 1)))
+    probs = np.exp(logs - logs.max(axis=1, keepdims=True))
+    probs /= probs.sum(axis=1, keepdims=True)
+    labels = (rng.random((4000, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    placed = cr.pit(cr.Point(probs), labels, rng=0)
+    # the largest distance of 4000 uniform numbers from their levels is above 0.031 once in 1000
+    assert np.abs(np.sort(placed) - np.arange(1, 4001) / 4000).max() < 0.031
+    assert np.array_equal(placed, cr.pit(cr.Point(probs), labels, rng=0))
+    plain = cr.pit(cr.Point(probs), labels, randomised=False)
+    assert plain == pytest.approx(probs.cumsum(axis=1)[np.arange(4000), labels])
+    assert (placed <= plain).all()
+    draws = cr.Samples((rng.random((4000, 6, 1)) > probs.cumsum(axis=1)[:, None, :]).sum(axis=2))
+    among = cr.pit(draws, labels, randomised=True, rng=1)
+    assert np.abs(np.sort(among) - np.arange(1, 4001) / 4000).max() < 0.031
+
+
+def test_rps_by_hand_and_by_brute_force() -> None:
+    rng = np.random.default_rng(9)
+    probs = rng.dirichlet(np.ones(5), size=30)
+    labels = rng.integers(0, 5, size=30)
+    expected = np.mean(
+        [
+            sum((row[: c + 1].sum() - (label <= c)) ** 2 for c in range(5))
+            for row, label in zip(probs, labels, strict=True)
+        ]
+    )
+    assert float(cr.statistics.rps(probs, labels)) == pytest.approx(expected, rel=1e-12)
+    two = rng.dirichlet(np.ones(2), size=20)
+    assert float(cr.statistics.rps(two, labels[:20] % 2)) == pytest.approx(
+        0.5 * float(cr.brier(two, labels[:20] % 2)), rel=1e-12
+    )
+    # one class off costs less than three: (1 - 0)^2 once, and three times
+    sure = np.eye(4)[[0, 0]]
+    assert cr.statistics.rps.bind(cr.Point(sure)).contributions(
+        cr.predictions.as_labels(cr.Point(sure), [1, 3])
+    ).tolist() == [[1.0, 3.0]]
+    found = cr.predictive_check(
+        cr.Ensemble(np.stack([probs, probs], axis=1)), labels, statistics=["rps"], n_resamples=19, rng=0
+    )
+    assert "rps" in str(found)
+    assert "rps" not in cr.evaluate(probs, labels, tests=False).estimates

@@ -58,6 +58,10 @@ from credibly.statistics.registry import as_statistic
 
 MOST_RESAMPLES = 10_000_000
 
+REAL_OMNIBUS = ("skce", "quantile_calibration_error")
+"""Of real values: one sees predictions that are wrong given what they say, the other a shift of all of them
+(studies/scripts/real_defaults.py)."""
+
 OMNIBUS = ("skce", "log_loss")
 """The family with the largest smallest power of 98 tried (docs/studies/omnibus-family.md)."""
 
@@ -95,8 +99,9 @@ def calibration_test(
         What to compare; `confidence_ece` of classes and `quantile_calibration_error` of real values where it
         is not given. With several, one omnibus p-value (smallest p, Westfall-Young) and one result per
         statistic in ``components``, all on the same replicates. ``"omnibus"`` is ``("skce", "log_loss")``,
-        the pair that sees every kind of miscalibration; it compares all pairs of instances, so its time
-        grows with n squared.
+        the pair that sees every kind of miscalibration, and of real values
+        ``("skce", "quantile_calibration_error")``; it compares all pairs of instances, so its time grows
+        with n squared.
     method : {"resample", "moments", "asymptotic", "bound"}
         Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
         moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference
@@ -167,7 +172,8 @@ def calibration_test(
     )
     default = "confidence_gap" if margin is not None else default_statistic(rows.sample.predictions)
     asked = default if statistics is None else statistics
-    asked = OMNIBUS if isinstance(asked, str) and asked == "omnibus" else asked
+    if isinstance(asked, str) and asked == "omnibus":
+        asked = REAL_OMNIBUS if isinstance(rows.sample.predictions, RealPredictions) else OMNIBUS
     several = isinstance(asked, Sequence) and not isinstance(asked, str)
     chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
     require_distinct(chosen)

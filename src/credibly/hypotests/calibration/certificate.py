@@ -7,6 +7,7 @@ so that (McDiarmid 1989, labels independent given predictions)
 
     P(T <= E - t) <= exp(-2 n t^2 / d^2),           E <= T + d sqrt(log(1 / alpha) / (2 n)) with 1 - alpha
 
+of clusters n is replaced by n^2 / sum of squared sizes, whatever the labels of a cluster have in common,
 with d = 1 for errors of the top label and d = 2 / k for means over k classes. The smooth error s is where
 the falling smECE_s meets s: if its value for the truth is s0, then smECE_s0 of the labels is at least s0 - t
 with that probability, and so is the point where it meets s.
@@ -26,6 +27,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import as_float64, namespace
 from credibly.predictions import (
@@ -35,7 +38,6 @@ from credibly.predictions import (
     Rows,
     as_point,
     as_rows,
-    require_independent,
 )
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
@@ -62,7 +64,8 @@ def certificate(
     predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,)
-        Observed labels, independent between instances. Leave out for rows that carry their own.
+        Observed labels, independent between instances or, of rows that carry them, between clusters. Leave
+        out for rows that carry their own.
     statistic : str or Statistic
         A binned error with p = 1 that is not debiased, `smooth_ece` or `ecce`; or `confidence_gap`, whose
         size is that of the binned error with one bin. It has the smallest bound.
@@ -98,7 +101,6 @@ def certificate(
     require_level(level)
     chosen = as_statistic(statistic)
     rows = detached(as_rows(predictions, labels))
-    require_independent(rows, "`certificate`")
     given = rows.sample.predictions
     chosen.require_predictions(given)
     assert isinstance(given, ClassPredictions)
@@ -110,7 +112,10 @@ def certificate(
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
     change = _largest_change(chosen, given.n_classes)
-    if _is_gap(chosen):
+    codes = rows.cluster_codes()
+    if codes is not None:  # a cluster moves the error by its size times as much as a label
+        change *= float(np.sqrt(np.mean(np.bincount(codes)[codes])))
+    elif _is_gap(chosen):
         hits, confidence = (sum(column) for column in zip(*rows.map(_totals), strict=True))
         mean, notes = confidence / rows.n, as_point(given)[1]
         value, settings = abs(hits / rows.n - mean), chosen.settings()

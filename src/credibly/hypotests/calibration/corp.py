@@ -51,7 +51,7 @@ from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import CorpCurve
 from credibly.results.decompositions import CrpsDecomposition
-from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.estimates import Estimate, mean_error, mean_refusal, standard_error
 from credibly.statistics.binned import confidence_ece
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
@@ -150,12 +150,12 @@ def corp_curve(
     """
     one_of("`score`", score, tuple(SCORES))
     rows = detached(as_rows(predictions, labels))
-    require_independent(rows, "`corp_curve`")
     given = rows.sample.predictions
     confidence_ece.require_predictions(given)
     assert isinstance(given, ClassPredictions)
     require_target(target, given.n_classes)
     if level is not None:
+        require_independent(rows, "a band of `corp_curve`", "is drawn for rows that are independent")
         require_single_labels(rows.sample.batch, "a band")
         require_level(level)
         require_resamples(n_resamples)
@@ -163,7 +163,7 @@ def corp_curve(
     groups = _Groups.of(point, target)
     events = to_host(groups.events(batch))[0]
     fitted = groups.fits(events[None, :])[0]
-    parts = _split(groups, events, fitted, score, point.notes)
+    parts = _split(groups, events, fitted, score, point.notes, rows.cluster_codes())
     found = CorpCurve(
         name="top label" if target == "top_label" else f"class {target}",
         **_blocks(groups, fitted),
@@ -274,7 +274,12 @@ def _blocks(groups: _Groups, fitted: HostArray) -> dict[str, Any]:
 
 
 def _split(
-    groups: _Groups, events: HostArray, fitted: HostArray, score: str, notes: tuple[str, ...]
+    groups: _Groups,
+    events: HostArray,
+    fitted: HostArray,
+    score: str,
+    notes: tuple[str, ...],
+    codes: HostArray | None,
 ) -> dict[str, Any]:
     """Return the mean score and its parts, each from one number per instance."""
     happened = events[groups.order].astype(np.float64)
@@ -291,17 +296,22 @@ def _split(
             "uncertainty": constant,
             "skill": constant - said,
         }
-    return {name: _estimate(name, one, score, notes) for name, one in parts.items()}
+    own = None if codes is None else codes[groups.order]
+    return {name: _estimate(name, one, score, notes, own) for name, one in parts.items()}
 
 
-def _estimate(name: str, values: HostArray, score: str, notes: tuple[str, ...]) -> Estimate:
+def _estimate(
+    name: str, values: HostArray, score: str, notes: tuple[str, ...], codes: HostArray | None
+) -> Estimate:
     n = len(values)
     settings = {"score": score}
     if n < 2 or not np.isfinite(values).all():
         reason = "one instance has no standard error" if n < 2 else "some losses are infinite"
         return Estimate(name, float(values.mean()), None, n, settings, notes, reason)
-    why = {"miscalibration": _BIASED, "discrimination": _OPTIMISTIC}.get(name) or mean_refusal(values)
-    return Estimate(name, float(values.mean()), standard_error(values), n, settings, notes, why)
+    error = mean_error(values, codes)
+    why = {"miscalibration": _BIASED, "discrimination": _OPTIMISTIC}.get(name) or error["interval_refusal"]
+    error["interval_refusal"] = why
+    return Estimate(name, float(values.mean()), n=n, settings=settings, notes=notes, **error)
 
 
 def _consistency_band(
@@ -442,7 +452,9 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     True
     """
     require_level(level)
-    data = detached(as_rows(predictions, labels)).at_once("a decomposition of the CRPS")
+    rows = detached(as_rows(predictions, labels))
+    require_independent(rows, "a decomposition of the CRPS")
+    data = rows.at_once("a decomposition of the CRPS")
     given, batch = data.predictions, data.batch
     crps.require_predictions(given)
     assert isinstance(given, RealPredictions)

@@ -187,3 +187,15 @@ def test_pvalues_of_the_gap_beyond_a_quarter_are_not_claimed(data: tuple) -> Non
     bound = cr.hypotests.certificate(*data, statistic="confidence_gap", level=0.75)
     assert bound.pvalue(bound.upper) == pytest.approx(0.25)
     assert bound.pvalue(bound.upper - 1e-3) == 1.0
+
+
+def test_a_bound_of_clusters_is_that_of_as_many_rows(data: tuple) -> None:
+    probs, labels = data
+    twice = np.repeat(np.arange(400), 2)
+    rows = cr.Dataset(cr.Point(probs[twice]), labels[twice], clusters=twice)
+    for statistic in (cr.confidence_ece, cr.confidence_gap):
+        found = cr.hypotests.certificate(rows, statistic=statistic)
+        value = abs(float(statistic(probs, labels)))
+        assert found.upper == pytest.approx(value + math.sqrt(math.log(20) / 800))
+    test = cr.calibration_test(rows, margin=0.3, statistics="ecce")
+    assert test.upper() == pytest.approx(cr.hypotests.certificate(rows, statistic="ecce").upper)

@@ -315,3 +315,12 @@ def test_the_parts_of_draws_keep_ties_together() -> None:
     )
     with pytest.raises(cr.UnsupportedError, match=r"at most 0.05 apart"):
         cr.hypotests.decompose_crps(cr.Quantiles(draws.quantile([0.1, 0.9]), [0.1, 0.9]), mean)
+
+
+def test_rows_in_clusters_have_a_curve_without_bands(data: tuple) -> None:
+    f, y = data
+    rows = cr.Dataset(cr.Point(two_classes(f)), y, clusters=np.arange(len(f)) // 2)
+    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
+        cr.corp_curve(rows, target=1)
+    curve = cr.corp_curve(rows, target=1, level=None)
+    assert curve.skill.n_clusters == (len(f) + 1) // 2

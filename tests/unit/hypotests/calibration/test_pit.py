@@ -293,7 +293,6 @@ def test_few_quantiles_are_tested_by_coverage_only() -> None:
     ("settings", "words"),
     [
         ({"statistics": "brier"}, "`brier` needs class probabilities; got Gaussian"),
-        ({"statistics": "omnibus"}, "needs class probabilities"),
         ({"resample": "instances"}, "repeats what papers print about classes"),
         ({"method": "moments"}, "moments"),
         ({"method": "asymptotic"}, "asymptotic"),

@@ -79,6 +79,21 @@ def test_kernel_errors_leave_out_pairs_inside_a_cluster() -> None:
     assert wild(cr.skce, weights) == pytest.approx(written, rel=1e-10)
 
 
+@pytest.mark.parametrize("real", [False, True])
+def test_tiles_of_pairs_change_nothing(real: bool) -> None:
+    probs, labels, ids = (np.concatenate([one] * 4) for one in (PROBS, LABELS, CODES[::-1]))
+    labels = probs[:, 2] if real else labels
+    given = cr.Gaussian(probs[:, 0], 0.1 + probs[:, 1]) if real else cr.Point(probs)
+    asked = {"statistics": "skce", "clusters": ids, "rng": 1, "n_resamples": 99}
+    whole = cr.calibration_test(given, labels, **asked)
+    with cr.memory_limit(2**20):  # 68 rows of 240 at a time
+        cut = cr.calibration_test(given, labels, **asked)
+    assert cut.statistic == pytest.approx(whole.statistic)
+    assert cut.null_distribution == pytest.approx(whole.null_distribution)
+    alone = cr.calibration_test(given, labels, statistics="skce", clusters=np.arange(4 * N), rng=1)
+    assert alone.statistic == pytest.approx(float(cr.skce(given, labels)))
+
+
 def test_debiased_errors_leave_out_pairs_inside_a_cluster() -> None:
     """One bin: (sum over pairs of different clusters of d_i d_j) / (n (n - 1))."""
     statistic = cr.confidence_ece.with_(n_bins=1, p=2, debiased=True)
