@@ -23,11 +23,12 @@ from credibly.evaluation.words import Verdict, Word, shown, verdicts
 from credibly.hypotests import calibration_test, certificate, plan_labels
 from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
 from credibly.recalibrate.comparison import REAL_METHODS
+from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
 from credibly.results.tests import HypotestResult
-from credibly.statistics import confidence_gap
+from credibly.statistics import confidence_gap, picp
 from credibly.statistics.registry import story_of
 
 POWER = 0.8
