@@ -230,8 +230,8 @@ def test_the_appendix_has_all_numbers(page: Page, html: str, evaluation: cr.Eval
 
 def test_every_figure_is_announced_and_has_its_numbers(page: Page, html: str) -> None:
     svgs = [attrs for tag, attrs in page.elements if tag == "svg"]
-    # confidence, risk against coverage, a curve per class, a null distribution per test, before and after
-    assert len(svgs) == 2 + 10 + 11 + 2
+    # confidence, risk against coverage, a curve per class, a null distribution per test, before and after, groups
+    assert len(svgs) == 2 + 10 + 11 + 2 + 1
     assert all(attrs["role"] == "img" and attrs["aria-labelledby"] for attrs in svgs)
     figures = re.findall(r"<figure>.*?</figure>", html, flags=re.DOTALL)
     assert len(figures) == len(svgs)
