@@ -52,13 +52,13 @@ DISPLAYS = (
     "isotonic",
     "curves",
     "differences",
+    "error_spread",
     "groups",
     "hypotests",
     "raters",
     "scores",
     "sets",
     "simplex",
-    "spread",
     "studies",
 )
 

@@ -20,11 +20,11 @@ from credibly.evaluation import (
 from credibly.plots import Table
 from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
 from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
+from credibly.plots.error_spread import ErrorSpreadDisplay
 from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
 from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
-from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.audit import AuditResult
 from credibly.results.curves import EnvelopeCurve
