@@ -58,7 +58,7 @@ from credibly.statistics.regression import central_interval
 Progress = StageProgress
 Reasons = list[tuple[str, str]]
 
-IN_CLUSTERS = "it takes rows that are independent, and these come in clusters"
+IN_CLUSTERS = "this needs independent rows, and these come in clusters"
 """Reason of parts that have no version for rows that belong together."""
 
 NOT_ASKED = ""

@@ -244,7 +244,7 @@ class AuditResult(Tested, Result):
             off = "1 is" if len(found) == 1 else f"{len(found)} are"
             return f"Not calibrated for everyone: of {looked}, {off} off ({tested})."
         if word == "cannot tell":
-            return f"Too few data to tell: no labels in {looked} could have shown a conflict."
+            return f"Too few data or replicates to tell: no labels in {looked} could have shown a conflict."
         return (
             f"No conflict found in {looked} ({tested}). Effects of {least} in the group that shows most, and "
             f"of {most} in the one that shows least, would have been seen in 80 % of all cases."

@@ -63,3 +63,10 @@ def test_one_way_to_say_it(credibly: Command, file: Path) -> None:
     found = credibly("evaluate", file, "--clusters", "patient", "--blocks", "5")
     assert found.code != 0
     assert "two ways" in found.err
+
+
+def test_one_cluster_is_refused_in_plain_words(credibly: Command, tmp_path: Path) -> None:
+    np.savez(tmp_path / "one.npz", probs=np.full((4, 2), 0.5), y=[0, 1, 0, 1], patient=np.ones(4, dtype=int))
+    ran = credibly("test", tmp_path / "one.npz", "--clusters", "patient")
+    assert ran.code == 2
+    assert "all rows have the id 1." in ran.err

@@ -284,6 +284,15 @@ def test_a_lattice_cuts_joins_and_names() -> None:
     assert (lattice.membership @ np.bincount(lattice.cells)).tolist() == lattice.sizes.tolist()
 
 
+@pytest.mark.parametrize("values", [["F", "M", ""], [b"F", b"M", b""], ["F", "M", None]])
+def test_empty_text_is_missing(values: list[object]) -> None:
+    sex = np.array(values * 20, dtype=object if None in values else None)
+    lattice = lattice_of({"sex": sex}, 60, depth=1, n_quantiles=2, min_size=5)
+    assert lattice.names == ("all rows", "sex F", "sex M", "sex missing")
+    one = lattice_of({"sex": sex[:3]}, 3, depth=1, n_quantiles=2, min_size=1)
+    assert one.notes == ("sex: 1 missing entry forms a level of its own",)
+
+
 def test_the_same_rows_are_one_group() -> None:
     lattice = lattice_of(
         {"a": np.repeat(["x", "y"], 50), "b": np.repeat(["u", "v"], 50)},
