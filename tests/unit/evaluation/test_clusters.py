@@ -172,3 +172,15 @@ def test_series_of_real_values_are_seen() -> None:
     assert found.where == "neighbouring rows"
     assert found.design_effect > 5
     assert not dependences(as_rows(normal, rng.normal(size=500)))
+
+
+def test_fewer_clusters_than_folds_leave_recalibration_out() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), size=60)
+    clusters = np.arange(60) % 2
+    found = cr.evaluate(probs, np.arange(60) % 3, clusters=clusters, n_resamples=99, rng=0)
+    assert found.recalibration is None
+    asked = cr.evaluate(
+        probs, np.arange(60) % 3, clusters=clusters, n_resamples=99, rng=0, recalibrate=["temperature"]
+    )
+    assert "2 clusters are too few for 5 folds" in dict(asked.not_run)["recalibration"]

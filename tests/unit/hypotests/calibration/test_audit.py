@@ -132,12 +132,15 @@ def test_clusters_draw_one_sign_for_all_their_rows(n_clusters: int) -> None:
     residual, criticals = labels - probs[:, 1], []
     for name, mask in every_group(groups).items():
         sums = np.bincount(clusters[mask], weights=residual[mask], minlength=n_clusters)
-        values = np.abs(np.concatenate([[sums.sum()], drawn @ sums])) / np.sqrt((sums**2).sum())
+        seen, predicted = (sums**2).sum(), (probs[mask, 0] * probs[mask, 1]).sum()
+        observed = np.abs(sums.sum()) / np.sqrt(max(seen, predicted))
+        values = np.concatenate([[observed], np.abs(drawn @ sums) / np.sqrt(seen)])
         (one,) = (one for one in result.groups if one.group == name)
         assert one.pvalue == pytest.approx(np.mean(values >= values[0] - 1e-9))
         here = np.unique(clusters[mask])
         apart = sums[here] - np.bincount(clusters[mask])[here] * one.effect
-        spread = np.sqrt((apart**2).sum() * len(here) / (len(here) - 1)) / mask.sum()
+        square = (apart**2).sum() * len(here) / (len(here) - 1)
+        spread = np.sqrt(max(square, predicted)) / mask.sum()
         criticals.append((one.high - one.effect) / spread)
     assert criticals == pytest.approx(criticals[:1] * len(criticals), rel=1e-4)  # one score for all groups
     assert result.n_clusters == n_clusters
@@ -355,3 +358,11 @@ def test_weights_are_refused() -> None:
     rows = cr.scan(probs, labels, sample_weight=np.ones(100))
     with pytest.raises(cr.UnsupportedError, match="counts every instance once"):
         cr.audit(rows, groups=groups)
+
+
+def test_no_event_in_clusters_is_no_proof() -> None:
+    probs = np.tile([0.985, 0.015], (200, 1))  # 3 events expected, none seen: exp(-3) = 0.05
+    given = {"groups": {"all": np.zeros(200)}, "measures": ["classes"], "rng": 0}
+    clustered = cr.audit(probs, np.zeros(200, dtype=int), clusters=np.arange(200) // 10, **given)
+    assert cr.audit(probs, np.zeros(200, dtype=int), **given).pvalue > 0.05
+    assert clustered.pvalue > 0.05  # all sums are -0.15: signs alone would say 2 / 2^20
