@@ -77,7 +77,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "plan": (*ALONE, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "audit": (
-        *(name for name in STREAMING if name != "--blocks"),
+        *STREAMING,
         *(name for name in COMPUTING if name not in ("--statistic", "--n-bins")),
         "--by",
         "--depth",
