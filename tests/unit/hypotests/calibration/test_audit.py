@@ -366,3 +366,13 @@ def test_no_event_in_clusters_is_no_proof() -> None:
     clustered = cr.audit(probs, np.zeros(200, dtype=int), clusters=np.arange(200) // 10, **given)
     assert cr.audit(probs, np.zeros(200, dtype=int), **given).pvalue > 0.05
     assert clustered.pvalue > 0.05  # all sums are -0.15: signs alone would say 2 / 2^20
+
+
+def test_what_is_off_everywhere_is_not_called_a_group() -> None:
+    p = np.random.default_rng(0).random(400)
+    labels = (np.random.default_rng(1).random(400) < np.clip(p + 0.2, 0, 1)).astype(int)
+    probs, sex = np.stack([1 - p, p], axis=1), np.tile(["F", "M"], 200)
+    found = cr.audit(probs, labels, groups={"sex": sex}, measures=["classes"], rng=0)
+    assert [one.group for one in found.findings] == ["all rows"]
+    assert found.headline.startswith("Off for everyone alike: no group of sex stands out from all rows (p =")
+    assert "no group stands out" in cr.audit(probs, labels, groups=sex, rng=0).headline
