@@ -227,6 +227,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "inspect": (file,),
         "evaluate": (file, *fast),
         "test": (file, *fast),
+        "plan": (file, "--gap", "0.05"),
         "check": (file, *fast),
         "audit": ("patients.csv", "--by", "age,sex", *fast),
         "raters": ("rated.npz",),
