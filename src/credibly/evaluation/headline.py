@@ -458,18 +458,19 @@ def _file(work: Work, *, plan: bool = False) -> str | None:
     if str(work.source.get("command", "")).startswith("credibly demo"):
         return "FILE"
     path = work.source.get("path")
-    kept = _READING[:-2] if plan else _READING  # plans take rows that are independent
+    kept = [
+        one for one in _READING if not plan or one not in _DEPENDENCE
+    ]  # plans take rows that are independent
     return shlex.join([str(path), *_how_read(str(work.source.get("command", "")), kept)]) if path else None
 
 
-_READING = tuple(
-    "--labels --kind --member-axis --columns --exclude --ignore-label --n-raters --id --classes --levels"
-    " --clusters --blocks".split()
-)
+_DEPENDENCE = ("--clusters", "--blocks")
+_COLUMNS = ("--labels", "--columns", "--exclude", "--ignore-label", "--id", "--classes", "--levels")
+_READING = (*_COLUMNS, "--kind", "--member-axis", "--n-raters", *_DEPENDENCE)
 """Flags that say how a file is read, each with a value: without them the next command would not run."""
 
 
-def _how_read(command: str, kept: tuple[str, ...]) -> list[str]:
+def _how_read(command: str, kept: list[str]) -> list[str]:
     """Return the flags of a recorded command that the next one needs, too."""
     words = shlex.split(command)
     valued = [one for at, flag in enumerate(words[:-1]) if flag in kept for one in (flag, words[at + 1])]
