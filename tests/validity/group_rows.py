@@ -104,6 +104,15 @@ def clustered(n_clusters: int, size: int) -> Callable[[int], Numbers]:
     return run
 
 
+def rare_in_clusters(seed: int) -> Numbers:
+    """Six events are expected in 200 rows; groups without any must not look certain."""
+    rng = np.random.default_rng([47, seed])
+    p = rng.beta(1, 30, size=200)
+    labels, groups = (rng.random(200) < p).astype(int), {"site": rng.choice(["a", "b"], 200)}
+    given = {"groups": groups, "clusters": np.arange(200) // 5, "n_resamples": REPLICATES, "rng": seed}
+    return {"wild signs": cr.audit(binary(p), labels, **given).pvalue}
+
+
 def one_cell_off(seed: int) -> Numbers:
     """One cell of 16, of 2000 rows, is off by 15 points."""
     rng = np.random.default_rng([45, seed])
@@ -147,6 +156,7 @@ GROUP_ROWS = [
     Row("audit", "truth in the set", "null", within_sets, True),
     Row("audit", "60 clusters of 10", "null", clustered(60, 10), slack=0.02),
     Row("audit", "20 clusters of 30", "null", clustered(20, 30), slack=0.03),
+    Row("audit", "rare class in 40 clusters of 5", "null", rare_in_clusters, True),
     Row("audit", "one cell of 16 off by 15 points", "alternative", one_cell_off),
     Row("audit", "intervals, calibrated", "interval", simultaneous(0.0, 1.0), True, slack=0.02),
     Row("audit", "intervals, one level off", "interval", simultaneous(1.0, 1.0), True, slack=0.02),

@@ -64,10 +64,14 @@ class Reading:
             "clusters": self.clusters,
         }
 
+    @property
+    def attributes(self) -> list[str] | None:
+        """The columns that form groups."""
+        return None if self.by is None else names_of(self.by)
+
     def dataset(self, output: Output) -> Dataset:
         """Read the file; what was inferred or left out is noted on stderr."""
-        groups = None if self.by is None else names_of(self.by)
-        data = load(self.file, drop_invalid=self.drop_invalid, groups=groups, **self.said)
+        data = load(self.file, drop_invalid=self.drop_invalid, groups=self.attributes, **self.said)
         output.notes(map(with_flags, data.notes))
         if self.blocks is None:
             return data
@@ -181,19 +185,13 @@ class Streaming:
 
     def scanned(self, reading: Reading, engine: Engine, output: Output) -> Rows:
         """Make chunks of a file or pattern; what was left out is noted on stderr."""
-        if reading.by is not None:
-            raise InputError(
-                "`--by`",
-                "is for files that are read whole",
-                f"'{reading.file}' is read in chunks",
-                "Leave it out where every file has an array `group`, or `credibly convert` the files first.",
-            )
         rows = scan(
             reading.file,
             chunk_rows=self.chunk_rows,
             engine=engine,
             skip_bad_shards=self.skip_bad_shards,
             drop_invalid=reading.drop_invalid,
+            groups=reading.attributes,
             **reading.said,
         )
         output.notes(map(with_flags, rows.sample.notes))

@@ -417,7 +417,12 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
             return "", ()
         return (
             f"About {wanted} labels would show a gap of {points(work.margin)}.",
-            ((f"Label more instances, about {wanted}, and look again.", _planned(file, work.margin)),),
+            (
+                (
+                    f"Label more instances, about {wanted}, and look again.",
+                    _planned(_file(work, plan=True), work.margin),
+                ),
+            ),
         )
     if word != "conflict":
         return "", (
@@ -448,12 +453,28 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
     return f"{what}, fitted on held-out folds, {vain}", (("Compare other recalibrations.", _compare(file)),)
 
 
-def _file(work: Work) -> str | None:
+def _file(work: Work, *, plan: bool = False) -> str | None:
     """Return the file as a shell takes it, None for arrays; bundled data have no file of the reader's."""
     if str(work.source.get("command", "")).startswith("credibly demo"):
         return "FILE"
     path = work.source.get("path")
-    return shlex.quote(str(path)) if path else None
+    kept = [
+        one for one in _READING if not plan or one not in _DEPENDENCE
+    ]  # plans take rows that are independent
+    return shlex.join([str(path), *_how_read(str(work.source.get("command", "")), kept)]) if path else None
+
+
+_DEPENDENCE = ("--clusters", "--blocks")
+_COLUMNS = ("--labels", "--columns", "--exclude", "--ignore-label", "--id", "--classes", "--levels")
+_READING = (*_COLUMNS, "--kind", "--member-axis", "--n-raters", *_DEPENDENCE)
+"""Flags that say how a file is read, each with a value: without them the next command would not run."""
+
+
+def _how_read(command: str, kept: list[str]) -> list[str]:
+    """Return the flags of a recorded command that the next one needs, too."""
+    words = shlex.split(command)
+    valued = [one for at, flag in enumerate(words[:-1]) if flag in kept for one in (flag, words[at + 1])]
+    return valued + [flag for flag in words if flag in ("--drop-invalid", "--normalise")]
 
 
 def _fit(file: str | None, method: str) -> str:
@@ -478,7 +499,7 @@ def _again(file: str | None) -> str:
     return (
         "cr.evaluate(predictions, labels, groups=groups)"
         if file is None
-        else f"credibly report {file} --force"
+        else f"credibly audit {file} --by COLUMN"
     )
 
 

@@ -58,7 +58,7 @@ from credibly.statistics.regression import central_interval
 Progress = StageProgress
 Reasons = list[tuple[str, str]]
 
-IN_CLUSTERS = "it takes rows that are independent, and these come in clusters"
+IN_CLUSTERS = "this needs independent rows, and these come in clusters"
 """Reason of parts that have no version for rows that belong together."""
 
 NOT_ASKED = ""
@@ -520,9 +520,11 @@ MOST_FITTED = 20_000
 
 def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     some = rows.sample.predictions
+    clusters = rows.clusters
+    few_clusters = clusters is not None and clusters.number < FOLDS
     if work.recalibrate is None:  # nobody asked: a preview where one temperature, or scale, can be fitted
         kinds = (Point, Ensemble, Dirichlet, RealPredictions)
-        fits = isinstance(some, kinds) and work.tests and rows.n >= FEWEST
+        fits = isinstance(some, kinds) and work.tests and rows.n >= FEWEST and not few_clusters
         return None if fits and rows.loaded(MOST_FITTED) is not None else NOT_ASKED
     methods = work.recalibrate
     if isinstance(methods, str) or not isinstance(methods, Sequence):
@@ -536,6 +538,8 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
         return NOT_ASKED
     if rows.n < 2 * FOLDS:
         return f"{rows.n} instances are too few for {FOLDS} folds"
+    if clusters is not None and few_clusters:
+        return f"{clusters.number} clusters are too few for {FOLDS} folds, which keep them whole"
     if rows.loaded(MOST_FITTED) is None:
         return f"it is fitted to rows in memory, of chunks to up to {MOST_FITTED}; `load` a part of the data"
     return None

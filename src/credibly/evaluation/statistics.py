@@ -30,7 +30,7 @@ from credibly.results.audit import AuditResult
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
-from credibly.statistics.over_rows import StatisticsTask, estimates_over
+from credibly.statistics.over_rows import StatisticsTask, estimates_over, planned
 from credibly.statistics.registry import as_statistic
 from credibly.statistics.spread import states_one_spread
 from credibly.statistics.subsampled import Subsampled
@@ -142,8 +142,10 @@ class GroupTask(Task):
 
     @classmethod
     def of(cls, statistics: Sequence[Statistic], chunks: Rows, group: Any, size: int) -> GroupTask:
-        """Plan the statistics for the rows of a group."""
-        return cls(StatisticsTask.of(statistics, chunks.of_group(group, size)), group)
+        """Plan the statistics for the rows of a group; which belong together is known of all rows."""
+        own = chunks.of_group(group, size)
+        task = StatisticsTask(tuple(planned(statistics, own)), own.sample, own.n, chunks.clusters)
+        return cls(task, group)
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return the sums over the rows of the group; none where there are no such rows."""

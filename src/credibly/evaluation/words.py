@@ -329,7 +329,8 @@ def data_warnings(
     found += source_warnings(source)
     found += [note for note in rows.notes if note not in found]
     if rows.n < FEW_INSTANCES:
-        found.append(f"There are only {rows.n} instances: expect wide intervals and wide acceptance regions.")
+        count = "is only 1 instance" if rows.n == 1 else f"are only {rows.n} instances"
+        found.append(f"There {count}: expect wide intervals and wide acceptance regions.")
     some = rows.sample.predictions
     if isinstance(some, ClassPredictions):
         found += _precision(some)

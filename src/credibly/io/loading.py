@@ -206,7 +206,8 @@ def _name_clusters(content: Content, name: str | None) -> None:
 def _set_attributes_aside(content: Content, said: Said) -> None:
     """Take the columns that the user names as groups out of what is given a role."""
     held = content.arrays if content.table is None else content.table
-    for name in said.groups or ():
+    names = [str(name) for name in said.groups or ()]
+    for name in names:
         if name not in held:
             raise InputError(
                 "`groups`",
@@ -214,7 +215,24 @@ def _set_attributes_aside(content: Content, said: Said) -> None:
                 f"there is no {name!r}",
                 nearest(name, held),
             )
-        content.attributes[str(name)] = held.pop(name)
+        if names.count(name) > 1:
+            raise InputError("`groups`", "must name each column once", f"got {name!r} twice", "Name it once.")
+    _require_labels_left(held, names, said.labels)
+    # a hospital may be a group and, at the same time, what its rows share
+    content.attributes = {name: held[name] if name == said.clusters else held.pop(name) for name in names}
+
+
+def _require_labels_left(held: dict[str, Array], names: list[str], labels: Any) -> None:
+    """Raise where a group is the only column that can be the labels: groups must not be made from those."""
+    observed = [name for name in held if name.lower() in ("y", *ROLES["y"].aliases)]
+    taken = [labels] if labels in names else [name for name in observed if name in names]
+    if taken and (labels in names or (labels is None and len(taken) == len(observed))):
+        raise InputError(
+            "`groups`",
+            "must be known before the labels are",
+            f"{taken[0]!r} holds the labels",
+            "Name attributes of the instances, such as age or site.",
+        )
 
 
 def _name_classes(content: Content, names: list[str]) -> None:

@@ -110,7 +110,7 @@ def clusters_of(ids: list[HostArray]) -> Clusters:
         raise InputError(
             "`clusters`",
             "must tell at least two clusters apart",
-            f"all rows have the id {levels[0]!r}",
+            f"all rows have the id {levels[0].item()!r}",
             "Leave it out where rows are independent.",
         )
     return Clusters(levels)

@@ -302,7 +302,7 @@ def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
     return Section(
         anchor="audit",
         title="Does this hold for every group?",
-        finding=result.headline,
+        finding="",
         verdicts=evaluation.answers["audit"],
         tables=((caption, Table(columns, rows)),),
         figures=(

@@ -235,16 +235,19 @@ class AuditResult(Tested, Result):
     def headline(self) -> str:
         """The answer in one or two sentences."""
         count = "1 group" if self.n_groups == 1 else f"{self.n_groups} groups"
-        looked = f"{count} of {', '.join(self.attributes)}"
+        named = "" if self.attributes == ("group",) else f" of {', '.join(self.attributes)}"
+        looked = count + named
         tested = f"p = {self.pvalue:.3g} for all groups together"
         least, most = (_points(one) for one in self.smallest_seen)
         word = self.verdict()
         if word == "conflict":
             found = self.findings
+            if all(not one.conditions for one in found) and self.n_groups > 1:
+                return f"Off for everyone alike: no group{named} stands out from all rows ({tested})."
             off = "1 is" if len(found) == 1 else f"{len(found)} are"
             return f"Not calibrated for everyone: of {looked}, {off} off ({tested})."
         if word == "cannot tell":
-            return f"Too few data to tell: no labels in {looked} could have shown a conflict."
+            return f"Too few data or replicates to tell: no labels in {looked} could have shown a conflict."
         return (
             f"No conflict found in {looked} ({tested}). Effects of {least} in the group that shows most, and "
             f"of {most} in the one that shows least, would have been seen in 80 % of all cases."

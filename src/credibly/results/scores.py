@@ -380,5 +380,5 @@ class DecisionCosts(Result):
         return (
             f"decisions cost {self.cost.value:.4g} per instance (n = {self.n}), {abs(self.gap.value):.4g} "
             f"{more} than the predictions say; they save {self.net_benefit.value:.4g} against "
-            f"{self.best_fixed} for all, and knowing the label would save {self.regret.value:.4g}"
+            f"action '{self.best_fixed}' every time, and knowing the label would save {self.regret.value:.4g}"
         )

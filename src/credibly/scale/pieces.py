@@ -18,6 +18,7 @@ from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import is_array, is_numpy, is_torch, namespace, tiles, to_host
 from credibly.io import load, local_copy, map_npy, read_rows, rows_of
 from credibly.predictions import Dataset, LabelCounts, Predictions, as_labels
+from credibly.predictions.dataset import each_attribute
 from credibly.predictions.labels import no_weight
 from credibly.predictions.point import ROUNDED
 
@@ -69,7 +70,7 @@ class Piece(ABC):
         return dataclasses.replace(
             found,
             labels=as_labels(found.predictions, found.labels, self.weight, some_rows=True),
-            groups=None if groups is None else plain_names(groups),
+            groups=each_attribute(plain_names, groups),
             clusters=None if clusters is None else plain_names(clusters),
             features=found.features if self.features is None else self.features,
             start=self.start,

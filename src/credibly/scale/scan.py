@@ -214,12 +214,14 @@ def scan(
         Where the members are in a three-dimensional array.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
-    groups : array (n,), optional
-        Group of every instance, where the files do not hold them.
+    groups : array (n,) or sequence of str, optional
+        Group of every instance, where the files do not hold them; or the columns of the files with attributes
+        that form groups, as for `load`.
     features : array (n, d), optional
         Features of the instances, where the files do not hold them.
-    clusters : array (n,), optional
-        Ids of what rows share, where the files do not hold them; chunks may split a cluster.
+    clusters : array (n,) or str, optional
+        Ids of what rows share, where the files do not hold them; chunks may split a cluster. A word names a
+        column or array of the files.
     chunk_rows : int, optional
         Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files other than .npy and blocks
         of Dask arrays are chunks as they are.

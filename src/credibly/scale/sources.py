@@ -63,6 +63,8 @@ def find_pieces(
                 "got files",
                 "Map the files: `numpy.load(path, mmap_mode='r')`.",
             )
+        named = {name: given for name, given in beside.items() if _are_names(name, given)}
+        beside, said = {name: beside[name] for name in beside if name not in named}, {**said, **named}
         paths = expanded(predictions)
         observed = _labels_of_files(labels, len(paths))
         pairing = _pairing(paths, observed)
@@ -81,6 +83,15 @@ def find_pieces(
         )
     held = array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)
     return _with_beside(held, beside), []
+
+
+def _are_names(name: str, given: Any) -> bool:
+    """Tell whether columns of the files are named: one of clusters, several of groups. Rows bring arrays."""
+    if name == "clusters":
+        return isinstance(given, str)
+    return (
+        name == "groups" and isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given)
+    )
 
 
 def _with_beside(pieces: Sequence[Piece], given: Mapping[str, Any]) -> list[Piece]:

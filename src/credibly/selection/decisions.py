@@ -218,11 +218,12 @@ def _class_rows(predictions: Any, labels: Any, what: str) -> tuple[Rows, ClassPr
 
 def _cost_table(costs: Any, n_classes: int) -> HostArray:
     table = np.asarray(costs, dtype=np.float64)
-    if table.ndim != 2 or table.shape[1] != n_classes or len(table) < 2 or not np.isfinite(table).all():
+    shaped = table.ndim == 2 and table.shape[1] == n_classes and len(table) > 1
+    if not shaped or not np.isfinite(table).all():
         raise InputError(
             "`costs`",
             f"must be finite, with a row per action, at least two, and a column per class ({n_classes})",
-            f"got shape {table.shape}",
+            "got NaN or infinity" if shaped else f"got shape {table.shape}",
             "Write [[0, 10], [1, 1]]: not acting costs 10 where class 1 is true, acting always 1.",
         )
     return table

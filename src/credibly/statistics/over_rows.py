@@ -179,15 +179,26 @@ def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
     """
     if sums is None or (found.stderr is None and found.interval_refusal is not SECOND_LOOK):
         return found
+    if np.count_nonzero(_sizes(sums)) < 2:  # of a group; all rows have two clusters or more
+        return dataclasses.replace(found, stderr=None, interval_refusal=_ONE_CLUSTER, n_clusters=1)
     value, without, sizes = without_each(bound, sums)
     error = cluster_error(value, without, sizes, found.stderr)
     return dataclasses.replace(found, value=value, **error, interval_method="normal")
 
 
+_ONE_CLUSTER = "all rows are of one cluster"
+
+
+def _sizes(sums: State) -> HostArray:
+    """Return the rows, or their weight, of every cluster, (c,)."""
+    size = next(sums[name] for name in ("weight", "size") if name in sums)
+    found: HostArray = np.asarray(size).reshape(len(size), -1).sum(axis=1)
+    return found
+
+
 def without_each(bound: Bound, sums: State) -> tuple[float, HostArray, HostArray]:
     """Return the value of all rows, the values without each cluster, (c,), and the sizes of the clusters."""
-    size = next(sums[name] for name in ("weight", "size") if name in sums)
-    sizes = np.asarray(size).reshape(len(size), -1).sum(axis=1)
+    sizes = _sizes(sums)
     total = State({name: np.sum(own, axis=0, keepdims=True) for name, own in sums.items()})
     without = State({name: total[name] - own[sizes > 0] for name, own in sums.items()})
     return float(to_host(bound.finish(total))[0]), to_host(bound.finish(without)), sizes[sizes > 0]

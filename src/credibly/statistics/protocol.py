@@ -190,7 +190,7 @@ class Bound(ABC):
         raise UnsupportedError(
             f"a test of `{self.statistic.name}` with clusters",
             "needs a statistic that is linear or quadratic in the differences between labels and predictions",
-            "it is not made of them",
+            "this one is neither",
             f"Use {WILD}.",
         )
 

@@ -70,7 +70,6 @@ def test_groups_of_the_file_need_no_names(credibly: Command, tmp_path: Path) -> 
     [
         (("--by", "sexx"), "Did you mean 'sex'?"),
         ((), "Name columns: `--by age,sex`."),
-        (("--by", "sex", "--stream"), "`--by` is for files that are read whole"),
         (("--by", "sex", "--hypothesis", "set"), "needs predictions that are sets"),
     ],
 )
@@ -95,3 +94,33 @@ def test_evaluations_and_reports_audit_the_same_groups(
     assert "--by sex,age" in text  # the command that makes it again
     rows = credibly("evaluate", patients, *words).rows
     assert {row["group"].partition(" / ")[0] for row in rows} == {"", "F", "M"}  # all, then crossed
+
+
+def test_files_of_a_pattern_are_audited_as_one(credibly: Command, patients: Path, tmp_path: Path) -> None:
+    header, *lines = patients.read_text().splitlines()
+    for number, part in enumerate((lines[:150], lines[150:])):
+        (tmp_path / f"part{number}.csv").write_text("\n".join([header, *part]) + "\n")
+    words = ("--by", "age,sex", "--clusters", "patient", *FAST)
+    whole = credibly("audit", patients, *words)
+    parts = credibly("audit", tmp_path / "part*.csv", *words)
+    assert (parts.code, parts.out) == (0, whole.out)
+    assert (
+        credibly("audit", patients, "--by", "age,sex", "--clusters", "patient", "--stream", *FAST).out
+        == whole.out
+    )
+
+
+def test_what_rows_share_may_be_a_group(credibly: Command, patients: Path) -> None:
+    ran = credibly("audit", patients, "--by", "patient", "--clusters", "patient", *FAST)
+    assert ran.code == 0
+    assert any(row["group"].startswith("patient 0 to") for row in ran.rows)
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [("age,age", "must name each column once; got 'age' twice"), ("y", "'y' holds the labels")],
+)
+def test_refused_columns(credibly: Command, patients: Path, by: str, message: str) -> None:
+    ran = credibly("audit", patients, "--by", by)
+    assert ran.code == 2
+    assert message in ran.err

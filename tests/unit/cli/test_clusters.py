@@ -63,3 +63,23 @@ def test_one_way_to_say_it(credibly: Command, file: Path) -> None:
     found = credibly("evaluate", file, "--clusters", "patient", "--blocks", "5")
     assert found.code != 0
     assert "two ways" in found.err
+
+
+def test_one_cluster_is_refused_in_plain_words(credibly: Command, tmp_path: Path) -> None:
+    np.savez(tmp_path / "one.npz", probs=np.full((4, 2), 0.5), y=[0, 1, 0, 1], patient=np.ones(4, dtype=int))
+    ran = credibly("test", tmp_path / "one.npz", "--clusters", "patient")
+    assert ran.code == 2
+    assert "all rows have the id 1." in ran.err
+
+
+def test_the_next_command_reads_the_file_alike(credibly: Command, tmp_path: Path) -> None:
+    sharp = PROBS**3 / (PROBS**3).sum(axis=1, keepdims=True)
+    np.savez(tmp_path / "sharp.npz", probs=sharp, patient=np.arange(200) // 4)
+    np.save(tmp_path / "labels.npy", LABELS)
+    reading = ("--labels", str(tmp_path / "labels.npy"), "--clusters", "patient")
+    told = _json(credibly("evaluate", tmp_path / "sharp.npz", *reading, "--n-resamples", 99, "--json"))
+    ((_, following),) = told["headline"]["steps"]
+    how = " ".join(reading)
+    assert following.startswith(f"credibly calibrate fit {tmp_path}/sharp.npz {how} calibration.json")
+    ran = credibly(*following.replace("calibration.json", f"{tmp_path}/calibration.json").split()[1:])
+    assert ran.code == 0

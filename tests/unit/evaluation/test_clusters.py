@@ -172,3 +172,26 @@ def test_series_of_real_values_are_seen() -> None:
     assert found.where == "neighbouring rows"
     assert found.design_effect > 5
     assert not dependences(as_rows(normal, rng.normal(size=500)))
+
+
+def test_fewer_clusters_than_folds_leave_recalibration_out() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), size=60)
+    clusters = np.arange(60) % 2
+    found = cr.evaluate(probs, np.arange(60) % 3, clusters=clusters, n_resamples=99, rng=0)
+    assert found.recalibration is None
+    asked = cr.evaluate(
+        probs, np.arange(60) % 3, clusters=clusters, n_resamples=99, rng=0, recalibrate=["temperature"]
+    )
+    assert "2 clusters are too few for 5 folds" in dict(asked.not_run)["recalibration"]
+
+
+def test_a_group_may_lie_in_one_cluster() -> None:
+    probs, labels, ids = alike(12, 10, 0.1, seed=3)
+    groups = np.where(ids == 0, "first", "others")
+    found = cr.evaluate(probs, labels, groups=groups, clusters=ids, statistics=["brier"], rng=0)
+    alone, others = found.groups["first"]["brier"], found.groups["others"]["brier"]
+    assert (alone.stderr, alone.interval_refusal) == (None, "all rows are of one cluster")
+    outside = ids > 0
+    own = cr.brier(probs[outside], labels[outside], clusters=ids[outside])
+    assert (others.value, others.stderr, others.n_clusters) == pytest.approx((own.value, own.stderr, 11))

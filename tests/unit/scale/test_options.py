@@ -90,3 +90,16 @@ def test_models_in_chunks_with_other_ids_are_refused(tmp_path: Path) -> None:
     models = {name: cr.scan(str(tmp_path / name / "part_*.csv")) for name in ("a", "b")}
     with pytest.raises(cr.InputError, match="0 are in both, 60 only with the predictions"):
         cr.compare(models, n_resamples=100)
+
+
+def test_columns_of_the_files_are_clusters_and_groups(tmp_path: Path) -> None:
+    sites = np.where(np.arange(N) % 3 == 0, "north", "south")
+    files = written(tmp_path, **columns_of(PROBS), label=LABELS, site=sites, patient=np.arange(N) // 7)
+    rows = cr.scan(files, groups=["site"], clusters="patient")  # chunks split the patients
+    inside = cr.audit(
+        PROBS, LABELS, groups={"site": sites}, clusters=np.arange(N) // 7, n_resamples=99, rng=0
+    )
+    found = cr.audit(rows, n_resamples=99, rng=0)
+    assert [(one.group, one.adjusted_pvalue) for one in found.groups] == [
+        (one.group, one.adjusted_pvalue) for one in inside.groups
+    ]

@@ -141,3 +141,8 @@ def test_errors_are_those_of_clusters() -> None:
     assert found.gap.n_clusters == 200
     with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
         MURPHY(rows)
+
+
+def test_costs_that_are_not_finite_are_named() -> None:
+    with pytest.raises(cr.InputError, match="got NaN or infinity"):
+        VALUE([[0.5, 0.5]], [0], costs=[[0, np.nan], [1, 1]])

@@ -17,7 +17,7 @@ test with the indicators of groups and classes as fixed witnesses.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -269,7 +269,10 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
         )
     if whole is not None:
         return whole.groups, ()
-    return np.concatenate([np.asarray(one) for one in rows.map(_own_groups)]), ()
+    parts = list(rows.map(_own_groups))
+    if not isinstance(parts[0], Mapping):
+        return np.concatenate(parts), ()
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, ()
 
 
 def _own_groups(chunk: Dataset) -> Any:

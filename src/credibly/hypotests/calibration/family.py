@@ -140,7 +140,7 @@ def wild_sums(
     every = [by_cluster(one) for one in apart]
     rows_of = by_cluster(found.rows.astype(np.float64))
     residual = np.stack([np.asarray(one.sum(axis=1)).ravel() for one in every])
-    variance = np.stack([np.asarray((one * one).sum(axis=1)).ravel() for one in every])
+    seen = np.stack([np.asarray((one * one).sum(axis=1)).ravel() for one in every])
     here = np.diff((rows_of > 0).tocsr().indptr)
     spread = np.full(residual.shape, np.inf)
     for at, one in enumerate(every):
@@ -151,10 +151,16 @@ def wild_sums(
     def into_cells(values: HostArray) -> HostArray:
         return np.stack([np.bincount(cell_of, weights=one, minlength=lattice.n_cells) for one in values])
 
+    # where none of a few expected events happened, residuals are small and alike: never less than independent
+    # rows would scatter, or such groups would set off the test far too often
+    predicted = _over_groups(lattice.membership, into_cells(found.variance))
+    variance, spread = np.maximum(seen, predicted), np.maximum(spread, np.sqrt(predicted) / lattice.sizes)
+    wider = np.sqrt(np.divide(variance, seen, out=np.ones_like(seen), where=seen > 0))[..., None]
+
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         for reps in tiles(n_resamples, rows_within_budget(24 * residual.size + 8 * n_clusters, 0.25)):
             drawn = signs(scoring.seed, reps, n_clusters).T
-            yield np.stack([one @ drawn for one in every])
+            yield wider * np.stack([one @ drawn for one in every])
             if report is not None:
                 report(reps.stop, n_resamples)
 

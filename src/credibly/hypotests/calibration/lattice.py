@@ -254,18 +254,23 @@ def _attribute(
     if missing.any():
         codes[missing] = len(words)
         words = [*words, _free(MISSING, words)]
-        notes.append(f"{name}: {int(missing.sum())} missing entries form a level of their own")
+        entries = (
+            "1 missing entry forms" if missing.sum() == 1 else f"{int(missing.sum())} missing entries form"
+        )
+        notes.append(f"{name}: {entries} a level of {'its' if missing.sum() == 1 else 'their'} own")
     return Attribute(name, tuple(words), codes)
 
 
 def _missing(values: HostArray) -> HostArray:
-    """Tell which entries are missing: None, NaN, NaT."""
-    if values.dtype.kind in "iubSU":
+    """Tell which entries are missing: None, NaN, NaT and empty text, as a csv file has it."""
+    if values.dtype.kind in "iub":
         return np.zeros(values.shape, dtype=bool)
+    if values.dtype.kind in "SU":
+        return np.asarray(np.strings.str_len(values) == 0)
     if values.dtype.kind in "fmM":
         return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values))
     # NaN differs from itself, and what pandas calls NA answers neither
-    return np.array([one is None or one is not one or _differs(one) for one in values.tolist()], dtype=bool)
+    return np.array([one is None or _differs(one) or one in ("", b"") for one in values.tolist()], dtype=bool)
 
 
 def _differs(value: Any) -> bool:

@@ -132,12 +132,15 @@ def test_clusters_draw_one_sign_for_all_their_rows(n_clusters: int) -> None:
     residual, criticals = labels - probs[:, 1], []
     for name, mask in every_group(groups).items():
         sums = np.bincount(clusters[mask], weights=residual[mask], minlength=n_clusters)
-        values = np.abs(np.concatenate([[sums.sum()], drawn @ sums])) / np.sqrt((sums**2).sum())
+        seen, predicted = (sums**2).sum(), (probs[mask, 0] * probs[mask, 1]).sum()
+        observed = np.abs(sums.sum()) / np.sqrt(max(seen, predicted))
+        values = np.concatenate([[observed], np.abs(drawn @ sums) / np.sqrt(seen)])
         (one,) = (one for one in result.groups if one.group == name)
         assert one.pvalue == pytest.approx(np.mean(values >= values[0] - 1e-9))
         here = np.unique(clusters[mask])
         apart = sums[here] - np.bincount(clusters[mask])[here] * one.effect
-        spread = np.sqrt((apart**2).sum() * len(here) / (len(here) - 1)) / mask.sum()
+        square = (apart**2).sum() * len(here) / (len(here) - 1)
+        spread = np.sqrt(max(square, predicted)) / mask.sum()
         criticals.append((one.high - one.effect) / spread)
     assert criticals == pytest.approx(criticals[:1] * len(criticals), rel=1e-4)  # one score for all groups
     assert result.n_clusters == n_clusters
@@ -284,6 +287,15 @@ def test_a_lattice_cuts_joins_and_names() -> None:
     assert (lattice.membership @ np.bincount(lattice.cells)).tolist() == lattice.sizes.tolist()
 
 
+@pytest.mark.parametrize("values", [["F", "M", ""], [b"F", b"M", b""], ["F", "M", None]])
+def test_empty_text_is_missing(values: list[object]) -> None:
+    sex = np.array(values * 20, dtype=object if None in values else None)
+    lattice = lattice_of({"sex": sex}, 60, depth=1, n_quantiles=2, min_size=5)
+    assert lattice.names == ("all rows", "sex F", "sex M", "sex missing")
+    one = lattice_of({"sex": sex[:3]}, 3, depth=1, n_quantiles=2, min_size=1)
+    assert one.notes == ("sex: 1 missing entry forms a level of its own",)
+
+
 def test_the_same_rows_are_one_group() -> None:
     lattice = lattice_of(
         {"a": np.repeat(["x", "y"], 50), "b": np.repeat(["u", "v"], 50)},
@@ -346,3 +358,21 @@ def test_weights_are_refused() -> None:
     rows = cr.scan(probs, labels, sample_weight=np.ones(100))
     with pytest.raises(cr.UnsupportedError, match="counts every instance once"):
         cr.audit(rows, groups=groups)
+
+
+def test_no_event_in_clusters_is_no_proof() -> None:
+    probs = np.tile([0.985, 0.015], (200, 1))  # 3 events expected, none seen: exp(-3) = 0.05
+    given = {"groups": {"all": np.zeros(200)}, "measures": ["classes"], "rng": 0}
+    clustered = cr.audit(probs, np.zeros(200, dtype=int), clusters=np.arange(200) // 10, **given)
+    assert cr.audit(probs, np.zeros(200, dtype=int), **given).pvalue > 0.05
+    assert clustered.pvalue > 0.05  # all sums are -0.15: signs alone would say 2 / 2^20
+
+
+def test_what_is_off_everywhere_is_not_called_a_group() -> None:
+    p = np.random.default_rng(0).random(400)
+    labels = (np.random.default_rng(1).random(400) < np.clip(p + 0.2, 0, 1)).astype(int)
+    probs, sex = np.stack([1 - p, p], axis=1), np.tile(["F", "M"], 200)
+    found = cr.audit(probs, labels, groups={"sex": sex}, measures=["classes"], rng=0)
+    assert [one.group for one in found.findings] == ["all rows"]
+    assert found.headline.startswith("Off for everyone alike: no group of sex stands out from all rows (p =")
+    assert "no group stands out" in cr.audit(probs, labels, groups=sex, rng=0).headline
