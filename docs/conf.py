@@ -58,6 +58,7 @@ DISPLAYS = (
     "scores",
     "sets",
     "simplex",
+    "spread",
     "studies",
 )
 

@@ -77,7 +77,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "plan": (*ALONE, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "audit": (
-        *(name for name in STREAMING if name != "--blocks"),
+        *STREAMING,
         *(name for name in COMPUTING if name not in ("--statistic", "--n-bins")),
         "--by",
         "--depth",
@@ -227,6 +227,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "inspect": (file,),
         "evaluate": (file, *fast),
         "test": (file, *fast),
+        "plan": (file, "--gap", "0.05"),
         "check": (file, *fast),
         "audit": ("patients.csv", "--by", "age,sex", *fast),
         "raters": ("rated.npz",),

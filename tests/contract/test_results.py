@@ -136,7 +136,7 @@ def test_counts_of_raters_get_a_report(tmp_path: Path) -> None:
     kinds, labels = digits()
     counts = np.eye(3, dtype=int)[labels] * 3 + np.eye(3, dtype=int)[(labels + 1) % 3]
     page = cr.evaluate(kinds["probs"], cr.LabelCounts(counts), n_resamples=19).report(tmp_path / "r.html")
-    assert "whose loss is it?" in page.read_text(encoding="utf-8")
+    assert "How much of the loss is the model" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.validity

@@ -155,6 +155,27 @@ def _tests() -> Iterator[tuple[str, Case]]:
     for name in ("pit_test", "coverage_curve"):
         test = getattr(cr, name)
         yield name, lambda make, test=test: test(gaussian(make), make(REALS), n_resamples=39, rng=7)
+    yield "plan_labels", lambda make: cr.plan_labels(ensemble(make), gap=0.05)
+    yield "detection", lambda make: cr.selection.detection(ensemble(make), make(LABELS), rng=7)
+    yield (
+        "decision_costs",
+        lambda make: cr.selection.decision_costs(ensemble(make), make(LABELS), costs=1.0 - np.eye(K)),
+    )
+    yield (
+        "murphy_curve",
+        lambda make: cr.selection.murphy_curve(
+            make(MEMBERS[:, :, :2].mean(axis=1) / MEMBERS[:, :, :2].mean(axis=1).sum(axis=1, keepdims=True)),
+            make(LABELS % 2),
+        ),
+    )
+    yield (
+        "set_coverage",
+        lambda make: cr.hypotests.set_coverage(
+            (make(MEANS[:, 0] - 1.0), make(MEANS[:, 0] + 1.0)), make(REALS), claimed=0.7
+        ),
+    )
+    yield "spread_curve", lambda make: cr.hypotests.spread_curve(gaussian(make), make(REALS), rng=7)
+    yield "decompose_crps", lambda make: cr.hypotests.decompose_crps(gaussian(make), make(REALS))
     yield "observation_check", lambda make: cr.hypotests.observation_check(gaussian(make), make(REALS))
     yield (
         "reliability_curve",
@@ -291,7 +312,21 @@ def fitted(method: Callable[[], cr.recalibrate.Recalibration], given: Callable[[
     return lambda make: method().fit(given(make), make(LABELS)).apply(given(make)).probs
 
 
+OF_REALS: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
+    "SpreadScaling": cr.recalibrate.SpreadScaling,
+    "IsotonicRecalibration": cr.recalibrate.IsotonicRecalibration,
+    "QuantileShift": cr.recalibrate.QuantileShift,
+}
+
+
 def _others() -> Iterator[tuple[str, Case]]:
+    for name, method in OF_REALS.items():
+        yield (
+            name,
+            lambda make, method=method: (
+                method().fit(gaussian(make), make(REALS)).apply(gaussian(make)).quantile([0.1, 0.5, 0.9])
+            ),
+        )
     for name, method in RECALIBRATIONS.items():
         yield name, fitted(method, ensemble)
     for name, method in OF_ONE_DISTRIBUTION.items():
@@ -380,12 +415,20 @@ OPTIMISERS = "optimisers"
 RATERS = "how many raters a row has"
 BOOTSTRAP = "the bootstrap of scores"
 PICTURES = "what only pictures show"
+PLACES = "places of labels in their predictions"
+DECIDED = "one uncertainty, answer and label per instance"
 AUDITED = "audits of sets, draws and quantiles"
 LEAVES: dict[str, str] = {
     "audit clusters": "residuals of clusters",
     **dict.fromkeys(("audit intervals", "audit belief", "audit samples", "audit quantiles"), AUDITED),
     "risk_coverage_curve": "the order of answers by confidence",
     "corp_curve": "isotonic regression",
+    "decompose_crps": "isotonic regression",
+    "detection": DECIDED,
+    "decision_costs": DECIDED,
+    "murphy_curve": DECIDED,
+    "set_coverage": "sets with a claimed coverage",
+    "spread_curve": "bins of the stated spread",
     "logistic_calibration": OPTIMISERS,
     "contains hull": LINEAR_PROGRAMS,
     "boundary hull": LINEAR_PROGRAMS,
@@ -397,6 +440,9 @@ LEAVES: dict[str, str] = {
     "uncertainty intervals": CORNERS,
     "focal_budget": "clustering of classes",
     "TemperatureScaling": OPTIMISERS,
+    "SpreadScaling": OPTIMISERS,
+    "IsotonicRecalibration": PLACES,
+    "QuantileShift": PLACES,
     "MemberTemperatures": OPTIMISERS,
     "VectorScaling": OPTIMISERS,
     "MatrixScaling": OPTIMISERS,

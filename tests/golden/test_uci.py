@@ -56,7 +56,9 @@ def test_scores_equal_other_ways_to_compute_them(fitted: tuple[cr.Gaussian, np.n
 def test_noise_half_as_large_is_found_by_every_statistic(fitted: tuple[cr.Gaussian, np.ndarray]) -> None:
     given, labels = fitted
     sharp = cr.Gaussian(given.mean, given.std / 2)
-    evaluation = cr.evaluate(sharp, labels, n_resamples=99)
-    assert {verdict.word for verdict in evaluation.verdicts} == {"conflict"}
+    evaluation = cr.evaluate(sharp, labels, n_resamples=399)
+    # the slope compares rows that state more with rows that state less, and all are off alike
+    words = {verdict.word for verdict in evaluation.verdicts if verdict.statistic != "spread_slope"}
+    assert words == {"conflict"}
     for hypothesis in ("independent", "bayesian"):
         assert cr.pit_test(sharp, labels, hypothesis=hypothesis, n_resamples=199, rng=0).rejects(0.01)

@@ -19,7 +19,6 @@ ROWS: tuple[Row, ...] = (*SINGLE_ROWS, *GROUP_ROWS, *SET_ROWS, *INTERVAL_ROWS, *
 
 ELSEWHERE = {
     "evaluate": "runs the tests and intervals above",
-    "compare": "ranks by `rank_models` and shows the estimates of statistics",
     "power_study": "counts rejections as this board does; its intervals are exact binomial ones",
     "paired_difference": "the difference of two such counts, with McNemar's exact test",
 }

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 import credibly as cr
 from kinds import REAL_STATISTICS
@@ -360,6 +361,25 @@ def murphy(seed: int) -> Numbers:
     }
 
 
+def crps_parts(n: int, std: float) -> Callable[[int], Numbers]:
+    """N(m, std) is predicted and labels are N(m, 1), with m standard normal."""
+    u = np.linspace(-30.0, 30.0, 20001)
+    wrong = float(np.trapezoid((ndtr(u / std) - ndtr(u)) ** 2, u))
+    apart = math.sqrt(2 / math.pi) - 1 / math.sqrt(math.pi)  # CRPS of N(0, 2) minus that of N(m, 1)
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([31, n, int(10 * std), seed])
+        mean = rng.normal(size=n)
+        parts = cr.hypotests.decompose_crps(cr.Gaussian(mean, np.full(n, std)), mean + rng.normal(size=n))
+        found = {
+            "miscalibration": (wrong, parts.miscalibration_interval),
+            "discrimination": (apart, parts.discrimination_interval),
+        }
+        return {name: float(low <= truth <= high) for name, (truth, (low, high)) in found.items()}
+
+    return run
+
+
 INTERVAL_ROWS = [
     *(
         Row(
@@ -407,6 +427,11 @@ INTERVAL_ROWS = [
     Row("detection", "calibrated, k = 3", "interval", detected, True, slack=0.03),
     Row("decision_costs", "calibrated, k = 3", "interval", decided, True, slack=0.03),
     Row("murphy_curve", "calibrated, k = 3", "interval", murphy, True, slack=0.03),
+    *(
+        Row("decompose_crps", f"n = {n}, spread {std:g}", "interval", crps_parts(n, std), True, few=2)
+        for n in (100, 400)
+        for std in (0.6, 1.0, 1.5)
+    ),
     Row("mean_over", "predictions over the simplex", "interval", entropy_mean, slack=0.015),
     Row("recalibration_report", "overconfident", "interval", recalibrated, True, slack=0.03, few=4),
     Row("rank_models", "four models, equal in law", "interval", ties, True, share=0.5, few=4),

@@ -164,7 +164,11 @@ def test_power_in_both_directions(name: str) -> None:
     for spread in (2.0, 0.5):
         given = cr.Gaussian(np.zeros(400), np.ones(400))
         labels = spread * rng.normal(size=400)
-        assert cr.calibration_test(given, labels, statistics=name, n_resamples=99, rng=rng).rejects(0.05)
+        found = cr.calibration_test(given, labels, statistics=name, n_resamples=99, rng=rng)
+        if name == "spread_slope":  # asks whether errors grow with what is stated, which is one number here
+            assert found.pvalue == 1.0
+            continue
+        assert found.rejects(0.05)
 
 
 @pytest.mark.parametrize("name", sorted(set(REAL_STATISTICS) - {"quantile_calibration_error", "skce"}))

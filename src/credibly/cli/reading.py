@@ -181,6 +181,13 @@ class Streaming:
 
     def scanned(self, reading: Reading, engine: Engine, output: Output) -> Rows:
         """Make chunks of a file or pattern; what was left out is noted on stderr."""
+        if reading.by is not None:
+            raise InputError(
+                "`--by`",
+                "is for files that are read whole",
+                f"'{reading.file}' is read in chunks",
+                "Leave it out where every file has an array `group`, or `credibly convert` the files first.",
+            )
         rows = scan(
             reading.file,
             chunk_rows=self.chunk_rows,

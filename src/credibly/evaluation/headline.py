@@ -640,8 +640,28 @@ def _at(curve: EnvelopeCurve, level: float) -> float:
 
 def _run(rows: Rows, work: Work) -> Headline:
     if isinstance(rows.sample.predictions, ClassPredictions):
-        return _class_headline(rows, work)
-    return _real_headline(rows, work) or _untested(work)
+        return _for_everyone(_class_headline(rows, work), work)
+    return _for_everyone(_real_headline(rows, work) or _untested(work), work)
+
+
+def _for_everyone(headline: Headline, work: Work) -> Headline:
+    """Lead with the groups that are off where nothing is found over all of them."""
+    found = work.found.get("audit")
+    if found is None or headline.word == "conflict" or found.verdict() != "conflict":
+        return headline
+    worst, over_all = found.findings[0], headline.sentence
+    sentence = (
+        f"Off for some groups, the clearest {worst.group}: {worst.words}. "
+        f"Over all groups: {over_all[0].lower()}{over_all[1:]}"
+    )
+    file, names = _file(work), ",".join(found.attributes)
+    command = (
+        "cr.audit(predictions, labels, groups=groups)"
+        if file is None
+        else f"credibly audit {file} --by {shlex.quote(names)}"
+    )
+    steps = (("See all groups, and the smallest effect that each could have shown.", command),)
+    return dataclasses.replace(headline, word="conflict", sentence=sentence, steps=steps)
 
 
 def _untested(work: Work) -> Headline:

@@ -153,7 +153,7 @@ def audit_verdict(result: AuditResult) -> Verdict:
     scope = f"n = {result.n}, {result.n_groups} groups, {result.n_resamples} replicates"
     return Verdict(
         result.verdict(),
-        "Is it calibrated for everyone?",
+        "Does this hold for every group?",
         finding,
         f"family-wise p = {shown(result.pvalue)} (Monte-Carlo {shown_range(result.pvalue_interval)})",
         scope,

@@ -117,7 +117,7 @@ class IsotonicRecalibration(RealRecalibration):
             wanted = np.arange(1, self.levels) / self.levels
         at = np.interp(wanted, self.after, self.before).clip(_LOWEST, _HIGHEST)
         if isinstance(predictions, Gaussian):
-            values = predictions.quantile(at)
+            values = predictions.quantile(at.tolist())  # wherever the predictions are
         else:
             table, levels = _table(predictions)
             values = table_quantiles(table, levels, like(at, table))

@@ -301,7 +301,7 @@ def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
     height = 1.5 + 0.24 * len(display.shown)
     return Section(
         anchor="audit",
-        title="Is it calibrated for everyone?",
+        title="Does this hold for every group?",
         finding=result.headline,
         verdicts=evaluation.answers["audit"],
         tables=((caption, Table(columns, rows)),),

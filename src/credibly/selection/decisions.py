@@ -201,7 +201,6 @@ def murphy_curve(
 def _class_rows(predictions: Any, labels: Any, what: str) -> tuple[Rows, ClassPredictions]:
     """Return rows of class predictions with one label each."""
     rows = as_rows(predictions, labels)
-    require_independent(rows, f"`{what}`")
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(

@@ -155,6 +155,14 @@ def _require_sums(statistic: Statistic) -> None:
             f"it is declared {statistic.traits.reduction!r}",
             "Collect the predictions and compute it once.",
         )
+    looks = type(statistic)._plan is not Statistic._plan and "binning" not in statistic.settings()
+    if looks:
+        raise UnsupportedError(
+            f"`{statistic.name}`",
+            "chooses places, bins or bandwidths from all predictions",
+            "batches come one by one",
+            "Collect the predictions and compute it once.",
+        )
     if statistic.settings().get("binning") == "equal_mass":
         raise UnsupportedError(
             f"`{statistic.name}`",

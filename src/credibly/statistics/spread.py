@@ -28,7 +28,7 @@ from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statis
 from credibly.statistics.regression import Loss, RealMean, real_traits
 
 _TINY = 1e-300
-_FLAT = 1e-24
+_FLAT = 1e-10
 """Variance of log sigma^2 below which all rows state one spread, up to rounding."""
 
 
@@ -120,7 +120,8 @@ class SlopeBound(Bound):
         xp, weight = namespace(state["weight"]), state["weight"]
         centre, level = state["log"] / weight, state["square"] / weight
         spread = state["log_log"] / weight - centre * centre
-        flat = spread <= _FLAT * (1.0 + centre * centre)
+        flat = spread <= _FLAT * (1.0 + centre * centre)  # what rounding leaves of a constant
+        spread = xp.where(flat, xp.zeros_like(spread), spread)
         together = state["both"] / weight - centre * level
         slope = together / xp.where(flat, xp.ones_like(spread), spread)
         return centre, spread, level, xp.where(flat, xp.zeros_like(slope), slope)
@@ -133,7 +134,7 @@ class SlopeBound(Bound):
         """Look again, for the residuals of the line."""
         if labels.weights is not None:
             return None, "the slope of weighted instances has no standard error"
-        if float(to_host(self._line(sums)[1])[0]) <= _FLAT:
+        if float(to_host(self._line(sums)[1])[0]) == 0.0:
             return None, "all instances state one spread, and a line needs two"
         return None, SECOND_LOOK
 
@@ -146,7 +147,7 @@ class SlopeBound(Bound):
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say where a slope has no meaning."""
-        if float(to_host(self._line(sums)[1])[0]) <= _FLAT:
+        if float(to_host(self._line(sums)[1])[0]) == 0.0:
             return ("all instances state one spread: the slope is 0",)
         return ()
 

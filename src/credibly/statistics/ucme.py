@@ -143,7 +143,7 @@ class LocationBound(Bound):
         weight = xp.zeros((len(labels),), dtype=xp.float64) + float(self.near.shape[1])
         if labels.weights is not None:
             near = near * labels.weights[:, None, :]
-            weight = xp.sum(labels.weights, axis=1) + xp.zeros((len(labels),), dtype=xp.float64)
+            weight = xp.broadcast_to(as_float64(xp.sum(labels.weights, axis=1)), (len(labels),))
         return State(seen=xp.sum(near * residual, axis=2), weight=like(to_host(weight), self.near))
 
     def finish(self, state: State) -> Array:

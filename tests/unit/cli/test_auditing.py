@@ -91,7 +91,7 @@ def test_evaluations_and_reports_audit_the_same_groups(
     assert ran.code == 1
     assert "Not calibrated for everyone" in ran.out
     text = page.read_text()
-    assert "Is it calibrated for everyone?" in text
+    assert "Does this hold for every group?" in text
     assert "--by sex,age" in text  # the command that makes it again
     rows = credibly("evaluate", patients, *words).rows
     assert {row["group"].partition(" / ")[0] for row in rows} == {"", "F", "M"}  # all, then crossed

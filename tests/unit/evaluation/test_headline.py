@@ -291,3 +291,16 @@ def test_few_mistakes_are_counted_in_the_surest_half() -> None:
     low, high = _by_halves(900, 23 / 450, 47 / 900)
     assert low < 47 / 900 < high
     assert _by_halves(20, 0.0, 0.05) == (0.0, 1.0)  # one mistake tells nothing
+
+
+def test_groups_that_are_off_lead_where_nothing_is_found_over_all() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(4), size=300)
+    labels = (rng.random((300, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    alone = cr.evaluate(probs, labels, n_resamples=99)
+    assert alone.headline.word == "no conflict found"
+    found = cr.evaluate(probs, labels, groups=labels % 2, n_resamples=99)
+    assert found.headline.word == "conflict"
+    assert found.headline.sentence.startswith("Off for some groups, the clearest group 0: class 3 happens ")
+    assert found.headline.sentence.endswith(alone.headline.sentence[1:])
+    assert found.headline.steps[0][1] == "cr.audit(predictions, labels, groups=groups)"

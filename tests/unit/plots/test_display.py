@@ -159,7 +159,7 @@ def test_every_display_of_a_result_is_found_by_its_kind() -> None:
     assert len(known) > 28
     told = (ROOT / "docs" / "choose.md").read_text(encoding="utf-8").partition("## Pictures")[2]
     assert {kind for kinds in _PICTURES.values() for kind in kinds} == set(re.findall(r'`"(\w+)"`', told))
-    pages = re.search(r"DISPLAYS = (.*)", (ROOT / "docs" / "conf.py").read_text(encoding="utf-8"))
+    pages = re.search(r"DISPLAYS = \(([^)]*)\)", (ROOT / "docs" / "conf.py").read_text(encoding="utf-8"))
     assert {one.__module__.rpartition(".")[2] for one in known} == set(re.findall(r"\w+", pages[1]))
 
 

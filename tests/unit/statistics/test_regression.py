@@ -323,6 +323,8 @@ def test_weights(statistic: cr.statistics.Statistic) -> None:
     weights[5] = 0.0
     kept = np.arange(N) != 5
     given = ALL["gaussian members"]
+    if not statistic.traits.multiplicities:  # bins hold equally many rows, whatever they weigh
+        statistic = statistic.with_(n_bins=1)
     assert float(statistic(given, Y, sample_weight=weights)) == pytest.approx(
         float(statistic(given[kept], Y[kept]))
     )

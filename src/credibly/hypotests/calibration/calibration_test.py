@@ -98,10 +98,9 @@ def calibration_test(
     statistics : str, Statistic or a sequence of them, optional
         What to compare; `confidence_ece` of classes and `quantile_calibration_error` of real values where it
         is not given. With several, one omnibus p-value (smallest p, Westfall-Young) and one result per
-        statistic in ``components``, all on the same replicates. ``"omnibus"`` is ``("skce", "log_loss")``,
-        the pair that sees every kind of miscalibration, and of real values
-        ``("skce", "quantile_calibration_error")``; it compares all pairs of instances, so its time grows
-        with n squared.
+        statistic in ``components``, all on the same replicates. ``"omnibus"`` is the pair that sees every
+        kind of miscalibration, ``("skce", "log_loss")`` of classes and ``("skce",
+        "quantile_calibration_error")`` of real values; time grows with n squared.
     method : {"resample", "moments", "asymptotic", "bound"}
         Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
         moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference

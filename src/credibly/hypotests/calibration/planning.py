@@ -188,7 +188,7 @@ def _disagreement(predictions: Any, confidence: Array, predicted: Array) -> Arra
     if not isinstance(predictions, Ensemble):
         return 0 * confidence
     probs = as_float64(predictions.probs)  # (n, m, k)
-    places = xp.broadcast_to(predicted[:, None, None], (*probs.shape[:2], 1))
+    places = xp.broadcast_to(xp.astype(predicted, xp.int64)[:, None, None], (*probs.shape[:2], 1))
     own = xp.take_along_axis(probs, places, axis=2)
     return weighted_mean((own - confidence[:, None, None]) ** 2, predictions.weights)[:, 0]
 
