@@ -10,6 +10,7 @@ import numpy as np
 
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
+from credibly._arrays.remembered import remembering
 from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
@@ -202,7 +203,7 @@ def evaluate(
         attributes=attributes,
     )
     survey = surveyed(rows)
-    with stage_progress(progress) as tell:
+    with stage_progress(progress) as tell, remembering():
         telling = dataclasses.replace(work, tell=tell or silent)
         for stage in STAGES:
             stage.add(rows, telling)

@@ -37,7 +37,9 @@ from credibly._arrays.namespace import (
     ndtri,
     rows_within_budget,
     tiles,
+    to_host,
 )
+from credibly._arrays.remembered import remembered
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
 from credibly.predictions.ensemble import members_second, refuse_member_axis
@@ -312,7 +314,11 @@ class Gaussian(RealPredictions):
         >>> cr.Gaussian([2.0], [1.0]).quantile([0.5])
         array([[2.]])
         """
-        return mixture_quantiles(*self.members(), self._levels(levels))
+        wanted = self._levels(levels)
+        if self.n_members == 1:
+            return mixture_quantiles(*self.members(), wanted)
+        key = (self, tuple(to_host(wanted).tolist()))
+        return remembered(key, lambda: (mixture_quantiles(*self.members(), wanted),))[0]
 
     def expectation(self) -> Array:
         """Return the mean of the mixture, (n,)."""

@@ -155,6 +155,13 @@ class Bound(ABC):
         """Evaluate a batch of label vectors."""
         return self.finish(self.state(labels))
 
+    def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
+        """Return what `observed` and so many further label vectors are evaluated with: itself, or faster.
+
+        Values of the observed labels stay as they are, and one function ranks all label vectors.
+        """
+        return self
+
     def share_with(self, other: Bound) -> bool:
         """Tell whether `other`, which sees every batch of labels first, can hand over part of the work.
 

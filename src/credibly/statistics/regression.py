@@ -27,10 +27,23 @@ import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, HostArray, as_float64, device, namespace, ndtr, to_host
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    as_float64,
+    device,
+    is_numpy,
+    namespace,
+    ndtr,
+    tiles,
+    to_host,
+)
+from credibly._arrays.remembered import remembered
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.regression import LeftOut
@@ -62,13 +75,121 @@ class LossBound(MeanBound):
 class RealMean(Statistic):
     """A mean over instances of a loss that depends on the predicted distribution and the label."""
 
+    every_member: ClassVar[bool] = False
+    """Whether the loss of a mixture looks at all of its members for every label."""
+
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)
+        if self.every_member and isinstance(predictions, Gaussian) and predictions.n_members > 1:
+            return MixtureLossBound(self, predictions, plan)
         return LossBound(self, self.loss(predictions), plan, predictions.notes)
 
     @abstractmethod
     def loss(self, predictions: Any) -> Loss:
         """Return the loss of labels (b, n), with all that needs no labels computed."""
+
+
+MANY_REPLICATES = 200
+"""Replicates from which on losses of mixtures are tabulated; a table costs as much as about 100."""
+_REACH, _CELLS_PER_WIDTH, _MOST_CELLS = 5.0, 2.0, 128
+TABLE_BYTES = 8 * 4 * _MOST_CELLS // 4
+"""Of a row, on average over targets: few of them are losses, and few rows need all cells."""
+
+
+class MixtureLossBound(LossBound):
+    """A mean over instances of a loss of normal mixtures, which costs as much as there are members."""
+
+    def __init__(self, statistic: RealMean, predictions: Gaussian, plan: Plan) -> None:
+        super().__init__(statistic, statistic.loss(predictions), plan, predictions.notes)
+        self.predictions = predictions
+
+    def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
+        """Return the mean of tabulated losses, where there are so many label vectors that tables pay."""
+        return self if n_resamples < MANY_REPLICATES else TabledLossBound(self, observed)
+
+
+class TabledLossBound(LossBound):
+    """The same mean for many label vectors: cubics between nodes, moved to be exact for observed labels.
+
+    H_i(y) + f_i(o_i) - H_i(o_i),   H_i a cubic Hermite interpolant of the loss f_i,  o_i the observed label
+
+    What is added is the same for all labels, so ranks among label vectors are those of the sums of H. Nodes
+    reach 5 widths beyond every member, 2 to a width of the narrowest. Labels beyond, and rows that would need
+    more than 128 cells, have the loss itself.
+    """
+
+    def __init__(self, exact: MixtureLossBound, observed: Labels) -> None:
+        super().__init__(exact.statistic, exact.loss, Plan(exact.n), exact.notes)
+        self.predictions, self.observed = exact.predictions, observed.values
+
+    def contributions(self, labels: Labels) -> Array:
+        """Return every instance's loss, (b, n); of the observed labels nothing is looked up."""
+        xp = namespace(self.observed)
+        if len(labels) == 1 and bool(xp.all(labels.values == self.observed)):
+            return self.loss(self.observed)
+        return self._looked_up(labels.values) + self._moved
+
+    def state(self, labels: Labels) -> State:
+        """Sum weights and losses; tiles are made where they are looked up."""
+        return self._state(labels)
+
+    @cached_property
+    def _moved(self) -> Array:
+        return self.loss(self.observed) - self._looked_up(self.observed)
+
+    @cached_property
+    def _table(self) -> tuple[Array, ...]:
+        return remembered((self.predictions, self.statistic), self._made)
+
+    def _made(self) -> tuple[Array, ...]:
+        """Return first node, cells per unit and cells in use, (n,), and coefficients, (n cells, 4)."""
+        mean, std = self.predictions.members()
+        xp = namespace(mean)
+        low, high = xp.min(mean - _REACH * std, axis=1), xp.max(mean + _REACH * std, axis=1)
+        step = xp.min(std, axis=1) / _CELLS_PER_WIDTH
+        wanted = (high - low) / step  # a row's nodes are its own, whatever rows are beside it
+        few = wanted <= _MOST_CELLS
+        cells = math.ceil(float(xp.max(xp.where(few, wanted, xp.ones_like(wanted)))))
+        # two nodes more on each side: slopes are differences of four neighbours
+        nodes = [self.loss((low + j * step)[None, :]) for j in range(-2, cells + 3)]
+        f = xp.concat(nodes, axis=0).T
+        slope = (8.0 * (f[:, 3:-1] - f[:, 1:-3]) - (f[:, 4:] - f[:, :-4])) / 12.0
+        start, rise = f[:, 2:-3], f[:, 3:-2] - f[:, 2:-3]
+        first, last = slope[:, :-1], slope[:, 1:]
+        cubic = [start, first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise]
+        used = xp.where(few, wanted, xp.zeros_like(wanted))
+        return low, 1.0 / step, used, xp.reshape(xp.stack(cubic, axis=2), (-1, 4))
+
+    def _looked_up(self, labels: Array) -> Array:
+        """Return the cubics at labels (b, n), rows in tiles whose table stays in cache."""
+        b, n = labels.shape
+        step = max(1, CACHE_ELEMENTS // b) if is_numpy(labels) else n
+        found = [self._of_rows(labels[:, rows], rows) for rows in tiles(n, step)]
+        return namespace(labels).concat(found, axis=1)
+
+    def _of_rows(self, labels: Array, rows: slice) -> Array:
+        low, per_unit, used, table = self._table
+        xp, cells = namespace(table), table.shape[0] // low.shape[0]
+        place = (labels - low[rows]) * per_unit[rows]
+        outside = (place < 0.0) | (place >= used[rows])
+        beyond = bool(xp.any(outside))
+        place = xp.where(outside, xp.zeros_like(place), place) if beyond else place
+        cell = xp.astype(place, xp.int64)
+        t = place - xp.astype(cell, place.dtype)
+        at = cell + cells * xp.arange(rows.start, rows.stop, device=device(table))
+        own = xp.reshape(xp.take(table, xp.reshape(at, (-1,)), axis=0), (*labels.shape, 4))
+        found = own[..., 0] + t * (own[..., 1] + t * (own[..., 2] + t * own[..., 3]))
+        return self._exact_outside(found, labels, outside, rows.start) if beyond else found
+
+    def _exact_outside(self, found: Array, labels: Array, outside: Array, start: int) -> Array:
+        xp = namespace(found)
+        (rows,) = xp.nonzero(xp.any(outside, axis=0))
+        assert isinstance(self.statistic, RealMean)
+        loss = self.statistic.loss(self.predictions[start + to_host(rows)])
+        exact = loss(xp.take(labels, rows, axis=1))
+        # places of these rows among all, so that no array is written to
+        place = xp.cumulative_sum(xp.astype(xp.any(outside, axis=0), xp.int64)) - 1
+        return xp.where(outside, xp.take(exact, xp.clip(place, 0, None), axis=1), found)
 
 
 def real_traits(
@@ -199,6 +320,7 @@ class GaussianLogLoss(RealMean):
     0.918939
     """
 
+    every_member: ClassVar[bool] = True
     name: ClassVar[str] = "gaussian_log_loss"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
     reference: ClassVar[str] = "Good 1952"
@@ -276,6 +398,7 @@ class ContinuousRankedProbabilityScore(RealMean):
     """
 
     estimator: Literal["empirical", "fair"] = "empirical"
+    every_member: ClassVar[bool] = True
     name: ClassVar[str] = "crps"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
     reference: ClassVar[str] = "Matheson and Winkler 1976"

@@ -111,6 +111,58 @@ def test_log_loss_does_not_underflow() -> None:
     assert float(cr.gaussian_log_loss(members, [100.0])) == pytest.approx(expected, rel=1e-14)
 
 
+# tables of losses, for many replicates
+
+
+def mixtures(n: int = 300, m: int = 10) -> tuple[cr.Gaussian, np.ndarray, np.ndarray]:
+    """Return members of different widths, observed labels (1, n), and labels (50, n) drawn from them."""
+    rng = np.random.default_rng(5)
+    mean = rng.normal(size=(n, 1)) + 0.5 * rng.normal(size=(n, m))
+    std = np.exp(0.3 * rng.normal(size=(n, m)))
+    std[0, 0] = 1e-3  # a row whose cells would be too many
+    chosen, rows = rng.integers(m, size=(51, n)), np.arange(n)
+    labels = mean[rows, chosen] + std[rows, chosen] * rng.normal(size=(51, n))
+    labels[1:3, 1] = 40.0, -1e9  # far beyond all nodes
+    return cr.Gaussian(mean, std), labels[:1], labels[1:]
+
+
+@pytest.mark.parametrize("statistic", [cr.crps, cr.gaussian_log_loss])
+def test_tabled_losses_are_close_and_those_of_observed_labels_exact(
+    statistic: cr.statistics.Statistic,
+) -> None:
+    given, observed, drawn = mixtures()
+    bound = statistic.bind(given)
+    tabled = bound.for_replicates(Reals(observed), 999)
+    assert tabled is not bound
+    together = Reals(np.concatenate([observed, drawn]))
+    found, exact = tabled.contributions(together), bound.contributions(together)
+    assert np.allclose(found[0], exact[0], rtol=1e-14, atol=1e-14)
+    assert float(tabled(together)[0]) == pytest.approx(float(bound(Reals(observed))[0]), rel=1e-13)
+    # h^4 / 384 times the fourth derivative, with h = s / 2, twice: at the label and at the observed one
+    assert np.abs(found - exact).max() < 1e-3
+    assert np.abs(found.mean(axis=1) - exact.mean(axis=1))[3:].max() < 1e-5
+    assert np.array_equal(found[:, 0], exact[:, 0])
+    assert np.allclose(found[1:3, 1], exact[1:3, 1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("statistic", [cr.crps, cr.gaussian_log_loss])
+def test_a_tabled_loss_is_one_function_of_the_label(statistic: cr.statistics.Statistic) -> None:
+    """Observed or drawn, alone or among others, of all rows or of some: else ranks would not be exact."""
+    given, observed, drawn = mixtures()
+    tabled = statistic.bind(given).for_replicates(Reals(observed), 999)
+    every = tabled.contributions(Reals(np.concatenate([drawn, observed])))
+    assert np.allclose(every[-1], tabled.contributions(Reals(observed))[0], rtol=1e-14, atol=1e-14)
+    assert np.array_equal(every[7], tabled.contributions(Reals(drawn[7:8]))[0])
+    part = statistic.bind(given[100:]).for_replicates(Reals(observed[:, 100:]), 999)
+    assert np.allclose(part.contributions(Reals(drawn[:, 100:])), every[:-1, 100:], rtol=1e-13, atol=1e-13)
+
+
+def test_few_replicates_are_evaluated_without_a_table() -> None:
+    given, observed, _ = mixtures()
+    bound = cr.crps.bind(given)
+    assert bound.for_replicates(Reals(observed), 99) is bound
+
+
 @pytest.mark.parametrize("kind", ["samples", "quantiles"])
 def test_log_loss_needs_a_density(kind: str) -> None:
     with pytest.raises(cr.InputTypeError, match="needs a density, which only Gaussian predictions have"):

@@ -33,10 +33,11 @@ from credibly._arrays.namespace import (
 from credibly._arrays.progress import Progress, share_of
 from credibly.hypotests.resampling.choices import bound_to, without_choices
 from credibly.hypotests.resampling.pvalues import settled
-from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
+from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource, rows_at_once
 from credibly.predictions import (
     ClassPredictions,
     Dataset,
+    Gaussian,
     GroupRows,
     InMemory,
     Labels,
@@ -54,7 +55,6 @@ from credibly.statistics.subsampled import Subsampled
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
-_BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, its steps and their floors
 _FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
@@ -175,8 +175,8 @@ def replicated(
     """
     whole = rows.loaded()
     fits = whole is not None and (
-        len(whole) <= _rows_at_once(whole.predictions, len(targets))
-        or not (by_members or isinstance(whole.predictions, Samples))
+        len(whole) <= rows_at_once(whole.predictions, len(targets))
+        or not (by_members or isinstance(whole.predictions, (Gaussian, Samples)))
     )
     summed = [at for at, one in enumerate(targets) if one.additive and not fits]
     once = [at for at, one in enumerate(targets) if not one.additive or fits]
@@ -186,7 +186,8 @@ def replicated(
         found, _ = _merged([targets[at] for at in summed], rows, draws, n_resamples, report)
     if once:
         assert whole is not None  # of chunks only sums are planned
-        for order, (draw, own, jobs) in enumerate(_posed([targets[at] for at in once], whole, draws)):
+        posed = _posed([targets[at] for at in once], whole, draws, n_resamples)
+        for order, (draw, own, jobs) in enumerate(posed):
             drawing = draw(own) if n_resamples else None
             report = share_of(progress, order, len(draws))
             found[order] += _at_once(jobs, own.batch, drawing, n_resamples, report)
@@ -194,13 +195,6 @@ def replicated(
         back = np.argsort([*summed, *once])
         found = [[own[at] for at in back] for own in found]
     return found
-
-
-def _rows_at_once(predictions: Predictions, n_targets: int) -> int:
-    """Return how many rows fit the memory budget with all that is made of their members or draws."""
-    numbers = math.prod(predictions._leading.shape[1:]) * len(predictions.row_fields)
-    tables = n_targets if isinstance(predictions, Samples) else 0  # what every draw adds, were it the label
-    return rows_within_budget((_BYTES_PER_NUMBER + 8 * tables) * numbers, 0.25)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,32 +212,36 @@ class _Job:
         return batch if self.rows is None else _selected(batch, self.rows)
 
 
-def _jobs(targets: Sequence[Target], dataset: Dataset) -> list[_Job]:
+def _jobs(targets: Sequence[Target], dataset: Dataset, n_resamples: int) -> list[_Job]:
     """Bind targets to a dataset; groups without rows there have no job."""
     given = dataset.predictions
     inside = _rows_of_groups(dataset) if any(one.group is not None for one in targets) else {}
     jobs = []
     for place, one in enumerate(targets):
         if one.group is None:
-            jobs.append(_Job(one, bound_to(one.bind, given, dataset.batch), None, place))
+            bound = bound_to(one.bind, given, dataset.batch)
+            jobs.append(_Job(one, bound.for_replicates(dataset.batch, n_resamples), None, place))
         elif one.group in inside:
             own = inside[one.group]
-            bound = bound_to(one.bind, given[own], dataset.batch)
-            jobs.append(_Job(one, bound, like(own, dataset.batch.values), place))
+            part = like(own, dataset.batch.values)
+            labels = _selected(dataset.batch, part)
+            bound = bound_to(one.bind, given[own], labels)
+            jobs.append(_Job(one, bound.for_replicates(labels, n_resamples), part, place))
     return jobs
 
 
 def _posed(
-    targets: Sequence[Target], rows: Dataset, draws: Sequence[Draw]
+    targets: Sequence[Target], rows: Dataset, draws: Sequence[Draw], n_resamples: int
 ) -> Iterator[tuple[Draw, Dataset, list[_Job]]]:
     """Yield every source with the rows as it sees them, and the targets bound to them."""
     seen: tuple[Any, Dataset, list[_Job]] | None = None
     for draw in draws:
-        # sources that differ only in their members see the same rows
-        key = (draw.predictions, draw.members is None) if isinstance(draw, LabelSource) else None
+        # sources that differ only in their members see the same rows; draws are pooled by their hypothesis
+        pooled = isinstance(rows.predictions, Samples) and getattr(draw, "members", None) is None
+        key = (draw.predictions, pooled) if isinstance(draw, LabelSource) else None
         if seen is None or seen[0] != key:
             own = draw.pose(rows) if isinstance(draw, LabelSource) else rows
-            seen = key, own, _jobs(targets, own)
+            seen = key, own, _jobs(targets, own, n_resamples)
         yield draw, seen[1], seen[2]
 
 
@@ -389,10 +387,11 @@ class _Work:
     targets: tuple[Target, ...]
     draws: tuple[Draw, ...]
     reps: slice
+    n_resamples: int
     picked: HostArray | None
 
     def __call__(self, chunk: Dataset) -> Sums:
-        most = _rows_at_once(chunk.predictions, len(self.targets))
+        most = rows_at_once(chunk.predictions, len(self.targets))
         if len(chunk) <= most:
             return self._part(chunk)
         return reduce(add, (self._part(chunk.rows(rows)) for rows in tiles(len(chunk), most)))
@@ -405,7 +404,8 @@ class _Work:
             begin, end = np.searchsorted(self.picked, [chunk.start, chunk.start + len(chunk)])
             own = self.picked[begin:end] - chunk.start if end > begin else None
         states: dict[str, State] = {}
-        for order, (draw, seen, jobs) in enumerate(_posed(self.targets, chunk, self.draws)):
+        posed = _posed(self.targets, chunk, self.draws, self.n_resamples)
+        for order, (draw, seen, jobs) in enumerate(posed):
             parts: dict[str, list[State]] = {}
             drawing = draw(seen) if self.reps.stop else None
             for _, batch in label_tiles(seen.batch, drawing, self.reps):
@@ -452,7 +452,7 @@ def _merged(
     alone = [dataclasses.replace(one, group=None) for one in targets]
     shapes = [
         value.shape
-        for _, own, jobs in _posed(alone, few, draws[:1])
+        for _, own, jobs in _posed(alone, few, draws[:1], n_resamples)
         for job in jobs
         for value in job.bound.state(own.batch).values()
     ]
@@ -465,9 +465,9 @@ def _merged(
     batches = list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]
     for reps in batches:
         report = None if progress is None else partial(_share, progress, reps, n_resamples)
-        (total,) = merged(rows, [_Work(tuple(targets), tuple(draws), reps, picked)], report)
+        (total,) = merged(rows, [_Work(tuple(targets), tuple(draws), reps, n_resamples, picked)], report)
         noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
-        bounds = [[job.bound for job in jobs] for _, _, jobs in _posed(alone, noted, draws)]
+        bounds = [[job.bound for job in jobs] for _, _, jobs in _posed(alone, noted, draws, n_resamples)]
         for order in range(len(draws)):
             for at, (target, bound) in enumerate(zip(targets, bounds[order], strict=True)):
                 name = _name(order, at)

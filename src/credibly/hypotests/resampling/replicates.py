@@ -21,6 +21,7 @@ are the same replicates, and those of the consistency test.   P21 section 3.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
@@ -38,6 +39,7 @@ from credibly._arrays.namespace import (
     namespace,
     ndtri,
     on_accelerator,
+    rows_within_budget,
     tiles,
     to_host,
 )
@@ -69,6 +71,7 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.quantiles import positions
+from credibly.statistics.regression import TABLE_BYTES
 
 _FEW_CLASSES = 48
 
@@ -298,6 +301,17 @@ def _taken(values: Array, index: Array) -> Array:
     """Return entries of the flattened values in the shape of the index."""
     xp = namespace(values)
     return xp.reshape(xp.take(xp.reshape(values, (-1,)), xp.reshape(index, (-1,))), index.shape)
+
+
+_BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, its steps and their floors
+
+
+def rows_at_once(predictions: Predictions, n_targets: int) -> int:
+    """Return how many rows fit the memory budget with all that is made of their members or draws."""
+    numbers = math.prod(predictions._leading.shape[1:]) * len(predictions.row_fields)
+    tables = n_targets if isinstance(predictions, Samples) else 0  # what every draw adds, were it the label
+    losses = n_targets * TABLE_BYTES if isinstance(predictions, Gaussian) and predictions.n_members > 1 else 0
+    return rows_within_budget((_BYTES_PER_NUMBER + 8 * tables) * numbers + losses, 0.25)
 
 
 Hypothesis = Literal["bayesian", "independent"]

@@ -245,7 +245,7 @@ def test_chunks_of_rows_change_nothing_but_rounding(monkeypatch: pytest.MonkeyPa
     members, labels = world(n=101)
     groups = np.arange(101) % 3
     whole = cr.predictive_check(members, labels, statistics=FIVE, groups=groups, n_resamples=50, rng=9)
-    monkeypatch.setattr(loop, "_rows_at_once", lambda predictions, n_targets: 17)
+    monkeypatch.setattr(loop, "rows_at_once", lambda predictions, n_targets: 17)
     parts = cr.predictive_check(members, labels, statistics=FIVE, groups=groups, n_resamples=50, rng=9)
     for hypothesis in BOTH:
         one, other = whole.under(hypothesis), parts.under(hypothesis)

@@ -40,6 +40,31 @@ def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> N
                 assert null[d] == pytest.approx(float(statistic(given, own)), rel=1e-9, abs=1e-12)
 
 
+def test_tables_of_losses_are_the_same_in_chunks_of_rows_and_groups(
+    monkeypatch: pytest.MonkeyPatch, library: Library
+) -> None:
+    from credibly.hypotests.resampling import loop
+
+    mean, std, labels = world()
+    settings = {"statistics": ["crps", "gaussian_log_loss"], "n_resamples": 200, "rng": 4}
+    settings["groups"] = np.arange(40) % 2
+    whole = cr.predictive_check(cr.Gaussian(mean, std), labels, **settings)
+    monkeypatch.setattr(loop, "rows_at_once", lambda predictions, n_targets: 17)
+    given = cr.Gaussian(library.asarray(mean), library.asarray(std))
+    parts = cr.predictive_check(given, library.asarray(labels), **settings)
+    for name in settings["statistics"]:
+        value = float(cr.statistics.registered()[name](cr.Gaussian(mean, std), labels))
+        for hypothesis in ("bayesian", "independent"):
+            one, other = whole.under(hypothesis), parts.under(hypothesis)
+            assert one.checks[name].statistic == pytest.approx(value, rel=1e-13)
+            for this, that in [
+                (one.checks[name], other.checks[name]),
+                *((one.groups[level][name], other.groups[level][name]) for level in ("0", "1")),
+            ]:
+                assert np.allclose(this.null_distribution, that.null_distribution, rtol=1e-12, atol=1e-12)
+                assert this.pvalue == that.pvalue
+
+
 def test_one_member_is_the_consistency_test() -> None:
     mean, std, labels = world(m=2)
     single = cr.Gaussian(mean[:, :1], std[:, :1])

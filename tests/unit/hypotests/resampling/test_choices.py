@@ -153,7 +153,7 @@ def test_chunks_and_parts_change_no_pvalue(kind: str, monkeypatch: pytest.Monkey
     groups = np.arange(N) % 2
     whole = cr.predictive_check(given, LABELS, groups=groups, **settings)
     scanned = cr.predictive_check(cr.scan(given, LABELS, groups=groups, chunk_rows=7), **settings)
-    monkeypatch.setattr(loop, "_rows_at_once", lambda predictions, n_targets: 11)
+    monkeypatch.setattr(loop, "rows_at_once", lambda predictions, n_targets: 11)
     parts = cr.predictive_check(given, LABELS, groups=groups, **settings)
     for name in whole.hypotheses:
         for other in (scanned.under(name), parts.under(name)):
