@@ -19,6 +19,7 @@ TESTED_BY = {
     "multiplicities": "multiplicities",
     "duplicate_invariant": "duplicated_data",
     "range": "declared_range",
+    "ordered": "class_relabelling",
 }
 
 
