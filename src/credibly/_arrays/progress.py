@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Literal, TextIO
+from typing import TextIO
 
 from credibly._arrays.errors import InputTypeError
 
@@ -73,19 +73,19 @@ class StageLine:
 
 
 @contextmanager
-def stage_progress(given: StageProgress | Literal[True] | None) -> Iterator[StageProgress | None]:
+def stage_progress(given: StageProgress | bool | None) -> Iterator[StageProgress | None]:
     """Give what to call: True means a line on standard error, in a terminal or a notebook."""
-    if given is not None and given is not True and not callable(given):
+    if given is not None and not isinstance(given, bool) and not callable(given):
         raise InputTypeError(
             "`progress`",
-            "must be True, None or callable with (stage, done, total)",
+            "must be True, False or callable with (stage, done, total)",
             f"got {given!r}",
             "Leave it out.",
         )
-    if given is not True:
+    if callable(given):
         yield given
         return
-    if not _is_seen(sys.stderr):
+    if not given or not _is_seen(sys.stderr):
         yield None
         return
     line = StageLine(sys.stderr)
@@ -100,15 +100,15 @@ def _is_seen(stream: TextIO) -> bool:
     return stream.isatty() or type(stream).__module__.startswith("ipykernel.")
 
 
-def as_progress(given: Progress | Literal[True] | None) -> Progress | None:
+def as_progress(given: Progress | bool | None) -> Progress | None:
     """Return what to call: True means a line on standard error, where that is a terminal."""
-    if given is not None and given is not True and not callable(given):
+    if given is not None and not isinstance(given, bool) and not callable(given):
         raise InputTypeError(
             "`progress`", "must be True or callable with (done, total)", f"got {given!r}", "Leave it out."
         )
-    if given is not True:
+    if callable(given):
         return given
-    return TerminalLine(sys.stderr) if sys.stderr.isatty() else None
+    return TerminalLine(sys.stderr) if given and sys.stderr.isatty() else None
 
 
 def share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:

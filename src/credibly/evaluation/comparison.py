@@ -265,7 +265,7 @@ def compare(
     clusters: Any = None,
     blocks: int | None = None,
     rng: Any = 0,
-    progress: StageProgress | Literal[True] | None = True,
+    progress: StageProgress | bool | None = True,
     source: Mapping[str, Any] | None = None,
 ) -> Any:
     """Compare models of any kind on the same instances.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def evaluate(
     level: float = 0.05,
     margin: float = 0.02,
     pairwise_rows: int | None = None,
-    progress: StageProgress | Literal[True] | None = True,
+    progress: StageProgress | bool | None = True,
     source: Mapping[str, Any] | None = None,
     recalibrate: Sequence[str | Recalibration] | None = None,
 ) -> Evaluation:

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -120,7 +120,7 @@ def power_study(
     engine: Any = None,
     rng: Any = None,
     out: str | os.PathLike[str] | None = None,
-    progress: Progress | Literal[True] | None = None,
+    progress: Progress | bool | None = None,
 ) -> PowerStudy:
     """Count how often tests reject in worlds whose truth is known.
 

@@ -75,5 +75,13 @@ def test_the_line_is_wiped_where_a_stage_fails() -> None:
 
 
 def test_a_word_is_no_progress() -> None:
-    with pytest.raises(cr.InputTypeError, match="`progress` must be True, None or callable"):
+    with pytest.raises(cr.InputTypeError, match="`progress` must be True, False or callable"):
         cr.evaluate(**GIVEN, progress="yes")
+
+
+def test_false_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    cr.evaluate(**GIVEN, progress=False)
+    assert lines.as_progress(False) is None
+    assert stream.getvalue() == ""

@@ -83,7 +83,7 @@ def audit(
     level: float = 0.05,
     n_resamples: int = 999,
     rng: Any = None,
-    progress: Progress | Literal[True] | None = None,
+    progress: Progress | bool | None = None,
 ) -> AuditResult:
     """Test whether predictions are calibrated in all groups that attributes form.
 

@@ -80,7 +80,7 @@ def calibration_test(
     clusters: Any = None,
     blocks: int | None = None,
     rng: Any = None,
-    progress: Progress | Literal[True] | None = None,
+    progress: Progress | bool | None = None,
 ) -> HypotestResult:
     """Test whether the observed labels could have been drawn from the predictions.
 

@@ -111,7 +111,7 @@ def pit_test(
     clusters: Any = None,
     blocks: int | None = None,
     rng: Any = None,
-    progress: Progress | Literal[True] | None = None,
+    progress: Progress | bool | None = None,
 ) -> EnvelopeCurve:
     """Test the distribution of F(y), the probability integral transform, at all levels at once.
 
@@ -182,7 +182,7 @@ def coverage_curve(
     clusters: Any = None,
     blocks: int | None = None,
     rng: Any = None,
-    progress: Progress | Literal[True] | None = None,
+    progress: Progress | bool | None = None,
 ) -> EnvelopeCurve:
     """Compare the stated and the observed coverage of central intervals, at all levels at once.
 
@@ -279,7 +279,7 @@ def _curve(
     level: float,
     n_resamples: int,
     rng: Any,
-    progress: Progress | Literal[True] | None,
+    progress: Progress | bool | None,
 ) -> EnvelopeCurve:
     one_of("`hypothesis`", hypothesis, ("independent", "bayesian"))
     require_level(level)

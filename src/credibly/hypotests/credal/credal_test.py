@@ -95,7 +95,7 @@ def credal_test(
     n_resamples: int | None = None,
     n_draws: int = DRAWS,
     rng: Any = None,
-    progress: Progress | Literal[True] | None = None,
+    progress: Progress | bool | None = None,
 ) -> CredalTestResult:
     """Test whether a set of distributions holds the truth, and a calibrated combination.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -222,7 +222,7 @@ def inflate(
     resolution: float = 0.01,
     n_draws: int = DRAWS,
     rng: Any = None,
-    progress: Progress | Literal[True] | None = None,
+    progress: Progress | bool | None = None,
     **settings: Any,
 ) -> Inflation:
     """Find the smallest enlargement of the sets that `credal_test` does not reject.

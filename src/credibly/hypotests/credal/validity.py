@@ -27,7 +27,7 @@ so that one set of draws, each projected onto the set once, serves all candidate
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -242,7 +242,7 @@ def validity_test(
     *,
     n_resamples: int = 999,
     rng: Any = None,
-    progress: Progress | Literal[True] | None = None,
+    progress: Progress | bool | None = None,
 ) -> ValidityResult:
     """Test whether the distribution of labels of each instance lies in its predicted set.
 

@@ -134,7 +134,7 @@ def predictive_check(
     used_ids: Any = None,
     paper: str | None = None,
     rng: Any = None,
-    progress: Progress | Literal[True] | None = None,
+    progress: Progress | bool | None = None,
 ) -> PredictiveCheck:
     """Compare statistics with what the model itself expects of them.
 
