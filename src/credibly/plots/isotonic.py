@@ -120,7 +120,7 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
             )
         if own.band is not None:
             style = {"color": SKY, "alpha": 0.4, "linewidth": 0}
-            ax.fill_between(own.at, *own.band, label=f"where {level} of the draws fall", **style)
+            ax.fill_between(own.at, *own.band, label=f"holds {level} of the draws", **style)
         far = own.beyond != 0
         if far.any():  # broader than the curve, not only of another colour
             style = {"color": VERMILION, "linewidth": 2.5 if small else 4.0, "solid_capstyle": "round"}
