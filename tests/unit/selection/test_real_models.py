@@ -114,11 +114,16 @@ def test_the_comparison_has_sentences_a_page_and_a_picture() -> None:
     page = render_report(found)
     assert "Behind the first by CRPS" in page
     assert json.loads(json.dumps(found.to_dict()))["ranking"]["n"] == N
-    assert set(found.to_frame()["statistic"]) == {"crps", "interval_score"}
     assert found.plot().get_xlabel() == "mean score minus the first's"
     assert "By CRPS" in found.summary()
     only = cr.compare({"right": RIGHT}, LABELS)
     assert only.findings[0].endswith(".")
+
+
+def test_the_rows_of_a_comparison_are_places_by_every_score() -> None:
+    pytest.importorskip("pandas", reason="needs pandas")
+    found = cr.compare({"right": RIGHT, "draws": DRAWS}, LABELS, n_resamples=100)
+    assert set(found.to_frame()["statistic"]) == {"crps", "interval_score"}
 
 
 def test_the_command_line_compares_files(tmp_path, monkeypatch, capsys) -> None:
