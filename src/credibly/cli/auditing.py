@@ -91,24 +91,7 @@ def audit_file(
     Looks at every group that the attributes form, alone and together, and adjusts p-values over all of them.
     A person sees the groups that are off and that no other group explains, a program all groups.
     """
-    reading = Reading(
-        file,
-        labels,
-        kind,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-        clusters,
-        blocks,
-        by=by,
-    )
+    reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data, progress(quiet=output.quiet) as tell:

@@ -84,23 +84,7 @@ def fit_file(
 
     Features and groups in the file are used by methods that take them.
     """
-    reading = Reading(
-        file,
-        labels,
-        kind,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-        clusters,
-        blocks,
-    )
+    reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     chosen = None if method is None else named_recalibration(method)
     seed = require_integer(seed, "rng", 0)
@@ -167,23 +151,7 @@ def apply_file(
 
     Labels, features, groups and names of the file are kept.
     """
-    reading = Reading(
-        file,
-        labels,
-        kind,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-        clusters,
-        blocks,
-    )
+    reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     reading.require_elsewhere(out, recalibration)
     if out.suffix.lower() == ".npy":
@@ -254,23 +222,7 @@ def compare_file(
 
     Differences are paired by instance; p-values are those of the calibration tests, adjusted for all of them.
     """
-    reading = Reading(
-        file,
-        labels,
-        kind,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-        clusters,
-        blocks,
-    )
+    reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     data = reading.labelled(output)
     with progress(quiet=output.quiet) as tell, _warnings_as_notes(output):

@@ -142,26 +142,8 @@ def compare_files(
     Every set also takes part by its mean, as NAME Avg.
     Real values are ranked by CRPS, interval score and log loss, or by --statistic.
     """
-    readings = [
-        Reading(
-            file,
-            labels,
-            kind,
-            member_axis,
-            drop_invalid,
-            normalise,
-            columns,
-            exclude,
-            ignore_label,
-            n_raters,
-            id_column,
-            classes,
-            levels,
-            clusters,
-            blocks,
-        )
-        for file in files
-    ]
+    typed = locals()
+    readings = [Reading.typed(typed, file=one) for one in files]
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)
     if out is not None:

@@ -42,23 +42,7 @@ def inspect_files(
     Exits with 2 where a file has problems.
     """
     output = Output(as_json, quiet)
-    reading = Reading(
-        "",
-        labels,
-        kind,
-        member_axis,
-        False,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-        clusters,
-        blocks,
-    )
+    reading = Reading.typed(locals(), file="")
     entries: list[dict[str, Any]] = []
     rows: list[tuple[str, str, str]] = []
     failed = False
@@ -107,23 +91,7 @@ def convert_file(
     quiet: options.Quiet = False,
 ) -> None:
     """Convert predictions and labels to another format."""
-    reading = Reading(
-        file,
-        labels,
-        kind,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-        clusters,
-        blocks,
-    )
+    reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     reading.require_elsewhere(out)
     if out.suffix.lower() == ".npy":

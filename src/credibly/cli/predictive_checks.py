@@ -117,23 +117,7 @@ def check_file(
     Does the model expect the statistics it shows?
     Groups of the file are checked too, with p-values adjusted over all of them.
     """
-    reading = Reading(
-        file,
-        labels,
-        kind,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-        clusters,
-        blocks,
-    )
+    reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)

@@ -66,23 +66,7 @@ def raters_file(
 
     Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.
     """
-    reading = Reading(
-        file,
-        labels,
-        kind,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-        clusters,
-        blocks,
-    )
+    reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data:

@@ -10,7 +10,7 @@ import csv
 import dataclasses
 import glob
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -45,6 +45,12 @@ class Reading:
     clusters: str | None = None
     blocks: int | None = None
     by: str | None = None
+
+    @classmethod
+    def typed(cls, given: Mapping[str, Any], **instead: Any) -> Reading:
+        """Take from the options of a verb, `locals()` where it begins, those that say how a file is read."""
+        own = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{name: value for name, value in given.items() if name in own} | instead)
 
     @property
     def said(self) -> dict[str, Any]:

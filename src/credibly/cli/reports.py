@@ -87,27 +87,8 @@ def report_files(
 
     For several files with predictions of the same instances: their comparison, as `credibly compare --out`.
     """
-    readings = [
-        Reading(
-            one,
-            labels,
-            kind,
-            member_axis,
-            drop_invalid,
-            normalise,
-            columns,
-            exclude,
-            ignore_label,
-            n_raters,
-            id_column,
-            classes,
-            levels,
-            clusters,
-            blocks,
-            by,
-        )
-        for one in file
-    ]
+    typed = locals()
+    readings = [Reading.typed(typed, file=one) for one in file]
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)

@@ -180,23 +180,7 @@ def test_file(
     Several statistics share their replicates and give one joint p-value besides their adjusted ones.
     With `--margin`: is the calibration error smaller than that, for sure?
     """
-    reading = Reading(
-        file,
-        labels,
-        kind,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-        clusters,
-        blocks,
-    )
+    reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     of_sets: dict[str, Any] = {
         "method": method,
@@ -261,21 +245,7 @@ def plan_file(
     notices a gap, or a certificate that a calibrated model is within a margin. Labels in the file are not
     looked at. Without an aim: a gap and a margin of 0.02.
     """
-    reading = Reading(
-        file,
-        labels,
-        kind,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id_column,
-        classes,
-        levels,
-    )
+    reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     data = reading.dataset(output)
     plan = plan_labels(

@@ -48,3 +48,8 @@ def test_words_make_the_same_values_again() -> None:
     assert streaming.words() == [
         *("--stream", "--chunk-rows", "5", "--skip-bad-shards", "--engine", "dask", "--scheduler", "tcp://x")
     ]
+
+
+def test_a_reading_takes_its_options_by_their_names() -> None:
+    typed = {"file": ["a.csv", "b.csv"], "labels": "y", "clusters": "patient", "seed": 3}
+    assert Reading.typed(typed, file="a.csv") == Reading("a.csv", labels="y", clusters="patient")

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import as_float64, namespace
 from credibly.predictions import (
     Classes,
@@ -132,7 +132,13 @@ def equivalence_test(
     rows: Rows, chosen: Sequence[Statistic], margin: float, notes: tuple[str, ...] = ()
 ) -> EquivalenceResult:
     """Test that errors are smaller than a margin: all of them, where each of them is."""
-    require_margin(margin)
+    if not require_margin(margin):
+        raise InputError(
+            "`margin`",
+            "must be above 0",
+            "got 0",
+            "No data show an error of exactly 0; write 0.02 for two points.",
+        )
     found = [_within(certificate(rows, statistic=one), one, margin, notes) for one in chosen]
     worst = max(found, key=lambda one: (one.pvalue, one.statistic))
     if len(found) == 1:

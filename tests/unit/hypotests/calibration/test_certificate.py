@@ -199,3 +199,8 @@ def test_a_bound_of_clusters_is_that_of_as_many_rows(data: tuple) -> None:
         assert found.upper == pytest.approx(value + math.sqrt(math.log(20) / 800))
     test = cr.calibration_test(rows, margin=0.3, statistics="ecce")
     assert test.upper() == pytest.approx(cr.hypotests.certificate(rows, statistic="ecce").upper)
+
+
+def test_no_data_show_an_error_of_nothing() -> None:
+    with pytest.raises(cr.InputError, match="`margin` must be above 0"):
+        cr.calibration_test([[0.7, 0.3], [0.4, 0.6]], [0, 1], margin=0.0)
