@@ -50,6 +50,8 @@ class GroupSums:
     n_clusters: int | None = None
     smallest_pvalue: float = 0.0
     notes: tuple[str, ...] = ()
+    effects: Callable[[float], tuple[HostArray, HostArray]] | None = None
+    """Of clusters: ends of all effects that a test with this critical score would not reject."""
 
 
 def _moments(rows: Rows, scoring: Scoring) -> Moments:
@@ -143,6 +145,8 @@ def wild_sums(
     seen = np.stack([np.asarray((one * one).sum(axis=1)).ravel() for one in every])
     here = np.diff((rows_of > 0).tocsr().indptr)
     spread = np.full(residual.shape, np.inf)
+    weight = np.asarray((rows_of * rows_of).sum(axis=1)).ravel()
+    shared = np.stack([np.asarray((one * rows_of).sum(axis=1)).ravel() for one in every])
     for at, one in enumerate(every):
         centred = one - rows_of * (residual[at] / lattice.sizes)[:, None]
         square = np.asarray((centred * centred).sum(axis=1)).ravel() * here / np.maximum(here - 1, 1)
@@ -156,6 +160,9 @@ def wild_sums(
     predicted = _over_groups(lattice.membership, into_cells(found.variance))
     variance, spread = np.maximum(seen, predicted), np.maximum(spread, np.sqrt(predicted) / lattice.sizes)
     wider = np.sqrt(np.divide(variance, seen, out=np.ones_like(seen), where=seen > 0))[..., None]
+
+    def effects(critical: float) -> tuple[HostArray, HostArray]:
+        return _not_rejected(residual, seen, shared, weight, predicted, lattice.sizes, critical)
 
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         for reps in tiles(n_resamples, rows_within_budget(24 * residual.size + 8 * n_clusters, 0.25)):
@@ -177,7 +184,39 @@ def wild_sums(
         n_clusters,
         2.0 ** (1 - n_clusters),  # of all signs two give the observation: itself and its mirror image
         clusters.notes,
+        effects,
     )
+
+
+def _not_rejected(
+    residual: HostArray,
+    seen: HostArray,
+    shared: HostArray,
+    weight: HostArray,
+    predicted: HostArray,
+    sizes: HostArray,
+    critical: float,
+) -> tuple[HostArray, HostArray]:
+    """Return the smallest and largest effect e of every group that its own test would not reject.
+
+    The test of e has the cluster sums S_c - e n_c in place of S_c, so that it does not reject where
+
+        (S - e n)^2 <= q^2 max( sum_c (S_c - e n_c)^2, P ),      q the critical score, P of independent rows:
+
+    the union of the solutions of two quadratic inequalities, both of which hold S / n. Where n^2 is at most
+    q^2 sum n_c^2, too few clusters decide and every effect is possible.
+    """
+    square = critical**2
+    even = critical * np.sqrt(predicted) / sizes
+    low, high = residual / sizes - even, residual / sizes + even
+    lead = np.broadcast_to(sizes.astype(np.float64) ** 2 - square * weight, residual.shape)
+    middle, last = residual * sizes - square * shared, residual**2 - square * seen
+    bounded = lead > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
+        below, above = (middle - root) / lead, (middle + root) / lead
+    low = np.where(bounded, np.minimum(low, below), -np.inf)
+    return low, np.where(bounded, np.maximum(high, above), np.inf)
 
 
 # P-values
