@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import HostArray, rows_within_budget, tiles
+from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, rows_within_budget, tiles
 from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.group_scores import Measure, Moments, Scoring
 from credibly.hypotests.calibration.lattice import Lattice
@@ -295,7 +295,7 @@ def adjusted_pvalues(source: GroupSums, n_resamples: int, level: float, *, separ
     stepped = [np.zeros(one.size) for one in flat]
     largest: list[list[HostArray]] = [[] for _ in families]
     limit = score - _TIE * np.maximum(1.0, np.abs(np.where(np.isfinite(score), score, 0.0)))
-    for sums in source.replicates(n_resamples):
+    for sums in _in_cache(source.replicates(n_resamples)):
         drawn = _scores(source, sums)  # (measures, groups, b)
         alone += np.count_nonzero(drawn >= limit[..., None], axis=2)
         for at, own in enumerate(families):
@@ -325,6 +325,13 @@ def adjusted_pvalues(source: GroupSums, n_resamples: int, level: float, *, separ
         (min(1.0, multiplicity * low), min(1.0, multiplicity * high)),
         multiplicity,
     )
+
+
+def _in_cache(every: Iterator[HostArray]) -> Iterator[HostArray]:
+    """Yield sums (measures, groups, b) of as many replicates as stay in cache while scores are made."""
+    for sums in every:
+        for reps in tiles(sums.shape[2], max(1, CACHE_ELEMENTS // max(1, sums[:, :, 0].size))):
+            yield np.ascontiguousarray(sums[:, :, reps])
 
 
 def _critical(largest: HostArray, level: float) -> float:

@@ -29,6 +29,7 @@ ALL = "all rows"
 OTHER, MISSING = "other", "missing"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$")
 _MANY_MONTHS, _MANY_DAYS = 24, 31  # dates that span more are taken by year, or by month
+_SMALL_RANGE = 2**16
 _FEW_VALUES = 10  # whole numbers with as many values are levels, more are cut at quantiles
 
 
@@ -189,8 +190,27 @@ def _distinct_rows(table: HostArray, radix: Sequence[int]) -> tuple[HostArray, H
         code = code * size + column
         if code.size and code.max() > 2**40:  # numbers that would not fit behind the next column
             code = np.unique(code, return_inverse=True)[1].reshape(-1)
-    _, first, own, counts = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
-    return table[first], own.reshape(-1), counts
+    _, first, own = _distinct(code)
+    return table[first], own, np.bincount(own)
+
+
+def _distinct(values: HostArray) -> tuple[HostArray, HostArray, HostArray]:
+    """Return distinct values in order, where each stands first, and which of them every entry is.
+
+    Whole numbers of a small range are counted, which a million rows need not be sorted for.
+    """
+    if values.dtype.kind in "iu" and values.size:
+        low = values.min()
+        if int(values.max()) - int(low) < max(_SMALL_RANGE, values.size):
+            places = (values - low).astype(np.intp)
+            first = np.full(int(places.max()) + 1, values.size)
+            first[places[::-1]] = np.arange(values.size - 1, -1, -1)  # the last to be written stands first
+            present = np.flatnonzero(first < values.size)
+            rank = np.empty(first.size, dtype=np.intp)
+            rank[present] = np.arange(present.size)
+            return values[first[present]], first[present], rank[places]
+    distinct, first, own = np.unique(values, return_index=True, return_inverse=True)
+    return distinct, first, own.reshape(-1)
 
 
 def _columns(groups: Any, n: int) -> dict[str, HostArray]:
@@ -239,8 +259,7 @@ def _attribute(
     elif known.dtype.kind == "m":
         known = known / np.timedelta64(1, "D")
     known = _by_date(name, known, notes)
-    distinct, own = np.unique(known, return_inverse=True)
-    own = own.reshape(-1)
+    distinct, _, own = _distinct(known)
     numbers = known.dtype.kind in "fiu"
     if numbers and len(distinct) > _FEW_VALUES:
         ends, own = _cut(distinct, own, n_quantiles)

@@ -420,3 +420,31 @@ def test_what_is_off_everywhere_is_not_called_a_group() -> None:
     assert [one.group for one in found.findings] == ["all rows"]
     assert found.headline.startswith("Off for everyone alike: no group of sex stands out from all rows (p =")
     assert "no group stands out" in cr.audit(probs, labels, groups=sex, rng=0).headline
+
+
+def test_rows_in_the_order_of_cells_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a device does, done with tensors on the host: labels in order once, then one running sum."""
+    torch = pytest.importorskip("torch")
+    from credibly.hypotests.calibration import group_scores
+
+    probs, labels, groups = world(n=150, shift=0.2)
+    expected = cr.audit(probs, labels, groups=groups, n_resamples=19, min_size=1, rng=3)
+    monkeypatch.setattr(group_scores, "on_accelerator", lambda array: True)
+    given = torch.from_numpy(probs), torch.from_numpy(labels)
+    found = cr.audit(*given, groups=groups, n_resamples=19, min_size=1, rng=3)
+    assert [one.adjusted_pvalue for one in found.groups] == [one.adjusted_pvalue for one in expected.groups]
+    assert [one.effect for one in found.groups] == pytest.approx([one.effect for one in expected.groups])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[3, 1, 3, 7], [-5, 10**12, -5, 0], [2.5, 0.5, 2.5], ["b", "a", "b"], np.array([250, 3, 250], np.uint8)],
+    ids=["small", "wide", "floats", "text", "bytes"],
+)
+def test_distinct_values_are_those_of_numpy(values: Any) -> None:
+    from credibly.hypotests.calibration.lattice import _distinct
+
+    for one in (np.array(values), np.array(values)[:0]):
+        expected = np.unique(one, return_index=True, return_inverse=True)
+        for found, own in zip(_distinct(one), expected, strict=True):
+            assert found.tolist() == own.reshape(-1).tolist()
