@@ -37,7 +37,7 @@ def inspect_files(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Shapes, kind and axes, problems, what can be computed.
+    """Show shapes, kind, axes and problems, and what can be computed.
 
     Exits with 2 where a file has problems.
     """

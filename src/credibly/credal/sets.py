@@ -41,10 +41,10 @@ def as_set(
 ) -> CredalSet:
     """Return predictions as a set of distributions per instance.
 
-    A `Point` is a set of one, an `Ensemble` stands for the convex hull of its members (weights play no
-    part), `Intervals` for all distributions between the bounds and a `Belief` for all that spread every mass
-    over its focal set; they come back as they are. A `Dirichlet` is not a set;
-    the settings here say how to make one.
+    A `Point` is a set of one, an `Ensemble` represents the convex hull of its members (weights are ignored),
+    `Intervals` all distributions between the bounds, and a `Belief` all that distribute every mass over its
+    focal set; these are returned unchanged. A `Dirichlet` is not a set; the settings here say how to make
+    one.
 
     Parameters
     ----------

@@ -56,8 +56,8 @@ class Dependence:
         return (
             f"P-values and intervals here assume independent rows, but {self.where} err alike (p = "
             f"{self.pvalue:.1g}; estimated design effect {self.design_effect:.2g}, so standard errors are "
-            f"about {math.sqrt(self.design_effect):.2g} times too small): say which rows belong together "
-            "with `clusters`, or `blocks` for rows in time."
+            f"about {math.sqrt(self.design_effect):.2g} times too small). Use `clusters` to say which rows "
+            f"belong together, or `blocks` for rows in time order."
         )
 
 

@@ -48,9 +48,9 @@ class Headline(Part):
     sentence : str
         Direction, size, and whether chance explains it.
     remedy : str
-        What would help, and how much; empty where nothing was found to mend, or nothing was tried.
+        What would help, and how much; empty if there was nothing to repair, or nothing was tried.
     size : float or None
-        The gap, as a share: mean confidence minus accuracy; of real values stated minus observed coverage.
+        The gap, as a share: mean confidence minus accuracy; for real values, stated minus observed coverage.
     interval : tuple of float or None
         Its 95 % interval.
     margin : float

@@ -111,11 +111,11 @@ class StandingRow:
     model : str
         Its name.
     place_best, place_worst : int
-        Places that these instances cannot tell apart.
+        Best and worst place that these instances allow.
     score, difference : float
         Mean score, and its difference to the first model's.
     low, high : float or None
-        Joint interval of the difference; none of the first model.
+        Joint interval of the difference; None for the first model.
     distance, imprecision : float
         The parts of the score.
     """
@@ -177,11 +177,11 @@ class ScoreRow:
     statistic, model : str
         Their names.
     place_best, place_worst : int
-        Places that these instances cannot tell apart.
+        Best and worst place that these instances allow.
     score, difference : float
         Mean score, and its difference to the first model's.
     low, high : float or None
-        Joint interval of the difference; none of the first model.
+        Joint interval of the difference; None for the first model.
     """
 
     statistic: str

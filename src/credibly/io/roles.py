@@ -342,7 +342,7 @@ KINDS: dict[str, Kind] = {
 }
 
 RAW_LOGITS = "raw-logits"
-"""Says that rows which are probabilities already are meant as logits."""
+"""Treat rows that look like probabilities as logits."""
 KIND_NAMES = (*KINDS, RAW_LOGITS)
 
 FIELDS = frozenset(field for kind in KINDS.values() for field in kind.fields)

@@ -76,13 +76,13 @@ def save(
     Returns
     -------
     Path
-        The path written, that of the predictions where the labels have a file of their own.
+        The path written; that of the predictions if the labels have a file of their own.
 
     Raises
     ------
     FileError
         If a file exists and `overwrite` is false, if it cannot be written, or if the format cannot hold
-        what was given. What was there before is then intact.
+        what was given. Existing files are then unchanged.
 
     Examples
     --------

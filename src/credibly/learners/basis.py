@@ -29,7 +29,7 @@ _MOST_POLYNOMIAL = 2  # features of the automatic cubic; beyond, its columns out
 
 @dataclasses.dataclass(frozen=True)
 class Basis:
-    """Which columns are made of features.
+    """Which columns to compute from features.
 
     Parameters
     ----------

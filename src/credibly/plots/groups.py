@@ -18,14 +18,14 @@ _LONGEST = 38
 class AuditDisplay(Display, kind="audit", of=AuditResult):
     """The clearest groups of an audit: effects in points with simultaneous intervals.
 
-    Groups that are off stand first, then those that they explain, then the clearest of the others.
+    Groups that are off come first, then those that they explain, then the clearest of the others.
 
     Attributes
     ----------
     result : AuditResult
         From `credibly.audit`.
     limit : int
-        Most groups that are shown.
+        Maximum number of groups shown.
     """
 
     size = (6.4, 4.6)
@@ -88,6 +88,6 @@ class AuditDisplay(Display, kind="audit", of=AuditResult):
             "effect": [one.effect for one in every],
             "interval": [(one.low, one.high) for one in every],
             "adjusted p": [one.adjusted_pvalue for one in every],
-            "smallest effect seen": [one.detectable for one in every],
+            "smallest detectable effect": [one.detectable for one in every],
             "explained by": [one.explained_by or "" for one in every],
         }

@@ -228,8 +228,8 @@ class Gaussian(RealPredictions):
     std : array (n,) or (n, m)
         Standard deviations (not variances), positive.
     member_axis : {0, 1}, optional
-        Where the members are: 1 (the default) for (n, m), 0 for (m, n). With as many members as instances the
-        order cannot be seen and must be said.
+        Where the members are: 1 (the default) for (n, m), 0 for (m, n). Required if there are as many members
+        as instances, because the shape then does not show the order.
 
     Examples
     --------
@@ -336,16 +336,16 @@ class Samples(RealPredictions):
     Parameters
     ----------
     values : array (n, s) or (n, m, s)
-        Draws, finite. Any number will do: tests pool each label with its draws and are exact even for one.
+        Draws, finite. Any number works: tests pool each label with its draws and are exact even for one draw.
     member_axis : {0, 1}, optional
-        Where the members are, or the draws where there are no members: 1 (the default) for (n, m, s) and
-        (n, s), 0 for (m, n, s) and (s, n). With as many of them as instances the order cannot be seen and
-        must be said.
+        Where the members are, or the draws if there are no members: 1 (the default) for (n, m, s) and
+        (n, s), 0 for (m, n, s) and (s, n). Required if there are as many of them as instances, because the
+        shape then does not show the order.
 
     Notes
     -----
-    Draws of an instance are independent draws from one distribution, and their order says nothing. Of
-    (n, m, s) member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
+    Draws for an instance are independent draws from one distribution, and their order carries no information.
+    In (n, m, s), member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
     posterior predictive distribution stores them.
 
     Examples
@@ -402,7 +402,7 @@ class Samples(RealPredictions):
         return xp.reshape(xp.astype(counts, xp.float64) / draws.shape[1], given.shape)
 
     def quantile(self, levels: Any) -> Array:
-        """Return the smallest draws whose share of draws at most as large reaches the levels.
+        """Return, for each level, the smallest draw such that the share of draws up to it reaches the level.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What sets and intervals with a claimed coverage hold."""
+"""Coverage of sets and intervals that claim a coverage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from credibly.results.estimates import Estimate
 
 @dataclasses.dataclass(frozen=True)
 class Strata(Result):
-    """Coverage in parts of the instances, and one p-value of "each part holds what is claimed".
+    """Coverage in parts of the instances, and one p-value for "each part has the claimed coverage".
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Strata(Result):
     n : ndarray (s,)
         Instances of each.
     coverage : ndarray (s,)
-        Share of them whose label is held.
+        Share of these whose label is covered.
     pvalue : float
         Chi-square statistic against replicates: exact.
     """
@@ -37,13 +37,13 @@ class Strata(Result):
 
     @property
     def lowest(self) -> float:
-        """Coverage of the part that is held least: by size the size-stratified coverage."""
+        """Coverage of the worst part; for parts by size, the size-stratified coverage."""
         return float(self.coverage.min())
 
 
 @dataclasses.dataclass(frozen=True)
 class Slab(Result):
-    """The slab of features, a <= <v, x> <= b, whose labels are held least.
+    """The slab of features, a <= <v, x> <= b, with the lowest coverage.
 
     Attributes
     ----------
@@ -54,7 +54,8 @@ class Slab(Result):
     n : int
         Instances inside.
     coverage : float
-        Share of them whose label is held: too low by search, so look at the p-value.
+        Share of these whose label is covered: too low because the slab was searched for, so look at the
+        p-value.
     pvalue : float
         Share of replicates whose worst slab is at least as bad: exact.
     """
@@ -69,14 +70,14 @@ class Slab(Result):
 
 @dataclasses.dataclass(frozen=True)
 class SetCoverage(Result):
-    """What prediction sets or intervals with a claimed coverage hold, on average and in parts.
+    """Coverage of prediction sets or intervals that claim a coverage, on average and in parts.
 
     Attributes
     ----------
     claimed : float
         Coverage that is claimed.
     coverage : Estimate
-        Share of labels that are held, with Wilson's interval.
+        Share of labels that are covered, with Wilson's interval.
     pvalue : float
         Exact binomial, two-sided.
     size : Estimate
@@ -86,9 +87,10 @@ class SetCoverage(Result):
     by_size : Strata
         Coverage by size.
     by_group : Strata or None
-        Coverage by group, where there are groups.
+        Coverage by group, if there are groups.
     features_pvalue : float or None
-        Whether features predict which labels are held: ridge regression on other folds, exact by replicates.
+        P-value of whether features predict which labels are covered: ridge regression on other folds, exact
+        by replicates.
     slab : Slab or None
         The worst slab of the features.
     n, n_resamples : int

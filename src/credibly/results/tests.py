@@ -40,9 +40,9 @@ class HypotestResult(Tested, Result):
     pvalue : float
         Probability, under the hypothesis, of a statistic at least as extreme.
     pvalue_interval : tuple of float or None
-        95 % Monte-Carlo interval of the p-value; None where it is not simulated.
+        95 % Monte-Carlo interval of the p-value; None if it is not simulated.
     tail : {"greater", "two-sided", "less"}
-        Which deviations count as extreme; "less" of the test that an error is within a margin.
+        Which deviations count as extreme; "less" for the test that an error is within a margin.
     null_distribution : ndarray or None
         The replicates' statistics.
     acceptance_region : tuple of float
@@ -56,17 +56,17 @@ class HypotestResult(Tested, Result):
     n_resamples : int
         Number of replicates.
     statistic_range : tuple of float or None
-        Smallest and largest value the statistic can take, None where unbounded.
+        Smallest and largest value the statistic can take; None if unbounded.
     settings : mapping
-        What lets the test run again, the seed included.
+        Everything needed to repeat the test, including the seed.
     notes : tuple of str
         What was accepted, converted or left out on the way.
     adjusted_pvalue : float or None
-        Westfall-Young adjustment where several statistics were tested together.
+        Westfall-Young adjustment, if several statistics were tested together.
     components : mapping of str to HypotestResult
         Per-statistic results of an omnibus test.
     n_clusters : int or None
-        Number of independent clusters, where rows belong together.
+        Number of independent clusters, if rows belong together.
     """
 
     name: str
@@ -100,7 +100,7 @@ class HypotestResult(Tested, Result):
 
     @property
     def deciding_pvalue(self) -> float:
-        """The p-value behind the verdict: the adjusted one where several statistics were tested together."""
+        """The p-value behind the verdict: the adjusted one if several statistics were tested together."""
         return self.pvalue if self.adjusted_pvalue is None else self.adjusted_pvalue
 
     def rejects(self, level: float = 0.05) -> bool:
@@ -111,11 +111,11 @@ class HypotestResult(Tested, Result):
     def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
         """Return the test's answer in one of three words.
 
-        "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was out of reach:
-        no p-value these replicates, or so few clusters, can give is small enough (also where the statistic
-        lies beyond all of them, but an adjusted p-value does not follow), all replicates are equal to the
-        observation, or the acceptance region spans more than half of all values the statistic can take.
-        Everything else is "no conflict found".
+        "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was impossible:
+        no p-value that these replicates, or so few clusters, can give is small enough (including the case
+        that the statistic lies beyond all replicates but its adjusted p-value is still too large), all
+        replicates are equal to the observation, or the acceptance region spans more than half of all values
+        the statistic can take. Everything else is "no conflict found".
         """
         require_level(level)
         if self.deciding_pvalue <= level:
@@ -183,7 +183,7 @@ class CheckResult(HypotestResult):
     statistic_range : tuple of float or None
         Smallest and largest value the statistic can take.
     settings : mapping
-        What lets the check run again.
+        Everything needed to repeat the check.
     notes : tuple of str
         What was accepted, converted or left out on the way.
     adjusted_pvalue : float or None
@@ -191,7 +191,7 @@ class CheckResult(HypotestResult):
     components : mapping of str to HypotestResult
         Empty: a check has no parts.
     n_clusters : int or None
-        Number of independent clusters, where rows belong together.
+        Number of independent clusters, if rows belong together.
     paper_pvalue : float
         P21's p: share of the replicates strictly below the observation (its Algorithm 3).
     upper_pvalue, lower_pvalue : float
@@ -199,20 +199,20 @@ class CheckResult(HypotestResult):
     direction : {"above", "below"}
         On which side of the replicates the observation lies: the side of the smaller one-sided p-value.
     sharpness : float
-        Distance between the 5 % and the 95 % quantile of the replicates: how much the check lets pass.
+        Distance between the 5 % and the 95 % quantile of the replicates: how much the check would accept.
     n_members : int
         Members of the ensemble.
     member_counts : ndarray (m,) or None
-        Replicates drawn by each member; None where no member is drawn.
+        Number of replicates drawn by each member; None if no member is drawn.
     member_below, member_above : ndarray (m,) or None
-        Of these, the share at most, and at least, as large as the observation; NaN where there are none.
+        The share of these at most, and at least, as large as the observation; NaN if there are none.
     member_pvalue : float or None
-        Two-sided p-value that counts the truth as one more member: members are then draws from something
-        larger, and no p-value is below 2 / (m + 1). Verdicts need it as well.
+        Two-sided p-value that counts the truth as one more member: members are then a sample from a larger
+        population, and no p-value is below 2 / (m + 1). A conflict requires this p-value to be small as well.
     paper_rules : mapping of str to bool
         Whether P21's rules fail the model; empty outside its paper mode.
     group : str or None
-        Which instances, where not all.
+        Which group of instances; None for all.
     """
 
     paper_pvalue: float = float("nan")
@@ -230,7 +230,7 @@ class CheckResult(HypotestResult):
 
     @property
     def deciding_pvalue(self) -> float:
-        """The p-value behind the verdict: adjusted, and of several members not below `member_pvalue`."""
+        """The p-value behind the verdict: adjusted and, with several members, not below `member_pvalue`."""
         usual = super().deciding_pvalue
         return usual if self.member_pvalue is None or self.n_members < 2 else max(usual, self.member_pvalue)
 
@@ -241,7 +241,7 @@ class CheckResult(HypotestResult):
     def verdict(self, level: float = 0.05) -> Word:
         """Return the answer in one of three words; in paper mode a conflict is beyond all replicates.
 
-        Where only `member_pvalue` stands against a rejection, members are too few: "cannot tell".
+        If only `member_pvalue` prevents a rejection, there are too few members: "cannot tell".
         """
         if self.paper_rules:
             return "conflict" if self.paper_rules["outside the replicates"] else "no conflict found"
@@ -261,7 +261,7 @@ class LocalDeviations(Result):
     Attributes
     ----------
     regions : tuple of str
-        The conditions that make each region.
+        The conditions that define each region.
     sizes : ndarray (r,)
         Instances in it.
     classes : ndarray (r,)
@@ -273,7 +273,7 @@ class LocalDeviations(Result):
     adjusted_pvalues : ndarray (r,)
         Against the largest deviation of all regions and classes under replicates (Westfall-Young).
     columns : tuple of str
-        Names of what was cut.
+        Names of the columns that define the regions.
     lower, upper : ndarray (r, d)
         Range of every column within the region.
     n : int
@@ -301,7 +301,7 @@ class LocalDeviations(Result):
         Parameters
         ----------
         level : float
-            Probability of any false entry, at most, for predictions that do not depend on these labels.
+            Maximum probability of any false entry, for predictions that do not depend on these labels.
 
         Returns
         -------
@@ -327,11 +327,11 @@ class SimplexPicture(Result):
     members : ndarray (m, 3)
         Members of an ensemble; empty for other kinds.
     hull : ndarray (v, 3)
-        Corners of the set itself, in order around it; one or two where it is a point or a line.
+        Corners of the set itself, in order around it; one or two if it is a point or a line.
     envelope : ndarray (v, 3)
-        Corners of all distributions that keep to its lower and upper probabilities.
+        Corners of the set of all distributions within its lower and upper probabilities.
     mean : ndarray (3,)
-        The one distribution that stands for the set.
+        The single distribution that represents the set.
     label : int or None
         The observed class.
     target : ndarray (3,) or None
@@ -356,7 +356,7 @@ Outcome = Literal["both", "witness alone", "weights alone", "neither"]
 
 @dataclasses.dataclass(frozen=True)
 class CredalTestResult(HypotestResult):
-    """Whether a set of distributions holds the truth and a calibrated combination, and what was found.
+    """Whether a set of distributions contains the truth and a calibrated combination.
 
     The fields of :class:`HypotestResult`, and these. With both methods the statistic is that of the weights,
     and the p-value the larger of two.
@@ -365,12 +365,12 @@ class CredalTestResult(HypotestResult):
     ----------
     weights : ndarray (n, a) or (a,)
         Weights on `weight_names`, per instance (learned) or one vector (constant, mean). The weight of a
-        member by name says something only where members differ in kind (another architecture, other data); of
-        exchangeable ones (other seeds) it is chance.
+        particular member is meaningful only if members differ in kind (another architecture, other data); for
+        exchangeable members (other seeds) it is chance.
     weight_names : tuple of str
         What is mixed: members, corners, draws, boundary points.
     notion : {"confidence", "classwise", "distribution"}
-        Which kind of calibration the statistic looks at; labels are drawn from whole distributions always.
+        Which kind of calibration the statistic measures; labels are always drawn from whole distributions.
     test_rows : ndarray
         Instances the statistic was computed on; weights were learned on the others.
     combination : object
@@ -378,9 +378,9 @@ class CredalTestResult(HypotestResult):
     method : {"both", "witness", "weights"}
         Which hypotheses were tested.
     validity : WitnessResult or None
-        Is the distribution of the label in the set? None where only weights were looked for.
+        Is the distribution of the label in the set? None if only weights were tested.
     calibration : HypotestResult or None
-        The papers' hypothesis by itself, where both were tested: is some combination calibrated?
+        The papers' hypothesis on its own, if both were tested: is some combination calibrated?
     """
 
     weights: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
@@ -395,7 +395,7 @@ class CredalTestResult(HypotestResult):
     def plot(
         self, ax: Axes | None = None, *, kind: str | None = None, label: str | None = None, **options: Any
     ) -> Axes:
-        """Draw the test of the weights; of a witness alone, where it points. See :meth:`Result.plot`."""
+        """Draw the test of the weights; for a witness alone, where it points. See :meth:`Result.plot`."""
         if kind is None and self.null_distribution is None and self.validity is not None:
             return self.validity.plot(ax, label=label, **options)
         return super().plot(ax, kind=kind, label=label, **options)
@@ -451,25 +451,32 @@ class CredalTestResult(HypotestResult):
         """
         found = self.outcome(level)
         if self.validity is not None and self.validity.impossible_rows.size:
-            return f"{self.validity.impossible_words()}: the set misses the truth, as does every combination."
+            return (
+                f"{self.validity.impossible_words()}: the truth lies outside the set, and no "
+                f"combination is calibrated."
+            )
         seen = "the predictions" if self.validity is None else f"the {self.validity.given}"
         where = "" if self.validity is None else self.validity.where(class_names)
         pointed = f": {where}" if where else ""
         if found == "both":
             return (
-                f"The set misses the truth, and no combination of it that was found is calibrated{pointed}."
+                f"The truth lies outside the set, and no combination that was found is calibrated{pointed}."
             )
         if found == "witness alone":
-            told = f"The set misses the truth given {seen}{pointed}"
+            told = f"Given {seen}, the truth lies outside the set{pointed}"
             return told + ("." if self.method == "witness" else "; some combination may still be calibrated.")
         if found == "weights alone":
-            told = "No combination that these weights can express is calibrated"
+            told = "No combination that these weights can represent is calibrated"
             if self.settings.get("weights") == "mean":
                 told = "The mean of the set is not calibrated"
-            return told + ("." if self.method == "weights" else f"; given {seen} the set may hold the truth.")
+            return told + (
+                "." if self.method == "weights" else (f"; given {seen}, the set may contain the truth.")
+            )
         if self.verdict(level) == "cannot tell":
             why = "" if self.validity is None else self.validity.why_not(level)
-            return f"Cannot tell: {why or 'too few instances or replicates, or too wide a set'}."
+            return (
+                f"Cannot tell: {why or 'there are too few instances or replicates, or the set is too wide'}."
+            )
         return "No conflict found between the set and the labels."
 
     def __str__(self) -> str:
@@ -487,7 +494,7 @@ class CredalTestResult(HypotestResult):
         predictions : Predictions or array
             Predictions of the kind that was tested, with as many members and classes.
         features : array (n, d), optional
-            Needed where the weights were learned from features.
+            Needed if the weights were learned from features.
 
         Returns
         -------
@@ -506,7 +513,7 @@ class CredalTestResult(HypotestResult):
         labels : array (n,)
             What was observed.
         features : array (n, d), optional
-            Needed where the weights were learned from features.
+            Needed if the weights were learned from features.
 
         Returns
         -------
@@ -531,12 +538,12 @@ class CredalTestResult(HypotestResult):
         Parameters
         ----------
         predictions : Predictions or array
-            Predictions of the kind that was tested; best those at `test_rows`, which weights were not
-            learned on.
+            Predictions of the kind that was tested; preferably those at `test_rows`, on which weights were
+            not learned.
         labels : array (n,)
             What was observed.
         features : array (n, d), optional
-            Needed where the weights were learned from features.
+            Needed if the weights were learned from features.
         space : array (n, d), optional
             What to divide into regions. Default: the features, or the mean prediction if there are none.
         n_resamples : int
@@ -547,8 +554,8 @@ class CredalTestResult(HypotestResult):
         Returns
         -------
         LocalDeviations
-            Regions of about equally many instances, cut without looking at labels. Their p-values take the
-            combination as given.
+            Regions with about equally many instances, chosen without looking at labels. Their p-values take
+            the combination as given.
         """
         found: LocalDeviations = self.combination.regions(
             predictions, labels, features, space, n_resamples, rng
@@ -558,28 +565,28 @@ class CredalTestResult(HypotestResult):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ValidityResult(HypotestResult):
-    """Whether the distribution of labels lies in the predicted set: of all instances, and of each.
+    """Whether the distribution of labels lies in the predicted set: over all instances, and for each.
 
     The fields of :class:`HypotestResult` are those of the test over all instances.
 
     Attributes
     ----------
     deviance : array (n,)
-        Twice the log likelihood that the set lacks: 0 where the observed frequencies lie in it.
+        Twice the log-likelihood lost by staying in the set: 0 if the observed frequencies lie in it.
     pvalues : array (n,)
-        P-value of each instance by itself.
+        P-value of each instance on its own.
     adjusted_pvalues : array (n,)
-        The same against the largest deviance of all instances: the probability of any false rejection among
-        them is at most the level.
+        The same, adjusted by the largest deviance of all instances: the probability of any false rejection is
+        at most the level.
     nearest : array (n, k)
         The distribution of each set under which the observed labels are most probable.
     raters : array (n,)
         Number of labels per instance.
     smallest_pvalues : array (n,)
-        The smallest p-value each instance could have had, about: all its raters agree on the class that the
-        set holds least probable.
+        Approximately the smallest p-value each instance could have had: all its raters agree on the class
+        that is least probable under the set.
     largest_explained : float
-        The largest deviance of an instance that chance among all of them explains, at 5 %.
+        The largest deviance that chance explains over all instances, at 5 %.
     """
 
     deviance: Any = None
@@ -596,7 +603,7 @@ class ValidityResult(HypotestResult):
         Parameters
         ----------
         level : float
-            Probability of any false entry in the list, at most.
+            Maximum probability of any false entry in the list.
 
         Returns
         -------

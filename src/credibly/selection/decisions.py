@@ -51,18 +51,18 @@ def decision_costs(
     costs: Any,
     actions: Sequence[str] | None = None,
 ) -> DecisionCosts:
-    """Measure what decisions by these predictions cost, and whether they cost what was stated.
+    """Measure what decisions based on predictions cost, and whether that is what the predictions state.
 
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        Class predictions; sets act by their mean.
+        Class predictions; sets are represented by their mean.
     labels : array (n,)
         Observed labels. Leave out for rows that carry their own.
     costs : array (a, k)
-        Cost of every action, by row, where each class is true, by column. Gains are negative costs.
+        Cost of every action (rows) when each class is true (columns). Gains are negative costs.
     actions : sequence of str, optional
-        Names of the actions. Default: their numbers.
+        Names of the actions. Default: their indices.
 
     Returns
     -------
@@ -71,9 +71,9 @@ def decision_costs(
 
     Notes
     -----
-    Equally cheap actions: the first one is taken. The one action for all that net benefit compares with is
-    chosen on the same labels, so that net benefit is a little too small. Intervals are those of means, given
-    from 30 instances on, and refused where few of them decide.
+    Among equally cheap actions the first one is taken. Net benefit compares with the best single action for
+    all instances, which is chosen on the same labels, so net benefit is a little too small. Intervals are
+    those of means; they are given from 30 instances on and refused if only a few instances decide.
 
     References
     ----------
@@ -129,7 +129,7 @@ def decision_costs(
 def murphy_curve(
     predictions: Any, labels: Any = None, *, target: int = 1, n_points: int = 99, level: float = 0.95
 ) -> MurphyCurve:
-    """Compute the mean cost of acting on a probability, for every threshold at which one may act.
+    """Compute the mean cost of acting on a probability, for every threshold above which one might act.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ def murphy_curve(
     Returns
     -------
     MurphyCurve
-        Costs by threshold with their errors, and those of the best prediction that is the same for all.
+        Costs by threshold with their standard errors, and those of the best constant prediction.
 
     Notes
     -----
     A false alarm costs t and a miss 1 - t, so that acting above t is cheapest. A curve that is lower
-    everywhere is better for all costs; curves that cross leave it to the costs.
+    everywhere is better for all costs; if curves cross, the better model depends on the costs.
 
     References
     ----------
@@ -209,7 +209,7 @@ def _class_rows(predictions: Any, labels: Any, what: str) -> tuple[Rows, ClassPr
     if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
         raise UnsupportedError(
             f"`{what}`",
-            "counts one label per instance, once",
+            "takes one unweighted label per instance",
             "got label counts or weights",
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
@@ -224,7 +224,7 @@ def _cost_table(costs: Any, n_classes: int) -> HostArray:
             "`costs`",
             f"must be finite, with a row per action, at least two, and a column per class ({n_classes})",
             "got NaN or infinity" if shaped else f"got shape {table.shape}",
-            "Write [[0, 10], [1, 1]]: not acting costs 10 where class 1 is true, acting always 1.",
+            "Write [[0, 10], [1, 1]]: not acting costs 10 if class 1 is true, acting always costs 1.",
         )
     return table
 
@@ -249,5 +249,5 @@ def _mean(name: str, values: HostArray, notes: tuple[str, ...], codes: HostArray
     n = len(values)
     error: dict[str, Any] = mean_error(values, codes) if n > 1 else {"stderr": None}
     if n < FEWEST:
-        error["interval_refusal"] = f"intervals need {FEWEST} instances, here are {n}"
+        error["interval_refusal"] = f"intervals need {FEWEST} instances; got {n}"
     return Estimate(name, float(values.mean()), n=n, notes=notes, **error)

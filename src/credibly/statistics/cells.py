@@ -133,7 +133,10 @@ def _bin_index_numpy(values: Array, inner: Array, closed: Closed, dtype: Any) ->
 
 _FEW = 10
 
-SPARSE_REFUSAL = f"half of the filled bins hold fewer than {_FEW} instances, where coverage falls short"
+SPARSE_REFUSAL = (
+    f"half of the non-empty bins contain fewer than {_FEW} instances, where intervals do not "
+    f"reach their coverage"
+)
 
 
 def are_sparse(sizes: np.ndarray[Any, Any]) -> bool:
@@ -142,7 +145,7 @@ def are_sparse(sizes: np.ndarray[Any, Any]) -> bool:
 
 
 PLUGIN_REFUSAL = (
-    "the plug-in error is biased upwards near calibration, where the coverage of such intervals is 0"
+    "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
 )
 
 _EXACT_IN_SINGLE = 2**24
@@ -362,7 +365,7 @@ class CellBound(Bound):
         if not self.statistic.needs_squares:
             return None, PLUGIN_REFUSAL
         if not isinstance(labels, Classes) or labels.weights is not None or self.n < 2:
-            return None, "the standard error is known for two or more unweighted single labels only"
+            return None, "the standard error is known only for two or more unweighted single labels"
         return None, SPARSE_REFUSAL if are_sparse(to_host(sums["size"])[0]) else SECOND_LOOK
 
     def influence(self, sums: State, labels: Labels) -> Array:

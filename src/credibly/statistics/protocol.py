@@ -129,7 +129,7 @@ WILD = (
 )
 """Statistics that clusters can be tested with."""
 
-SECOND_LOOK = "its standard error needs a second look at all rows"
+SECOND_LOOK = "its standard error needs a second pass over all rows"
 """Refusal of sums that do not tell the standard error but let every row know its influence on the value."""
 
 
@@ -285,7 +285,7 @@ class Statistic(ABC):
     papers: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Settings that reproduce a paper's printed numbers."""
     counts_meaning: ClassVar[str] = (
-        "label counts: every instance counts once, with the shares of its raters in place of one label"
+        "label counts: every instance counts once, with the shares of its raters in place of a single label"
     )
     """What the value means for LabelCounts, for the notes; statistics that do not take them never say it."""
     in_evaluations: ClassVar[bool] = True
@@ -317,7 +317,7 @@ class Statistic(ABC):
             Ids of what rows share (a patient, a day): the standard error is then that of the clusters, and
             pairs of rows inside one are left out.
         blocks : int, optional
-            The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+            For rows in time order: consecutive rows form clusters of at least this length.
         paper : str, optional
             Use the settings of a paper.
         **settings
@@ -369,7 +369,7 @@ class Statistic(ABC):
                     f"`paper` of `{self.name}`",
                     f"must be one of {sorted(self.papers)}" if self.papers else "has no paper mode",
                     f"got {paper!r}",
-                    "Leave it out for the library's own settings.",
+                    "Leave it out to use the library's own settings.",
                     argument="paper",
                 )
             settings = {**self.papers[paper], **settings}
@@ -381,7 +381,7 @@ class Statistic(ABC):
             got = ", ".join(f"{name}={value!r}" for name, value in settings.items())
             raise InputTypeError(
                 f"the settings of `{self.name}`",
-                "must be of the kinds that its documentation names",
+                "must be of the types that its documentation lists",
                 f"got {got[:200]}",
                 f"Its own: `{self._call()}`.",
             ) from error

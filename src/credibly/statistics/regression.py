@@ -232,7 +232,7 @@ class RootBound(LossBound):
         if error is None:
             return None, refusal
         if value == 0.0:
-            return None, "every error is zero, where the root has no slope"
+            return None, "every error is zero, where the square root has no derivative"
         return error / (2.0 * value), refusal
 
 
@@ -311,7 +311,7 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 @dataclasses.dataclass(frozen=True)
 class GaussianLogLoss(RealMean):
-    """Mean negative logarithm of the predicted density at the label; a density has no lowest value.
+    """Mean negative logarithm of the predicted density at the label; it has no lower bound.
 
     Examples
     --------
@@ -328,8 +328,8 @@ class GaussianLogLoss(RealMean):
         title="Gaussian log loss",
         meaning="Mean negative natural logarithm of the density at the label, of the mixture of all members.",
         formula="mean of −log 1/m Σ_j N(y; μ_j, σ_j²)",
-        above="labels that it called improbable happen too often",
-        below="labels that it called improbable happen too rarely",
+        above="labels that it called improbable occur too often",
+        below="labels that it called improbable occur too rarely",
         citation="Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
         aliases={
             **dict.fromkeys(("nll", "log_score", "negative_log_likelihood"), "for real values"),
@@ -382,13 +382,14 @@ _TWO_DENSITY = 2.0 / math.sqrt(2.0 * math.pi)
 
 @dataclasses.dataclass(frozen=True)
 class ContinuousRankedProbabilityScore(RealMean):
-    """Mean continuous ranked probability score: the distance between distribution and label, in its unit.
+    """Mean continuous ranked probability score: distance between distribution and label, in its unit.
 
     Parameters
     ----------
     estimator : {"empirical", "fair"}
-        For `Samples`: the score of the draws as a distribution of their own, or an unbiased estimate of the
-        score of the distribution they were drawn from (Ferro 2014). Other predictions have one score.
+        For `Samples`: the score of the draws treated as the distribution itself, or an unbiased estimate of
+        the score of the distribution they were drawn from (Ferro 2014). For other predictions it makes no
+        difference.
 
     Examples
     --------

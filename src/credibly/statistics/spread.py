@@ -66,7 +66,7 @@ class OfSpread(Statistic):
 
 @dataclasses.dataclass(frozen=True)
 class SpreadRatio(OfSpread, RealMean):
-    """Mean squared error in units of the stated variance: above 1 the stated spread is too small.
+    """Mean squared error in units of the stated variance: above 1 if the stated spread is too small.
 
     Examples
     --------
@@ -80,8 +80,9 @@ class SpreadRatio(OfSpread, RealMean):
     reference: ClassVar[str] = "Pernot 2022"
     story: ClassVar[Story] = Story(
         title="Spread ratio",
-        meaning="Mean squared error in units of the stated variance: 1 where the stated spread is right on "
-        "average.",
+        meaning=(
+            "Mean squared error in units of the stated variance: 1 if the stated spread is right on average."
+        ),
         formula="mean of ((y − μ) / σ)²",
         above="errors are larger than the stated spread (too narrow)",
         below="errors are smaller than the stated spread (too wide)",
@@ -133,9 +134,9 @@ class SlopeBound(Bound):
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Look again, for the residuals of the line."""
         if labels.weights is not None:
-            return None, "the slope of weighted instances has no standard error"
+            return None, "with weighted instances the slope has no standard error"
         if float(to_host(self._line(sums)[1])[0]) == 0.0:
-            return None, "all instances state one spread, and a line needs two"
+            return None, "all instances state the same spread, and a line needs two different ones"
         return None, SECOND_LOOK
 
     def influence(self, sums: State, labels: Labels) -> Array:
@@ -148,17 +149,17 @@ class SlopeBound(Bound):
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say where a slope has no meaning."""
         if float(to_host(self._line(sums)[1])[0]) == 0.0:
-            return ("all instances state one spread: the slope is 0",)
+            return ("all instances state the same spread: the slope is 0",)
         return ()
 
 
 @dataclasses.dataclass(frozen=True)
 class SpreadSlope(OfSpread):
-    """Slope of squared z-scores on the logarithm of the stated variance: 0 where it is right everywhere.
+    """Slope of squared z-scores on the logarithm of the stated variance: 0 if it is right everywhere.
 
     Notes
     -----
-    Needs no bins. Below 0 the spread is overstated where it is large, or understated where it is small.
+    Needs no bins. Below 0, the spread is overstated where it is large or understated where it is small.
 
     Examples
     --------
@@ -173,8 +174,10 @@ class SpreadSlope(OfSpread):
     reference: ClassVar[str] = "Pernot 2022"
     story: ClassVar[Story] = Story(
         title="Spread slope",
-        meaning="Slope of squared errors, in units of the stated variance, on the logarithm of that "
-        "variance; 0 where the spread is right whatever is stated.",
+        meaning=(
+            "Slope of squared errors, in units of the stated variance, on the logarithm of that "
+            "variance; 0 if the spread is right for all stated values."
+        ),
         formula="slope of ((y − μ) / σ)² on log σ²",
         above="the spread is understated where it is large, or overstated where it is small",
         below="the spread is overstated where it is large, or understated where it is small",
@@ -220,7 +223,7 @@ class SpreadBound(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: absolute differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it holds"
+        return None, "near calibration this error is biased upwards, and no interval around it is valid"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,7 +233,7 @@ class ExpectedNormalisedError(OfSpread):
     Parameters
     ----------
     n_bins : int
-        Number of bins that hold equally many instances; equal spreads stay together.
+        Number of bins with equally many instances; equal spreads stay together.
 
     Examples
     --------
@@ -251,7 +254,7 @@ class ExpectedNormalisedError(OfSpread):
         title="ENCE",
         meaning="Mean relative difference between stated and observed spread, in bins of the stated spread.",
         formula="mean over bins of |rmv − rmse| / rmv",
-        above="errors differ from the spread that is stated for them by more than chance explains",
+        above="errors differ from their stated spread by more than chance explains",
         citation="Levi, Gispan, Giladi and Fetaya, Evaluating and calibrating uncertainty prediction in "
         "regression tasks, Sensors, 2022.",
         aliases={"uce": "which is of variances and not relative"},

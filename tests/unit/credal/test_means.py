@@ -107,7 +107,7 @@ def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
     )
     for measure in (cr.credal.distance, partial(cr.uncertainty, decomposition="credal")):
         with pytest.raises(
-            UnsupportedError, match=r"Dirichlet.*how the rows are cut.*pass or scan the Ensemble"
+            UnsupportedError, match=r"Dirichlet.*how the rows are split.*pass or scan the Ensemble"
         ):
             cr.credal.mean_over(scan, measure)
 

@@ -301,6 +301,6 @@ def test_groups_that_are_off_lead_where_nothing_is_found_over_all() -> None:
     assert alone.headline.word == "no conflict found"
     found = cr.evaluate(probs, labels, groups=labels % 2, n_resamples=99)
     assert found.headline.word == "conflict"
-    assert found.headline.sentence.startswith("Off for some groups, the clearest group 0: class 3 happens ")
+    assert found.headline.sentence.startswith("Off for some groups, the clearest group 0: class 3 occurs ")
     assert found.headline.sentence.endswith(alone.headline.sentence[1:])
     assert found.headline.steps[0][1] == "cr.audit(predictions, labels, groups=groups)"

@@ -64,13 +64,13 @@ _CELLS = 4  # times the cube root of n: cells of neighbours, between which range
 _STEPS = 8
 
 _BIASED = (
-    "the plug-in miscalibration is biased upwards near calibration, where the coverage of such intervals is "
-    "0; `miscalibration_interval` holds for every n"
+    "the plug-in miscalibration is biased upwards near calibration, where such intervals have a coverage "
+    "of 0; `miscalibration_interval` holds for every n"
 )
 
 _OPTIMISTIC = (
-    "isotonic regression fits noise too, so the plug-in discrimination is too large: 95 % intervals of it "
-    "held the truth in 77 to 88 % of simulations with 100 to 2000 instances; `skill` has an interval"
+    "isotonic regression fits noise too, so the plug-in discrimination is too large: its 95 % intervals "
+    "contained the truth in 77 to 88 % of simulations with 100 to 2000 instances; `skill` has an interval"
 )
 
 Score = Callable[[HostArray], tuple[HostArray, HostArray]]
@@ -111,8 +111,8 @@ def corp_curve(
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
     score : {"brier", "log_loss"}
-        The proper score that is split. It is that of the event alone: the Brier score is (p - event)^2, for
-        two classes half of `brier`.
+        The proper score to split. It refers to the event alone: the Brier score is (p - event)^2, for two
+        classes half of `brier`.
     level : float or None
         Coverage of the bands and intervals; None leaves them out.
     n_resamples : int
@@ -127,11 +127,11 @@ def corp_curve(
 
     Notes
     -----
-    The consistency band holds, at each prediction, `level` of the curves of labels that are drawn from the
-    predictions. The confidence band holds the whole true curve with probability `level` at least, for every
-    n, if that curve increases and labels are independent; it is wide, because it promises so much. The
-    intervals of miscalibration and of the mean gap follow from it and hold whenever it does, at calibration
-    too. One isotonic regression per replicate takes about as long as sorting it.
+    At each prediction, the consistency band contains a share `level` of the curves of labels that are drawn
+    from the predictions. The confidence band contains the whole true curve with probability at least `level`,
+    for every n, if that curve is increasing and labels are independent; it is wide because this is a strong
+    guarantee. The intervals for miscalibration and for the mean gap follow from it and hold whenever it does,
+    including at perfect calibration. One isotonic regression per replicate takes about as long as sorting it.
 
     References
     ----------
@@ -155,7 +155,7 @@ def corp_curve(
     assert isinstance(given, ClassPredictions)
     require_target(target, given.n_classes)
     if level is not None:
-        require_independent(rows, "a band of `corp_curve`", "is drawn for rows that are independent")
+        require_independent(rows, "a band of `corp_curve`", "needs independent rows")
         require_single_labels(rows.sample.batch, "a band")
         require_level(level)
         require_resamples(n_resamples)
@@ -431,10 +431,10 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     Notes
     -----
     The CRPS is the integral over thresholds t of the Brier score of F(t) for the event y <= t. At each of up
-    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. Fitted and
-    measured on the same rows, miscalibration and discrimination come out too large; fitted on other folds,
-    too small. Their intervals therefore reach from the lower limit of the cross-fitted number to the upper
-    limit of the other.
+    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. If fitted
+    and measured on the same rows, miscalibration and discrimination come out too large; if fitted on other
+    folds, too small. Their intervals therefore extend from the lower limit of the cross-fitted number to the
+    upper limit of the other.
 
     References
     ----------

@@ -54,7 +54,7 @@ def set_coverage(
     n_resamples: int = 999,
     rng: Any = None,
 ) -> SetCoverage:
-    """Test whether prediction sets or intervals hold the share of labels that they claim.
+    """Test whether prediction sets or intervals contain the share of labels that they claim.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ def set_coverage(
     labels : array (n,)
         Observed classes from 0 to k - 1, or real numbers.
     claimed : float
-        Share of labels that the sets are said to hold.
+        Share of labels that the sets claim to contain.
     groups : array (n,), optional
-        Groups that are compared.
+        Groups to compare.
     features : array (n, f), optional
-        Numbers that might tell where labels are missed.
+        Numeric features that might show where labels are missed.
     least : float
         Smallest share of the instances in a slab of features.
     n_resamples : int
@@ -83,7 +83,8 @@ def set_coverage(
 
     Notes
     -----
-    The sets must not depend on these labels. Sets that hold more than they claim are a conflict, too.
+    The sets must not depend on these labels. Sets that contain more labels than they claim are also a
+    conflict.
 
     References
     ----------

@@ -29,16 +29,16 @@ def spread_curve(
     n_resamples: int = 999,
     rng: Any = None,
 ) -> SpreadCurve:
-    """Compare the spread that is stated with the errors that are made, in bins of the stated spread.
+    """Compare the stated spread with the actual errors, in bins of the stated spread.
 
     Parameters
     ----------
     predictions : Gaussian or Rows
-        What states a mean and a variance; members are represented by their mixture.
+        Predictions that state a mean and a variance; members are represented by their mixture.
     labels : array (n,)
         Observed numbers. Leave out for chunks, which carry their own.
     n_bins : int
-        Number of bins that hold equally many instances; equal spreads stay together.
+        Number of bins with equally many instances; equal spreads stay together.
     level : float or None
         Coverage, per bin, of the band of a calibrated model; None leaves it out.
     n_resamples : int

@@ -449,7 +449,10 @@ def member_probs(predictions: ClassPredictions) -> Array:
         means = predictions.member_means()
         return means if means.ndim == 3 else means[:, None, :]
     raise InputTypeError(
-        "members", "are those of an Ensemble or a Dirichlet", f"got {type(predictions).__name__}", "Use one."
+        "members",
+        "exist only in Ensemble and Dirichlet predictions",
+        f"got {type(predictions).__name__}",
+        "Use one.",
     )
 
 
