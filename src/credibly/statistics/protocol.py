@@ -124,8 +124,8 @@ class Plan:
 
 WILD = (
     "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
-    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ecce, truthful_ce, skce or mmd_ce; of real values "
-    "picp, quantile_calibration_error or skce"
+    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ici, ecce, truthful_ce, skce or mmd_ce; of real "
+    "values picp, quantile_calibration_error or skce"
 )
 """Statistics that clusters can be tested with."""
 
