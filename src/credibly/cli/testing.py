@@ -19,7 +19,8 @@ from credibly.hypotests.calibration.calibration_test import default_statistic
 from credibly.hypotests.credal.credal_test import SET_STATISTIC
 from credibly.predictions import ClassPredictions, Counts, Point, Rows, require_independent
 from credibly.results.certificates import EquivalenceResult
-from credibly.results.tests import CredalTestResult, HypotestResult, ValidityResult
+from credibly.results.credal import CredalTestResult, ValidityResult
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic
 

@@ -15,10 +15,11 @@ from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import State
 from credibly.credal.uncertainty import Uncertainty, uncertainty
-from credibly.predictions import Dataset, Dirichlet, Rows, as_rows, require_independent
+from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
+from credibly.predictions.clusters import Clusters
 from credibly.predictions.labels import no_weight
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
-from credibly.results.estimates import Estimate, moment_sums, standard_error_of
+from credibly.results.estimates import Estimate, cluster_error, moment_sums, standard_error_of
 
 Measure = Callable[..., Any]
 
@@ -31,6 +32,8 @@ def mean_over(
     labels: Any = None,
     *,
     sample_weight: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Estimate]:
     """Return means over instances of measures that give one number per instance.
@@ -47,6 +50,10 @@ def mean_over(
         What was observed, for measures that take labels.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): standard errors are then those of clusters.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     progress : callable, optional
         Called with (done, total) rows.
 
@@ -73,8 +80,7 @@ def mean_over(
     >>> bool(abs(means["distance"].value - whole) < 1e-12)
     True
     """
-    given = as_rows(rows, labels, sample_weight)
-    require_independent(given, "`mean_over`")
+    given = as_rows(rows, labels, sample_weight, clusters=clusters, blocks=blocks)
     return one_pass(given, [MeasuresTask.of(measures, given)], progress)[0]
 
 
@@ -90,11 +96,14 @@ class MeasuresTask(Task):
         Which of them take labels.
     n : int
         Number of all rows.
+    clusters : Clusters or None
+        Which of them belong together.
     """
 
     measures: dict[str, Measure]
     labelled: frozenset[str]
     n: int
+    clusters: Clusters | None = None
 
     @classmethod
     def of(cls, measures: Measure | Mapping[str, Measure], rows: Rows) -> MeasuresTask:
@@ -117,7 +126,7 @@ class MeasuresTask(Task):
                     "Draw once, `dirichlet.sample(m)`, and pass or scan the Ensemble.",
                 )
         labelled = frozenset(name for name, one in named.items() if "labels" in _parameters(one))
-        return cls(named, labelled, rows.n)
+        return cls(named, labelled, rows.n, rows.clusters)
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return powers of every measure's numbers, summed."""
@@ -133,7 +142,20 @@ class MeasuresTask(Task):
                 if np.isnan(state["w1 v1"][0]):
                     raise _not_a_number(name, values, chunk.start)
                 states[part] = state
+                if self.clusters is not None:
+                    states[part].update(self._by_cluster(chunk, to_host(as_float64(values))))
         return Sums(states, tuple(notes))
+
+    def _by_cluster(self, chunk: Dataset, values: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """Return weights and weighted numbers of every cluster, (c,)."""
+        assert self.clusters is not None
+        codes, weights = self.clusters.codes(chunk.clusters), chunk.checked_weights
+        weight = np.ones(len(values)) if weights is None else to_host(weights)[0]
+        kept = np.where(weight > 0, values, 0.0)  # of weight zero, also what is infinite
+        return {
+            f"clusters {name}": np.bincount(codes, own, minlength=self.clusters.number)
+            for name, own in (("weight", weight), ("total", weight * kept))
+        }
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the means and their standard errors."""
@@ -146,11 +168,27 @@ class MeasuresTask(Task):
         if weight == 0.0:
             raise no_weight()
         value = float(to_host(state["w1 v1"])[0] / weight)
-        stderr, refusal = standard_error_of(state)
+        error: dict[str, Any] = {}
+        error["stderr"], error["interval_refusal"] = standard_error_of(
+            {name: one for name, one in state.items() if not name.startswith("clusters")}
+        )
+        if self.clusters is not None:
+            error = _of_clusters(value, state, error["stderr"])
         infinite = int(to_host(state["infinite"])[0])
         if infinite:
             notes = (*notes, f"{infinite} of {self.n} instances have an infinite value")
-        return Estimate(name, value, stderr, self.n, settings, notes, refusal)
+        return Estimate(name, value, n=self.n, settings=settings, notes=notes, **error)
+
+
+def _of_clusters(value: float, state: State, independent: float | None) -> dict[str, Any]:
+    """Return the error of a mean whose clusters are left out in turn, as fields of an Estimate."""
+    weight, total = (np.asarray(state[f"clusters {name}"]) for name in ("weight", "total"))
+    present = weight > 0
+    if present.sum() < 2:
+        return {"stderr": None, "interval_refusal": "all rows are of one cluster", "n_clusters": 1}
+    with np.errstate(invalid="ignore"):  # of infinite totals, which are refused
+        without = (total.sum() - total[present]) / (weight.sum() - weight[present])
+    return cluster_error(value, without, weight[present], independent)
 
 
 def _values(name: str, measure: Measure, chunk: Dataset, labelled: bool) -> dict[str, Array]:

@@ -14,7 +14,7 @@ from credibly.credal.distances import soft_target
 from credibly.credal.extreme_points import vertices
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
 from credibly.predictions import Classes, Ensemble, Intervals, as_labels
-from credibly.results.tests import SimplexPicture
+from credibly.results.credal import SimplexPicture
 
 
 def simplex_picture(

@@ -22,7 +22,8 @@ from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.learners.basis import check_features
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Point, Rows, as_labels
-from credibly.results.tests import CredalTestResult, HypotestResult, LocalDeviations, ValidityResult
+from credibly.results.credal import CredalTestResult, LocalDeviations, ValidityResult
+from credibly.results.tests import HypotestResult
 from credibly.results.witness import WitnessResult
 
 SET_TEST, VALIDITY = "test of the set", "test of the labels' distributions"

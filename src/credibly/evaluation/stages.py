@@ -298,13 +298,11 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
     worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
     part = random_part(rows, MOST_ISOTONIC, work.seed)
-    if part.sample.clusters is not None:
-        work.leave_out("bands of the isotonic reliability curves", IN_CLUSTERS)
     isotonic, worst_class = (
         corp_curve(
             *part.arguments,
             target=target,
-            level=top.level if part.sample.clusters is None else None,
+            level=top.level,
             n_resamples=min(work.n_resamples, BAND_RESAMPLES),
             rng=work.seed,
         )
@@ -361,9 +359,7 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     if pit is None:
         return None
     spread = None
-    if isinstance(rows.sample.predictions, Gaussian) and rows.sample.clusters is not None:
-        work.leave_out("curve of the stated spread", IN_CLUSTERS)
-    elif isinstance(rows.sample.predictions, Gaussian):
+    if isinstance(rows.sample.predictions, Gaussian):
         spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
     return RealParts(pit, coverage, spread, *_widths(rows))
 
@@ -403,7 +399,7 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
         return "only averages are stored: which member drew the labels is lost"
     if rows.sample.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"
-    if rows.sample.clusters is not None:
+    if rows.sample.clusters is not None and not isinstance(rows.sample.predictions, ClassPredictions):
         return IN_CLUSTERS
     return None if _cheap(work) else "no statistic that is a sum over instances was tested"
 

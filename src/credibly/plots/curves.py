@@ -13,7 +13,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.evaluation.comparison import in_units
+from credibly.evaluation.comparison_words import in_units
 from credibly.evaluation.stages import mean_gap
 from credibly.plots.display import (
     BLUE,

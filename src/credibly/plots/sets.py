@@ -31,7 +31,7 @@ from credibly.plots.display import (
 )
 from credibly.plots.simplex import weights_per_instance
 from credibly.results.base import require_level
-from credibly.results.tests import CredalTestResult, LocalDeviations, ValidityResult
+from credibly.results.credal import CredalTestResult, LocalDeviations, ValidityResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

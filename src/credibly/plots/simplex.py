@@ -24,8 +24,8 @@ from credibly.plots.display import (
     host_vector,
     shortened,
 )
+from credibly.results.credal import CredalTestResult, SimplexPicture
 from credibly.results.curves import SimplexMap
-from credibly.results.tests import CredalTestResult, SimplexPicture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,16 +3,7 @@
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
 from credibly.predictions.convert import as_predictions, require_order
-from credibly.predictions.dataset import (
-    Dataset,
-    GroupRows,
-    InMemory,
-    RandomRows,
-    Rows,
-    Ungrouped,
-    group_rows,
-    one_rater,
-)
+from credibly.predictions.dataset import Dataset
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
 from credibly.predictions.given import (
@@ -31,6 +22,7 @@ from credibly.predictions.labels import Classes, Counts, Labels, Reals, as_label
 from credibly.predictions.point import Point
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian, Samples
+from credibly.predictions.rows import GroupRows, InMemory, RandomRows, Rows, Ungrouped, group_rows, one_rater
 
 __all__ = [
     "Belief",

@@ -143,7 +143,8 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     """
     if isinstance(obj, Predictions):
         return obj
-    from credibly.predictions.dataset import Dataset, Rows, named  # a dataset is made with this function
+    from credibly.predictions.dataset import Dataset, named  # a dataset is made with this function
+    from credibly.predictions.rows import Rows
 
     if isinstance(obj, Dataset):
         return obj.predictions

@@ -27,12 +27,13 @@ from credibly.predictions.convert import (
     require_no_confidence,
     require_order,
 )
-from credibly.predictions.dataset import Dataset, InMemory, Rows, each_attribute, named
+from credibly.predictions.dataset import Dataset, each_attribute, named
 from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Classes, Counts, Reals, read_labels
+from credibly.predictions.rows import InMemory, Rows
 
 ROUTINE = "routine"
 """Code of the notes that every reading has, which need no place beside a number."""

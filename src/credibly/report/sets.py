@@ -10,7 +10,7 @@ from credibly.plots import Table
 from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
-from credibly.results.tests import CredalTestResult
+from credibly.results.credal import CredalTestResult
 
 _LISTED = 10
 _QUESTIONS = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, Tested, require_level
-from credibly.results.estimates import Estimate
+from credibly.results.estimates import Estimate, factor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,7 +182,7 @@ class MurphyCurve(Result):
     thresholds : ndarray (t,)
         Where one acts.
     cost, stderr : ndarray (t,)
-        Mean cost there and its standard error.
+        Mean cost there and its standard error; NaN where clusters are too few for one, or one decides.
     constant : ndarray (t,)
         The cost of predicting the overall share of events for every instance.
     level : float
@@ -191,6 +191,10 @@ class MurphyCurve(Result):
         Number of instances.
     notes : tuple of str
         What was converted on the way.
+    n_clusters : int or None
+        Number of independent clusters, where rows belong together.
+    degrees_of_freedom : ndarray (t,) or None
+        Of Student's t, where rows belong together.
     """
 
     name: str
@@ -201,13 +205,13 @@ class MurphyCurve(Result):
     level: float
     n: int
     notes: tuple[str, ...] = ()
+    n_clusters: int | None = None
+    degrees_of_freedom: HostArray | None = None
 
     @property
     def band(self) -> tuple[HostArray, HostArray]:
         """Lower and upper end of the interval at each threshold."""
-        from scipy.special import ndtri
-
-        half = float(ndtri((1 + self.level) / 2)) * self.stderr
+        half = factor(self.level, self.degrees_of_freedom) * self.stderr
         return np.maximum(self.cost - half, 0.0), self.cost + half
 
     def __str__(self) -> str:

@@ -33,11 +33,10 @@ from credibly.predictions import (
     Rows,
     as_point,
     as_rows,
-    require_independent,
 )
 from credibly.results.base import require_level
 from credibly.results.curves import MurphyCurve
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate, cluster_error, mean_error
 from credibly.results.scores import DecisionCosts
 
 FEWEST = 30
@@ -50,6 +49,8 @@ def decision_costs(
     *,
     costs: Any,
     actions: Sequence[str] | None = None,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> DecisionCosts:
     """Measure what decisions based on predictions cost, and whether that is what the predictions state.
 
@@ -62,7 +63,11 @@ def decision_costs(
     costs : array (a, k)
         Cost of every action (rows) when each class is true (columns). Gains are negative costs.
     actions : sequence of str, optional
-        Names of the actions. Default: their indices.
+        Names of the actions. Default: their numbers.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): standard errors are then those of clusters.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
 
     Returns
     -------
@@ -91,7 +96,9 @@ def decision_costs(
     >>> float(found.net_benefit)  # treating everybody costs (2 + 2 + 1 + 1) / 4 = 1.5
     0.5
     """
-    rows, given = _class_rows(predictions, labels, "decision_costs")
+    rows, given = _class_rows(
+        as_rows(predictions, labels, clusters=clusters, blocks=blocks), "decision_costs"
+    )
     table = _cost_table(costs, given.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
     if len(names) != len(table) or len(set(names)) < len(names):
@@ -127,7 +134,14 @@ def decision_costs(
 
 
 def murphy_curve(
-    predictions: Any, labels: Any = None, *, target: int = 1, n_points: int = 99, level: float = 0.95
+    predictions: Any,
+    labels: Any = None,
+    *,
+    target: int = 1,
+    n_points: int = 99,
+    level: float = 0.95,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> MurphyCurve:
     """Compute the mean cost of acting on a probability, for every threshold above which one might act.
 
@@ -143,6 +157,10 @@ def murphy_curve(
         Thresholds, evenly spaced between 0 and 1.
     level : float
         Coverage of the interval at each threshold.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): intervals are then those of clusters.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
 
     Returns
     -------
@@ -168,8 +186,7 @@ def murphy_curve(
     """
     require_integer(n_points, "n_points", 1)
     require_level(level)
-    rows, given = _class_rows(predictions, labels, "murphy_curve")
-    require_independent(rows, "`murphy_curve`")
+    rows, given = _class_rows(as_rows(predictions, labels, clusters=clusters, blocks=blocks), "murphy_curve")
     if isinstance(target, bool) or not isinstance(target, int) or not 0 <= target < given.n_classes:
         raise InputError(
             "`target`",
@@ -185,22 +202,46 @@ def murphy_curve(
     misses = np.searchsorted(np.sort(p[events]), t, side="right")
     cost = (t * alarms + (1 - t) * misses) / n
     square = (t**2 * alarms + (1 - t) ** 2 * misses) / n
-    share = events.mean()
+    share, codes = events.mean(), rows.cluster_codes()
+    stderr = np.sqrt(np.maximum(square - cost**2, 0.0) / max(n - 1, 1))
+    of_clusters: dict[str, Any] = {}
+    if codes is not None:
+        stderr, degrees = _cluster_errors(p, events, codes, t, cost, stderr)
+        of_clusters = {"n_clusters": int(codes.max()) + 1, "degrees_of_freedom": degrees}
     return MurphyCurve(
         name=f"class {target}",
         thresholds=t,
         cost=cost,
-        stderr=np.sqrt(np.maximum(square - cost**2, 0.0) / max(n - 1, 1)),
+        stderr=stderr,
         constant=np.minimum(t * (1 - share), (1 - t) * share),
         level=level,
         n=n,
         notes=as_point(given)[1],
+        **of_clusters,
     )
 
 
-def _class_rows(predictions: Any, labels: Any, what: str) -> tuple[Rows, ClassPredictions]:
-    """Return rows of class predictions with one label each."""
-    rows = as_rows(predictions, labels)
+def _cluster_errors(
+    p: HostArray, events: HostArray, codes: HostArray, t: HostArray, cost: HostArray, alone: HostArray
+) -> tuple[HostArray, HostArray]:
+    """Return standard errors of the costs at thresholds (t,) and their degrees of freedom.
+
+    Both are NaN where clusters are too few, or one of them decides.
+    """
+    sizes = np.bincount(codes).astype(np.float64)
+    found = np.full((2, len(t)), np.nan)
+    for at, (threshold, value) in enumerate(zip(t, cost, strict=True)):
+        wrong = np.where(events, p <= threshold, p > threshold)
+        paid = np.where(events, 1 - threshold, threshold) * wrong
+        without = (paid.sum() - np.bincount(codes, paid)) / (len(p) - sizes)
+        error = cluster_error(float(value), without, sizes, float(alone[at]))
+        if error["interval_refusal"] is None:
+            found[:, at] = error["stderr"], error["degrees_of_freedom"]
+    return found[0], found[1]
+
+
+def _class_rows(rows: Rows, what: str) -> tuple[Rows, ClassPredictions]:
+    """Return rows of class predictions with one label each, and some of the predictions."""
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(

@@ -324,6 +324,9 @@ class CellBound(Bound):
         """Return the sums that the predictions expect, and what events add to them, by cluster and cell."""
         expected = on_host(self.fixed_sums(labels.weights))
         expected["observed"] = expected["predicted"]
+        probs = to_host(as_float64(self.cells.probs))
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        expected["scatter"] = np.array([np.sum(weight**2 @ (probs * (1.0 - probs)))])
         return expected, State(observed=self._by_cluster(labels, codes, number)[1])
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:

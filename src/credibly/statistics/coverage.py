@@ -61,6 +61,10 @@ class ShareBound(LossBound):
         """Return the share that the interval is said to hold."""
         return np.asarray(self.statistic.level)  # type: ignore[attr-defined]
 
+    def scatter(self) -> Array:
+        """Return the variance of a label being inside."""
+        return self.expectation() * (1.0 - self.expectation())
+
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the stated share, and per cluster how many more labels are inside."""
         return MeanBound.wild_sums(self, labels, codes, number)

@@ -92,10 +92,16 @@ class MeanBound(Bound):
         """Return what the predictions expect of every contribution, (n,); 0 of differences from it."""
         return namespace(self.table).zeros_like(self.table[:, 0])
 
+    def scatter(self) -> Array | None:
+        """Return the variance of every contribution under the predictions, (n,); None where not known."""
+        return None
+
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return expected contributions, and per cluster what the observed ones exceed them by."""
         found, expected = to_host(self.contributions(labels))[0], to_host(self.expectation())
         expected = np.broadcast_to(expected, found.shape)
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        found = np.where(weight > 0, found, expected)  # an instance of weight zero is not there
         if not np.isfinite(found).all():
             raise UnsupportedError(
                 f"a test of `{self.statistic.name}` with clusters",
@@ -103,9 +109,12 @@ class MeanBound(Bound):
                 f"{int(np.isinf(found).sum())} labels have a predicted probability of 0",
                 "Use another statistic, or one that is bounded (`clip`).",
             )
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
         added = np.bincount(codes, weight * (found - expected), minlength=number)
-        return self._expected_state(weight, expected), State(total=added)
+        state = self._expected_state(weight, expected)
+        scatter = self.scatter()
+        if scatter is not None:
+            state["scatter"] = np.array([weight**2 @ np.broadcast_to(to_host(scatter), found.shape)])
+        return state, State(total=added)
 
     def _expected_state(self, weight: HostArray, expected: HostArray) -> State:
         return State(weight=np.array([weight.sum()]), total=np.array([weight @ expected]))
@@ -125,6 +134,15 @@ class MeanBound(Bound):
         stderr, refusal = standard_error_of(sums)
         wilson = stderr is not None and self.interval_method(labels) == "wilson"
         return stderr, None if wilson else refusal
+
+
+class GapBound(MeanBound):
+    """Confidence c minus 1 where the answer is right: c is the largest entry of a row of the table."""
+
+    def scatter(self) -> Array:
+        """Return c (1 - c)."""
+        confidence = namespace(self.table).max(self.table, axis=1)
+        return confidence * (1.0 - confidence)
 
 
 def share_moments(state: State) -> Moments:
@@ -185,8 +203,18 @@ class ScoreBound(MeanBound):
         """Return the mean contribution of a label that is drawn from the predictions, (n,)."""
         xp = namespace(self.table)
         probs = as_float64(self.probs)
-        table = xp.where(probs > 0, self.table, xp.zeros_like(probs))
-        return xp.sum(probs * table, axis=1)
+        return xp.sum(probs * self._possible, axis=1)
+
+    def scatter(self) -> Array:
+        """Return the variance of the contribution of a label that is drawn from the predictions, (n,)."""
+        away = self._possible - self.expectation()[:, None]
+        return namespace(away).sum(as_float64(self.probs) * away**2, axis=1)
+
+    @property
+    def _possible(self) -> Array:
+        """The table, 0 in place of what labels of probability 0 would contribute."""
+        xp = namespace(self.table)
+        return xp.where(self.probs > 0, self.table, xp.zeros_like(self.table))
 
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's contribution, (b, n)."""
@@ -314,7 +342,7 @@ class ConfidenceGap(Statistic):
         point, notes = as_point(predictions)
         confidence, _ = top_label(point.probs)
         hits = Accuracy().table(point.probs)
-        return MeanBound(self, as_float64(confidence)[:, None] - hits, plan, notes)
+        return GapBound(self, as_float64(confidence)[:, None] - hits, plan, notes)
 
 
 @dataclasses.dataclass(frozen=True)

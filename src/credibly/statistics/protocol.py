@@ -124,8 +124,8 @@ class Plan:
 
 WILD = (
     "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
-    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ecce, truthful_ce, skce or mmd_ce; of real values "
-    "picp, quantile_calibration_error or skce"
+    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ici, ecce, truthful_ce, skce or mmd_ce; of real "
+    "values picp, quantile_calibration_error, ence or skce"
 )
 """Statistics that clusters can be tested with."""
 
@@ -200,6 +200,19 @@ class Bound(ABC):
             "this one is neither",
             f"Use {WILD}.",
         )
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Return merged `wild_sums` whose replicates scatter no less than labels of independent rows would.
+
+        `expected` may have that variance, summed over rows and cells, as "scatter". Where hardly any of a few
+        expected events happened, residuals are small and alike, and their signs vary too little.
+        """
+        if "scatter" not in expected:
+            return expected, added
+        seen = sum(float(np.sum(np.square(one))) for one in added.values())
+        scatter = float(expected["scatter"][0])
+        wider = np.sqrt(max(1.0, scatter / seen)) if seen > 0 else 1.0
+        return expected, State({name: wider * one for name, one in added.items()})
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values (b,) of pseudo-labels with these signs (b, clusters), from merged `wild_sums`."""

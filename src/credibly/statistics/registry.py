@@ -21,6 +21,7 @@ from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
 from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
+from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import interval_score, picp, quantile_calibration_error
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
@@ -195,6 +196,7 @@ BUILTIN: tuple[Statistic, ...] = (
     ecce,
     truthful_ce,
     t_cal,
+    ici,
     spiegelhalter_z,
     rps,
     picp,

@@ -51,6 +51,10 @@ class ZBound(MeanBound):
         spread = np.array([weight @ to_host(self.variance)])
         return State(super()._expected_state(weight, expected), variance=spread)
 
+    def scatter(self) -> Array:
+        """Return the variance of every deviation, (n,)."""
+        return self.variance
+
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
         """Return None: it has no standard error that clusters could change."""
         return None

@@ -23,6 +23,7 @@ from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, HostArray, device, like, namespace, to_host
 from credibly._arrays.sums import group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows
+from credibly.predictions.passes import on_host
 from credibly.statistics.cells import bin_index, edge_ranks
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import Loss, RealMean, real_traits
@@ -220,6 +221,23 @@ class SpreadBound(Bound):
         error = xp.sqrt(xp.where(filled, state["observed"] / size, xp.ones_like(size)))
         found = xp.abs(stated - error) / xp.clip(stated, _TINY, None)
         return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return what the stated variances expect, and what squared errors add to it, (number, bins)."""
+        expected = on_host(self.state(labels))
+        variance, bins = to_host(self.variance), to_host(self.bins)
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        apart = weight * ((to_host(labels.values)[0] - to_host(self.mean)) ** 2 - variance)
+        added = np.bincount(codes * self.n_bins + bins, apart, minlength=number * self.n_bins)
+        expected["observed"] = expected["stated"]
+        expected["scatter"] = np.array([2.0 * weight**2 @ variance**2])  # of squared normal errors
+        return expected, State(observed=added.reshape(number, self.n_bins))
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of squared errors with these signs; sums that fall below 0 are 0."""
+        square = np.maximum(expected["observed"] + signs @ added["observed"], 0.0)
+        every = {name: np.broadcast_to(expected[name], square.shape) for name in ("size", "stated")}
+        return self.finish(State(every, observed=square))
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: absolute differences are above zero even for a calibrated model."""

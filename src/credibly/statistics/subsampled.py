@@ -101,6 +101,10 @@ class SubsampledBound(Bound):
         """Return what the predictions of the part expect, and what its labels add per cluster."""
         return self.inner.wild_sums(self._part(labels), codes[self.chosen], number)
 
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Return sums of the part whose replicates scatter no less than those of independent rows."""
+        return self.inner.widened(expected, added)
+
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values of pseudo-labels of the part."""
         return self.inner.wild_values(expected, added, signs)

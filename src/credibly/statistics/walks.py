@@ -148,13 +148,22 @@ class WalkBound(Bound):
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the steps of every walk in its order, (columns, n), and the cluster of each."""
         weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
-        steps, own = [], []
+        steps, own, scatter = [], [], []
         for one in self.columns:
-            order = to_host(one.order)
-            residual = to_host(_events(labels, one))[0][order] - to_host(one.values)
-            steps.append(weight[order] * residual / weight.sum())
+            order, values = to_host(one.order), to_host(one.values)
+            share = weight[order] / weight.sum()
+            steps.append(share * (to_host(_events(labels, one))[0][order] - values))
             own.append(codes[order])
-        return State(steps=np.stack(steps)), State(codes=np.stack(own))
+            scatter.append(share**2 @ (values * (1.0 - values)))
+        return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(own))
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Return steps that scatter, over clusters, no less than those of independent rows, by column."""
+        ends = [np.bincount(own, one) for one, own in zip(expected["steps"], added["codes"], strict=True)]
+        seen = np.array([one @ one for one in ends])
+        ratio = np.divide(expected["scatter"], seen, out=np.ones_like(seen), where=seen > 0)
+        wider = np.sqrt(np.maximum(1.0, ratio))
+        return State(expected, steps=wider[:, None] * expected["steps"]), added
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values of walks whose steps have the sign of their cluster."""

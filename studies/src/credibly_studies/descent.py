@@ -61,6 +61,7 @@ def descend(
     *,
     learning_rate: float,
     falls_over: int | None = None,
+    decay: float = 0.0,
     dropout: float,
     generator: np.random.Generator,
 ) -> Layers:
@@ -78,6 +79,8 @@ def descend(
         Of Adam.
     falls_over : int, optional
         Steps in which the learning rate falls to 0 along a cosine; it stays where this is not given.
+    decay : float
+        Weight decay of Adam.
     dropout : float
         Share of hidden units left out.
     generator : numpy.random.Generator
@@ -90,7 +93,8 @@ def descend(
     """
     import torch
 
-    optimiser = torch.optim.Adam([one for layer in layers for one in layer], lr=learning_rate)
+    tensors = [one for layer in layers for one in layer]
+    optimiser = torch.optim.Adam(tensors, lr=learning_rate, weight_decay=decay)
     schedule = (
         None if falls_over is None else torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, falls_over)
     )

@@ -74,10 +74,11 @@ def test_what_has_no_version_for_clusters_says_so() -> None:
     found = cr.evaluate(cr.Ensemble(members), LABELS, clusters=IDS, groups=IDS % 2, **FEW)
     reasons = dict(found.not_run)
     assert "clusters" in reasons["test of the set"]
-    assert "clusters" in reasons["predictive checks of the Bayesian hypothesis"]
+    assert found.check.bayesian.checks["brier"].n_clusters == 40
+    assert found.check.bayesian.groups["0"]["brier"].n_clusters == 20
     assert found.groups["0"]["brier"].n_clusters == 20
     data = cr.Dataset(cr.Ensemble(members), LABELS, clusters=IDS)
-    for verb in (cr.predictive_check, cr.credal_test, cr.inflate, cr.corp_curve):
+    for verb in (cr.credal_test, cr.inflate):
         with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
             verb(data)
 

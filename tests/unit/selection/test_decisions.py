@@ -139,8 +139,13 @@ def test_errors_are_those_of_clusters() -> None:
     once, found = VALUE(probs, labels, costs=COSTS), VALUE(rows, costs=COSTS)
     assert found.gap.stderr == pytest.approx(once.gap.stderr, rel=0.02)
     assert found.gap.n_clusters == 200
-    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
-        MURPHY(rows)
+    assert VALUE(probs[twice], labels[twice], costs=COSTS, clusters=twice).gap == found.gap
+    alone, both = MURPHY(probs, labels, n_points=9), MURPHY(rows, n_points=9)
+    assert both.stderr == pytest.approx(alone.stderr, rel=0.02)
+    assert both.n_clusters == 200
+    assert both.degrees_of_freedom == pytest.approx(np.full(9, 199.0))
+    # of 5 clusters no interval is told
+    assert np.isnan(MURPHY(probs, labels, n_points=9, clusters=np.arange(200) % 5).stderr).all()
 
 
 def test_costs_that_are_not_finite_are_named() -> None:

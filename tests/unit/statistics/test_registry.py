@@ -59,6 +59,7 @@ def test_names_are_those_of_the_public_functions() -> None:
         "ecce",
         "truthful_ce",
         "t_cal",
+        "ici",
         "spiegelhalter_z",
         "rps",
         "picp",

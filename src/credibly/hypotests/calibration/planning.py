@@ -29,7 +29,6 @@ from credibly.predictions import (
     Ensemble,
     as_point,
     as_rows,
-    require_independent,
 )
 from credibly.predictions.ensemble import weighted_mean
 from credibly.predictions.passes import detached
@@ -113,7 +112,14 @@ def plan_labels(
             "Plan for a width, or with one rater.",
         )
     rows = detached(as_rows(predictions))
-    require_independent(rows, "`plan_labels`")
+    if rows.clusters is not None:
+        raise UnsupportedError(
+            "`plan_labels`",
+            "counts rows that are independent",
+            "these come in clusters",
+            "Plan without clusters, and multiply by the design effect: 1 + (rows per cluster - 1) times the "
+            "correlation inside clusters. `evaluate` estimates it from rows that are labelled already.",
+        )
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(

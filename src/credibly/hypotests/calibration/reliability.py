@@ -211,6 +211,13 @@ def _is_class(target: object, n_classes: int) -> bool:
     return 0 <= int(target) < n_classes
 
 
+def wider(
+    one: tuple[HostArray, HostArray], other: tuple[HostArray, HostArray]
+) -> tuple[HostArray, HostArray]:
+    """Return the band that holds both: of clusters none is narrower than that of independent rows."""
+    return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
+
+
 def _band(frequencies: HostArray, level: float) -> tuple[HostArray, HostArray]:
     """Return per-cell quantiles of the observed frequency over replicates."""
     half = (1 - level) / 2

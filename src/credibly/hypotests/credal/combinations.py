@@ -31,8 +31,9 @@ from credibly.learners.linear import LinearLearner
 from credibly.learners.mixing import mixed
 from credibly.learners.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.predictions import Classes, Point, as_point, as_predictions
+from credibly.results.credal import LocalDeviations
 from credibly.results.estimates import Estimate
-from credibly.results.tests import HypotestResult, LocalDeviations
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, accuracy, brier, log_loss
 
 LEAST_INSTANCES = 20

@@ -37,7 +37,8 @@ from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, as_class_predictions, points_of
 from credibly.predictions import paired, require_independent
 from credibly.predictions.passes import without_graph
-from credibly.results.tests import CredalTestResult, HypotestResult, Method
+from credibly.results.credal import CredalTestResult, Method
+from credibly.results.tests import HypotestResult
 from credibly.results.witness import WitnessResult
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic, story_of

@@ -30,7 +30,7 @@ from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, points_of
 from credibly.predictions import Point, Predictions, as_predictions, paired, require_independent
 from credibly.results.base import Result, require_level
-from credibly.results.tests import CredalTestResult, Method
+from credibly.results.credal import CredalTestResult, Method
 
 _FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
 

@@ -71,7 +71,7 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.predictions.passes import without_graph
-from credibly.results.tests import ValidityResult
+from credibly.results.credal import ValidityResult
 
 ALL_CORNERS = 4
 """Up to this many classes every corner of intervals and beliefs is a candidate (24), beyond that 2k are."""

@@ -40,7 +40,7 @@ from credibly.predictions import (
     Samples,
 )
 from credibly.results.predictive import HypothesisCheck
-from credibly.results.tests import CheckResult
+from credibly.results.tests import CheckResult, smallest_pvalue
 from credibly.statistics import Statistic
 
 MOST_GROUPS = 10_000
@@ -193,9 +193,13 @@ def hypothesis_check(
     adjustment: str,
     settings: dict[str, Any],
     paper: str | None,
+    n_clusters: Sequence[int] | None = None,
 ) -> HypothesisCheck:
-    """Return all results under one hypothesis; some `predictions` tell their kind and members."""
-    words = hypothesis_words(source.hypothesis, predictions)
+    """Return all results under one hypothesis; some `predictions` tell their kind and members.
+
+    `n_clusters` are those of all rows and of each group, where rows belong together.
+    """
+    words = hypothesis_words(source.hypothesis, predictions, n_clusters is not None)
     # a replicate of draws changes them, so there is no one distribution of a member's replicates
     members = None if isinstance(predictions, Samples) else source.members
     values = np.stack([one.values for one in found])
@@ -215,6 +219,9 @@ def hypothesis_check(
         _single(members, predictions, one, group, adjusted[at], words, settings, paper)
         for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
     ]
+    if n_clusters is not None:
+        results = [_of_clusters(one, n_clusters[at // s]) for at, one in enumerate(results)]
+        omnibus = max(omnibus, smallest_pvalue(n_clusters[0]))
     by_group: dict[str, dict[str, CheckResult]] = {group: {} for group in groups if group is not None}
     for (group, name), result in zip(places, results, strict=True):
         if group is not None:
@@ -226,6 +233,18 @@ def hypothesis_check(
         omnibus_pvalue=omnibus,
         members=members,
         groups=by_group,
+    )
+
+
+def _of_clusters(result: CheckResult, number: int) -> CheckResult:
+    """Return a result whose p-values are not below what signs of so many clusters can reach."""
+    least = smallest_pvalue(number)
+    own = result.adjusted_pvalue
+    return dataclasses.replace(
+        result,
+        pvalue=max(result.pvalue, least),
+        adjusted_pvalue=None if own is None else max(own, least),
+        n_clusters=number,
     )
 
 
@@ -271,8 +290,12 @@ def _as_one_more(tail: float, m: float) -> float:
     return float(min(1.0, 2 * (1 + m * tail) / (1 + m)))
 
 
-def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions) -> str:
+def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_clusters: bool = False) -> str:
     """Return the hypothesis as a clause."""
+    if in_clusters:
+        whose = f"that of one of these {predictions.n_members} members, the same for all"
+        given = "its mean prediction" if hypothesis == "independent" else whose
+        return f"every row is calibrated given {given}, and clusters of rows are independent"
     if hypothesis == "independent":
         real = not isinstance(predictions, ClassPredictions)
         whose = "predicted distribution" if real else "mean prediction"

@@ -10,8 +10,8 @@ Rows that were used before, for training or recalibration, leave a check by thei
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -32,8 +32,9 @@ from credibly.hypotests.predictive.outcomes import (
 )
 from credibly.hypotests.predictive.power import simulate_power
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
-from credibly.hypotests.resampling.loop import replicated, targets_of
+from credibly.hypotests.resampling.loop import Resampled, replicated, targets_of
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
+from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     ClassPredictions,
     Dataset,
@@ -44,8 +45,8 @@ from credibly.predictions import (
     Rows,
     as_rows,
     one_rater,
-    require_independent,
 )
+from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.statistics import Statistic, picp, quantile_calibration_error
@@ -129,6 +130,8 @@ def predictive_check(
     hypothesis: Literal["both", "bayesian", "independent"] = "both",
     n_resamples: int = 999,
     groups: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     adjustment: Literal["family-wise", "fdr"] = "family-wise",
     ids: Any = None,
     used_ids: Any = None,
@@ -160,6 +163,11 @@ def predictive_check(
     groups : array (n,) or mapping of str to array (n,), optional
         Group of every instance, or several grouping factors to be crossed, such as
         ``{"shift": kind, "severity": severity}``. Groups share the drawn member; chunks carry their own.
+    clusters : array (n,), optional
+        Ids of what rows share: a patient, an image, a day. Rows of one cluster may then depend on each other
+        in any way, and replicates keep that (wild cluster replicates). Data that were read bring their own.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     adjustment : {"family-wise", "fdr"}
         For p-values of groups: Westfall-Young over all groups and statistics, or the false discovery rate of
         Benjamini and Yekutieli, valid under any dependence.
@@ -190,6 +198,11 @@ def predictive_check(
     others need whole label vectors. For rows read by `scan`, only sums over instances can be checked, `ids`
     are ignored, and ``.power()`` is not available.
 
+    With clusters labels are not drawn: they keep their differences from the predictions of the member, or
+    from the mean, with one drawn sign per cluster. p-values are then not exact but hold in simulations, and
+    are never below 2^(1 - C) with C clusters. Statistics are those that `calibration_test` takes, under
+    "bayesian" the sums among them, of classes; ``.power()`` is not offered.
+
     References
     ----------
     Gopal, *Why calibration error is wrong given model uncertainty*, 2021.
@@ -218,8 +231,9 @@ def predictive_check(
     require_resamples(n_resamples)
     report = as_progress(progress)
     seed = as_seed(rng)
-    rows, said = one_rater(detached(as_rows(predictions, labels, groups=groups)), seed)
-    require_independent(rows, "`predictive_check`")
+    rows, said = one_rater(
+        detached(as_rows(predictions, labels, groups=groups, clusters=clusters, blocks=blocks)), seed
+    )
     _require_single(rows.sample)
     rows, levels = crossed(rows)
     rows, excluded = without_used_rows(rows, ids, used_ids)
@@ -231,21 +245,38 @@ def predictive_check(
     chosen, left_out = _chosen(given, statistics, paper)
     for statistic in chosen:
         statistic.require_predictions(given)
-    require_drawable(given, chosen)
+    together = rows.clusters
+    if together is None:
+        require_drawable(given, chosen)
 
     sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
-    targets = targets_of(chosen, rows, () if grouping is None else grouping.sizes)
-    values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
+    sizes = () if grouping is None else grouping.sizes
+    if together is None:
+        targets = targets_of(chosen, rows, sizes)
+        values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
+    else:
+        parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
+        values = [_signed(chosen, parts, together, one, n_resamples, report) for one in sources]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
     notes = [*given.notes, *said, *left_out, *_paper_notes(chosen, paper)]
     for source, own in zip(sources, values, strict=True):
-        check = hypothesis_check(source, given, chosen, own, grouping, adjustment, settings, paper)
+        check = hypothesis_check(
+            source,
+            given,
+            chosen,
+            own,
+            grouping,
+            adjustment,
+            settings,
+            paper,
+            None if together is None else _numbers(parts, together),
+        )
         every[source.hypothesis].append(check)
         totals[source.hypothesis].append([one.values for one in own[: len(chosen)]])
         notes += [note for one in own[: len(chosen)] for note in one.bound.notes]
-        notes += drawing_notes(given, source.members is not None)
+        notes += () if together is not None else drawing_notes(given, source.members is not None)
     found = {name: of_any_member(own) for name, own in every.items()}
     return PredictiveCheck(
         bayesian=found.get("bayesian"),
@@ -266,9 +297,36 @@ def predictive_check(
             "statistics": {one.name: one.settings() for one in chosen},
         },
         simulate_power=None
-        if rows.loaded() is None
-        else functools.partial(simulate_power, rows, tuple(chosen), totals),
+        if rows.loaded() is None or together is not None
+        else partial(simulate_power, rows, tuple(chosen), totals),
     )
+
+
+def _signed(
+    chosen: Sequence[Statistic],
+    parts: Sequence[Rows],
+    clusters: Clusters,
+    source: LabelSource,
+    n_resamples: int,
+    report: Progress | None,
+) -> list[Resampled]:
+    """Return every statistic of all rows, then of each group, on the same signs and members."""
+    return [
+        one
+        for at, part in enumerate(parts)
+        for one in wild(
+            chosen, part, clusters, source.seed, n_resamples, None if at else report, members=source.members
+        )
+    ]
+
+
+def _numbers(parts: Sequence[Rows], clusters: Clusters) -> list[int]:
+    """Return how many clusters each part has rows of."""
+    return [len(np.unique(np.concatenate(list(part.map(partial(_codes, clusters)))))) for part in parts]
+
+
+def _codes(clusters: Clusters, chunk: Dataset) -> HostArray:
+    return np.unique(clusters.codes(chunk.clusters))
 
 
 def _together(chosen: Sequence[Statistic], grouping: Grouping | None) -> int:

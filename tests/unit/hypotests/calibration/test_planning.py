@@ -120,7 +120,7 @@ def test_bad_aims(probs: np.ndarray) -> None:
     with pytest.raises(cr.UnsupportedError, match="tests and certificates use one label per instance"):
         cr.plan_labels(probs, gap=0.1, labels_each=2)
     together = cr.Dataset(cr.Point(probs), None, clusters=np.arange(300) // 2)
-    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
+    with pytest.raises(cr.UnsupportedError, match="multiply by the design effect"):
         cr.plan_labels(together)
     with pytest.raises(cr.InputTypeError, match="needs class predictions; got Gaussian"):
         cr.plan_labels(cr.Gaussian(np.zeros(3), np.ones(3)))
