@@ -53,7 +53,7 @@ def mean_over(
     clusters : array (n,), optional
         Ids of what rows share (a patient, a day): standard errors are then those of clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     progress : callable, optional
         Called with (done, total) rows.
 

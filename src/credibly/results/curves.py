@@ -192,7 +192,7 @@ class MurphyCurve(Result):
     notes : tuple of str
         What was converted on the way.
     n_clusters : int or None
-        Number of independent clusters, where rows belong together.
+        Number of independent clusters, if rows belong together.
     degrees_of_freedom : ndarray (t,) or None
         Of Student's t, where rows belong together.
     """

@@ -63,11 +63,11 @@ def decision_costs(
     costs : array (a, k)
         Cost of every action (rows) when each class is true (columns). Gains are negative costs.
     actions : sequence of str, optional
-        Names of the actions. Default: their numbers.
+        Names of the actions. Default: their indices.
     clusters : array (n,), optional
         Ids of what rows share (a patient, a day): standard errors are then those of clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def murphy_curve(
     clusters : array (n,), optional
         Ids of what rows share (a patient, a day): intervals are then those of clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------

@@ -65,7 +65,7 @@ def logistic_calibration(
     clusters : array (n,), optional
         Ids of what rows share (a patient, a day): standard errors are then those of clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
@@ -74,9 +74,9 @@ def logistic_calibration(
 
     Notes
     -----
-    Standard errors are those of the sandwich, which hold where the logistic curve is not the true one, too.
+    Standard errors are sandwich estimates, which are also valid if the logistic curve is not the true one.
     Clusters are left out one by one, with one Newton step from the fit of all rows. A slope of 1 and an
-    intercept of 0 do not mean calibration: a curve that crosses the diagonal twice has them as well. See
+    intercept of 0 do not mean calibration: a curve that crosses the diagonal twice can have them as well. See
     `corp_curve` for the whole curve.
 
     References

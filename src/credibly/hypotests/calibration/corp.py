@@ -128,7 +128,7 @@ def corp_curve(
         Ids of what rows share (a patient, a day): standard errors and the consistency band are then those of
         clusters, and there is no confidence band.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of the consistency band.
 
@@ -461,7 +461,7 @@ def decompose_crps(
         Ids of what rows share (a patient, a day): folds then keep clusters whole, and errors are those of
         clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------

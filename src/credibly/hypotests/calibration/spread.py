@@ -48,9 +48,9 @@ def spread_curve(
     n_resamples : int
         Replicates behind the band.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): the band then keeps their dependence.
+        Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of the band.
 

@@ -164,10 +164,11 @@ def predictive_check(
         Group of every instance, or several grouping factors to be crossed, such as
         ``{"shift": kind, "severity": severity}``. Groups share the drawn member; chunks carry their own.
     clusters : array (n,), optional
-        Ids of what rows share: a patient, an image, a day. Rows of one cluster may then depend on each other
-        in any way, and replicates keep that (wild cluster replicates). Data that were read bring their own.
+        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
+        depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
+        Data read by `load` bring their own.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     adjustment : {"family-wise", "fdr"}
         For p-values of groups: Westfall-Young over all groups and statistics, or the false discovery rate of
         Benjamini and Yekutieli, valid under any dependence.
