@@ -329,7 +329,7 @@ REAL_ROWS = [
 ]
 
 
-# What a model expects of its own metrics
+# What a model expects its own metrics to be
 
 
 CHECKED = ("accuracy", "brier", "log_loss", "confidence_ece", "classwise_ece", "hosmer_lemeshow")

@@ -1,4 +1,4 @@
-"""`credibly audit`: groups for whom the predictions are off, with p-values that hold for all of them."""
+"""`credibly audit`: groups for which the predictions are off, with p-values that hold for all of them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ COLUMNS = ("file", "what", "value")
 
 
 def inspect_files(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One or more files to look at.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One or more files to inspect.")],
     *,
     labels: options.Labels = None,
     kind: options.Kind = None,

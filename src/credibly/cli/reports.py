@@ -33,7 +33,7 @@ Files = Annotated[
 ]
 ReportFile = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Report file.  [default: beside the predictions]"),
+    typer.Option("--out", metavar="FILE", help="Report file. [default: next to the predictions]"),
 ]
 Recalibrate = Annotated[
     list[str] | None,

@@ -51,7 +51,8 @@ def mean_over(
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
     progress : callable, optional
@@ -137,7 +138,7 @@ class MeasuresTask(Task):
                 state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.checked_weights)))
                 if part in states:
                     raise InputError(
-                        "measures", "must have names of their own", f"{part!r} is there twice", "Rename one."
+                        "measures", "must have distinct names", f"{part!r} is there twice", "Rename one."
                     )
                 if np.isnan(state["w1 v1"][0]):
                     raise _not_a_number(name, values, chunk.start)

@@ -24,7 +24,7 @@ from credibly.results.base import require_level
 CredalSet = Point | Ensemble | Intervals | Belief
 
 DIRICHLET_SAMPLES = 100
-"""Draws that stand for a Dirichlet where a function was not told another number."""
+"""Default number of draws that represent a Dirichlet."""
 
 _THRESHOLD_DRAWS = 4096
 _BISECTIONS = 60

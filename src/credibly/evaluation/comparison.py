@@ -47,7 +47,7 @@ from credibly.statistics.proper import MeanBound
 from credibly.statistics.registry import as_statistic
 
 CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
-"""Statistics of every model that stand beside its score."""
+"""Statistics of every model that are shown with its score."""
 
 N_BINS = 15
 

@@ -43,7 +43,7 @@ class Dependence:
     where : str
         Which rows: "neighbouring rows", "rows with the same id", "rows of one group".
     pvalue : float
-        Of the test that rows are independent.
+        P-value of the test that rows are independent.
     design_effect : float
         Estimated factor by which variances of means are larger than those of independent rows.
     """

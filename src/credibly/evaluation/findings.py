@@ -19,7 +19,7 @@ class Answer(Result):
     Attributes
     ----------
     about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where"}
-        What is asked; the report puts the figure of this name beside it.
+        What is asked; the report puts the figure of this name next to it.
     question : str
         The question.
     word : {"conflict", "no conflict found", "cannot tell"}

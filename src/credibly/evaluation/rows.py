@@ -44,7 +44,7 @@ class PredictionSummary(Result):
     kind : str
         Type of the predictions.
     n, m : int
-        Number of instances and of members (1 where there is no member axis).
+        Number of instances and of members (1 if there is no member axis).
     k : int or None
         Number of classes; None for real-valued predictions.
     dtype : str

@@ -184,7 +184,7 @@ def _audited(rows: Rows, work: Work) -> str | None:
     if rows.sample.groups is None or not work.tests:
         return NOT_ASKED
     if not isinstance(rows.sample.predictions, (ClassPredictions, RealPredictions)):
-        return "the rows are no predictions"
+        return "the rows are not predictions"
     return None
 
 

@@ -29,7 +29,7 @@ class NumberRow:
     Attributes
     ----------
     part : str
-        Where it stands in the evaluation: ``"estimates"``, ``"groups.b"``, ``"raters.loss"``.
+        Where it is in the evaluation: ``"estimates"``, ``"groups.b"``, ``"raters.loss"``.
     statistic : str
         What it is.
     value : float

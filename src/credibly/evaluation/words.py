@@ -36,7 +36,7 @@ class Verdict(Result):
     word : {"conflict", "no conflict found", "cannot tell"}
         The answer; it follows from the adjusted p-value.
     statistic : str or None
-        What was tested; None where nothing could be.
+        What was tested; None if nothing could be.
     finding : str
         The answer with observed value and acceptance region.
     evidence : str

@@ -331,7 +331,7 @@ def _agreed_classes(field: str, names: tuple[str, ...], content: Content) -> lis
         raise InputError(
             f"the classes of `{field}`",
             "must be those of the other columns",
-            f"got {', '.join(names[:5])} beside {', '.join(content.classes[:5])}",
+            f"got {', '.join(names[:5])} and {', '.join(content.classes[:5])}",
             "Give both the same names.",
         )
     return list(content.classes)
@@ -511,8 +511,8 @@ def _note_repeated(content: Content, roles: Mapping[str, str]) -> None:
             "predictions",
             "must be in one row per instance",
             f"{n} rows share {n_ids} ids, one row per rater in {roles['rater']!r}",
-            "Save the raters' labels as a table of their own (id, rater, label), or in one column "
-            "rater_<name> each.",
+            "Save the raters' labels as a separate table (id, rater, label), or in one column rater_<name> "
+            "each.",
         )
     content.note(
         f"{n} rows share {n_ids} ids in {roles['id']!r}; every row counts as one instance. If rows are "

@@ -17,7 +17,7 @@ PREDICTED, OBSERVED = "posterior_predictive", "observed_data"
 def from_posterior_predictive(
     data: Any, variable: str | None = None, *, n_classes: int | None = None
 ) -> tuple[Predictions, np.ndarray[Any, Any] | None]:
-    """Read a posterior predictive group, and the observed data beside it.
+    """Read a posterior predictive group and the observed data that go with it.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def save(
     path : path
         The extension chooses the format: .npz and .json hold everything exactly; .parquet, .pt, .nc and .zarr
         need their extras; .csv and .tsv hold tables of probabilities and the like; .npy holds probabilities,
-        and labels go to a second file beside it: ``pred.npy`` and ``pred-labels.npy``.
+        and labels go to a second file next to it: ``pred.npy`` and ``pred-labels.npy``.
     predictions : Predictions or array
         The predictions.
     labels : array (n,) or LabelCounts, optional

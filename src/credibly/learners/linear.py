@@ -44,7 +44,7 @@ class Learner(ABC):
     name: ClassVar[str]
 
     def points(self, given: Points) -> Points:
-        """Return what this learner mixes; the given points, where it adds none."""
+        """Return what this learner mixes; the given points, if it adds none."""
         return given
 
     def settings(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from credibly.predictions import (
 )
 
 DRAWS = 20
-"""Draws that stand for a Dirichlet."""
+"""Number of draws that represent a Dirichlet."""
 
 _ALL_ORDERS = 4  # classes up to which every order of them gives a corner: 24 of them
 

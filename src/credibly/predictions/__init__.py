@@ -1,4 +1,4 @@
-"""The nouns: what a model predicted and what was observed. Each validates itself once, at birth."""
+"""What a model predicted and what was observed; each type validates itself once, when it is created."""
 
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.belief import Belief

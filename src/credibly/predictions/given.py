@@ -257,7 +257,7 @@ def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset
         raise InputError(
             f"the classes of {name!r}",
             "must be those of the first model" + (", in its order" if isinstance(given, Belief) else ""),
-            f"got {', '.join(own[:6])} beside {', '.join(classes[:6])}",
+            f"got {', '.join(own[:6])} instead of {', '.join(classes[:6])}",
             "Use the same class names in all models.",
         )
     places = np.array([own.index(one) for one in classes])

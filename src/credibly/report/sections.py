@@ -271,7 +271,7 @@ _MOST_GROUPS = 12
 
 
 def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
-    """Return the section about groups for whom the predictions are off."""
+    """Return the section about groups for which the predictions are off."""
     listed = result.findings or result.groups
     rows = tuple(
         (

@@ -94,7 +94,7 @@ class CorpCurve(Result):
     counts : ndarray (20,)
         Instances by prediction, in twenty equal ranges from 0 to 1.
     at : ndarray (q,)
-        Predictions at which bands are told, evenly over the instances.
+        Predictions at which the bands are given, evenly spread over the instances.
     score : {"brier", "log_loss"}
         Which score is split.
     loss : Estimate
@@ -194,7 +194,7 @@ class MurphyCurve(Result):
     n_clusters : int or None
         Number of independent clusters, if rows belong together.
     degrees_of_freedom : ndarray (t,) or None
-        Of Student's t, where rows belong together.
+        Degrees of freedom of Student's t, if rows belong together.
     """
 
     name: str

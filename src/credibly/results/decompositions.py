@@ -120,7 +120,7 @@ class RaterBins(Result):
 
 @dataclasses.dataclass(frozen=True)
 class LossDecomposition(LossTerms[Estimate]):
-    """The squared loss of a prediction under several labels per instance, taken apart.
+    """Decomposition of the squared loss of a prediction under several labels per instance.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class LossDecomposition(LossTerms[Estimate]):
 
 @dataclasses.dataclass(frozen=True)
 class DisagreementDecomposition(DisagreementTerms[Estimate]):
-    """The squared loss of predicted disagreement between raters, taken apart.
+    """Decomposition of the squared loss of predicted disagreement between raters.
 
     Attributes
     ----------

@@ -148,7 +148,7 @@ class PowerStudy(Result):
         return np.asarray(self.rejected / self.repetitions)
 
     def place(self, world: str, test: str) -> tuple[int, int]:
-        """Return where a world and a test stand in the arrays.
+        """Return the indices of a world and a test in the arrays.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class PowerStudy(Result):
         return float(self.rates[*self.place(world, test), self.level_place(level)])
 
     def level_place(self, level: float) -> int:
-        """Return where a level stands in `levels`.
+        """Return the index of a level in `levels`.
 
         Parameters
         ----------

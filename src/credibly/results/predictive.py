@@ -74,7 +74,7 @@ class PredictiveCheck(Tested, Result):
     settings : mapping
         Everything needed to repeat the check, including the seed.
     simulate_power : callable or None
-        What `power` calls; it holds the predictions.
+        What `power` calls; it keeps the predictions.
     """
 
     bayesian: HypothesisCheck | None

@@ -65,7 +65,8 @@ def decision_costs(
     actions : sequence of str, optional
         Names of the actions. Default: their indices.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
 
@@ -158,7 +159,7 @@ def murphy_curve(
     level : float
         Coverage of the interval at each threshold.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): intervals are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); intervals then allow for these clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
 

@@ -475,7 +475,7 @@ def epistemic_score(
     divergence : {"kl", "js", "sqrt_js"}
         Distance of a label to the nearest distribution of the set.
     budget : sequence of sets of int, optional
-        Focal sets the masses are put on, for ``dubois_prade`` and ``koerner``.
+        Focal sets (sets of classes) that carry the masses, for ``dubois_prade`` and ``koerner``.
     negative : {"keep", "clamp"}
         Whether to keep negative masses or set them to 0, for the same two.
     base : float, optional

@@ -76,7 +76,7 @@ def score_stability(
     n_rows : int
         Maximum number of instances used, evenly spaced.
     n_samples : int
-        Draws that stand for a Dirichlet.
+        Number of draws that represent a Dirichlet.
     rng : None, int or Generator
         Seed of the choices.
 

@@ -351,7 +351,7 @@ class Ranking(Result):
     distance, imprecision : ndarray (m,)
         Means over instances.
     tradeoffs : tuple of float
-        Where the order was asked for.
+        Trade-offs at which the models were ordered.
     scale : float
         Factor applied to trade-offs before they weight the imprecision.
     crossings : tuple of Crossing

@@ -51,7 +51,7 @@ class BinaryWorld(World):
     degree : int
         Degree of the polynomials of H0,2.
     sharpness : float or None
-        Of the weights of H0,2 with more than two members, see :class:`MulticlassWorld`.
+        Sharpness of the weights of H0,2 with more than two members, see :class:`MulticlassWorld`.
     x_range : tuple of float
         Smallest and largest x.
 

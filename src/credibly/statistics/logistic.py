@@ -63,7 +63,8 @@ def logistic_calibration(
     labels : array (n,)
         Observed labels. Leave out for rows that carry their own.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
 

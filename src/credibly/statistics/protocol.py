@@ -65,9 +65,9 @@ class Traits:
     duplicate_invariant : bool
         Whether listing all data twice leaves the value unchanged.
     range : tuple of float or None
-        Smallest and largest possible value, infinite where there is no limit; None where both are not known.
+        Smallest and largest possible value, infinite if there is no limit; None if both are unknown.
     ordered : bool
-        Whether the order of the classes matters; elsewhere they may be renamed.
+        Whether the order of the classes matters; otherwise they may be renamed.
     """
 
     reduction: Literal["sum", "pairwise", "smoother", "opaque"]
@@ -327,8 +327,8 @@ class Statistic(ABC):
         sample_weight : array (n,), optional
             Non-negative weights of the instances.
         clusters : array (n,), optional
-            Ids of what rows share (a patient, a day): the standard error is then that of the clusters, and
-            pairs of rows inside one are left out.
+            Ids that say which rows belong together (a patient, a day); the standard error then allows for
+            these clusters, and pairs of rows inside a cluster are left out.
         blocks : int, optional
             For rows in time order: consecutive rows form clusters of at least this length.
         paper : str, optional
@@ -338,8 +338,7 @@ class Statistic(ABC):
 
         Returns
         -------
-        Estimate
-            Value, standard error where one can be trusted, settings and notes.
+        Estimate Value, standard error if one can be trusted, settings and notes.
         """
         from credibly.statistics.over_rows import estimates_over  # written against this module
 

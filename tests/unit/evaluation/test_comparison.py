@@ -91,7 +91,7 @@ def test_the_first_finding_names_who_is_best() -> None:
         "flat in calibration gap."
     )
     assert first(one=truth, two=truth, sure=sure) == (
-        "one and two are tied for best in log loss and calibration gap, and with others in accuracy."
+        "one and two are tied for best in log loss and calibration gap, and tied with others in accuracy."
     )
     assert first(truth=truth).startswith(
         "There is one model, truth, and nothing to compare it with: accuracy"

@@ -221,7 +221,9 @@ def test_groups_and_features_reach_the_methods_of_a_report() -> None:
 def test_the_headline_says_what_a_scale_would_do() -> None:
     found = cr.evaluate(KINDS["Gaussian"], LABELS, statistics=["crps", "picp"], n_resamples=99)
     assert found.headline.remedy.startswith("A scale of 1.")
-    assert "fitted on held-out folds, would bring 90 % intervals from" in found.headline.remedy
+    assert (
+        "fitted on held-out folds, would change the coverage of 90 % intervals from"
+    ) in found.headline.remedy
     assert '"scale"' in found.headline.steps[0][1]
     right = cr.evaluate(KINDS["Gaussian"], MEAN, statistics=["crps"], n_resamples=99, recalibrate=[])
     assert right.recalibration is None

@@ -125,8 +125,8 @@ def corp_curve(
     n_resamples : int
         Replicates behind the consistency band.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors and the consistency band are then those of
-        clusters, and there is no confidence band.
+        Ids that say which rows belong together (a patient, a day); standard errors and the consistency band
+        then allow for these clusters, and there is no confidence band.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
@@ -458,8 +458,8 @@ def decompose_crps(
     level : float
         Coverage of the intervals of miscalibration and discrimination.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): folds then keep clusters whole, and errors are those of
-        clusters.
+        Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
+        allow for them.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
 

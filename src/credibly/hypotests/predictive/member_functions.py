@@ -1,4 +1,4 @@
-"""Functions drawn from members, beside the band of all of them together.   P21 Figs. 4 and 10."""
+"""Functions drawn from members, with the band of all of them together.   P21 Figs. 4 and 10."""
 
 from __future__ import annotations
 

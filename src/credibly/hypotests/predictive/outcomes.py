@@ -161,7 +161,7 @@ def _factor(values: Any, name: str, n: int) -> HostArray:
             f"group factor {name!r}",
             "must not be missing",
             f"entry {missing.index(True)} is ({sum(missing)} of {n})",
-            "Give these instances a group of their own.",
+            "Give these instances their own group.",
         )
     return array if array.dtype != object else array.astype(str)
 

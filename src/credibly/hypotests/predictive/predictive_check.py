@@ -1,4 +1,4 @@
-"""Posterior predictive checks: what the model expects of its own statistics, and what was observed.
+"""Posterior predictive checks: the statistics that the model itself would expect, and what was observed.
 
     labels drawn from the model -> statistic of (ensemble, drawn labels) -> where the observed value lies
 
