@@ -198,6 +198,13 @@ class CredalTestResult(HypotestResult):
         words = {self.validity.verdict(level), self.calibration.verdict(level)}
         return "cannot tell" if "cannot tell" in words else "no conflict found"
 
+    def why_not(self, level: float = 0.05) -> str:
+        """Return why no labels could have been rejected at `level`, by the first test that could not."""
+        if self.method == "weights":
+            return super().why_not(level)
+        tested = (one for one in (self.validity, self.calibration) if one is not None)
+        return next(filter(None, (one.why_not(level) for one in tested)), "")
+
     def sentence(self, level: float = 0.05, class_names: Sequence[str] | None = None) -> str:
         """Return the outcome in words.
 
@@ -232,8 +239,7 @@ class CredalTestResult(HypotestResult):
                 told = "The mean of the set is not calibrated"
             return told + ("." if self.method == "weights" else f"; given {seen} the set may hold the truth.")
         if self.verdict(level) == "cannot tell":
-            why = "" if self.validity is None else self.validity.why_not(level)
-            return f"Cannot tell: {why or 'too few instances or replicates, or too wide a set'}."
+            return f"Cannot tell: {self.why_not(level) or 'the replicates are too few'}."
         return "No conflict found between the set and the labels."
 
     def __str__(self) -> str:
