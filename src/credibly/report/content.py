@@ -11,6 +11,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
+from credibly.evaluation.tidy import of_one_number
 from credibly.evaluation.words import n_dropped
 from credibly.plots import ClasswiseDisplay, Table, new_axes
 from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
@@ -286,8 +287,10 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
             if refused.evidence not in reasons:
                 reasons.append(refused.evidence)
             footnote = reasons.index(refused.evidence) + 1
-        limit = limits.get(name)
-        expected = None if limit is None else shown_range(limit)
+        limit, tested = limits.get(name), evaluation.tests.get(name)
+        expected = None
+        if limit is not None and tested is not None and of_one_number(estimate, tested):
+            expected = shown_range(limit)
         numbers.append(KeyNumber(title(name), shown(estimate.value), interval, footnote, expected))
     return tuple(numbers), tuple(reasons)
 
