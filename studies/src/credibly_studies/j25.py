@@ -15,7 +15,7 @@ from credibly.simulate.power import Test
 from credibly.statistics import Statistic, kde_ce, kl_ce, mmd_ce, skce
 from credibly_studies.credal_tests import CredalTest, NeymanPearson, SecondHalf
 from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than
-from credibly_studies.power import SPOKEN_LEVEL, PowerSize, PowerWork, Rates
+from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates
 from credibly_studies.results import Claim, Design, Outcome
 from credibly_studies.study import Study
 
@@ -38,9 +38,6 @@ LEARNED = "learned (default), SKCE"
 BEST = "Neyman-Pearson, truth and boundary known"
 
 PRINTED_DATA_SETS = 200
-
-_WIDE_LEVEL = 0.2
-"""Where a rate far below the level can be told from the level with few data sets."""
 
 _SLIGHTLY = 2 * SPOKEN_LEVEL
 """A rate up to this is called close to the level, or slightly above it."""
@@ -115,8 +112,8 @@ def _level_claims(rates: Rates, place: str, conservative: Sequence[str], mean_pr
             place,
             "the test of M23 is overly conservative, far below the level (H0,1, H0,2)",
             "far lower than the level" if len(conservative) == len(ERRORS) else "for all errors but CE_k",
-            _found(rates, constant, _WIDE_LEVEL),
-            all_of(*(_far_below(rates.of(*pair, _WIDE_LEVEL), _WIDE_LEVEL) for pair in constant)),
+            _found(rates, constant, WIDE_LEVEL),
+            all_of(*(_far_below(rates.of(*pair, WIDE_LEVEL), WIDE_LEVEL) for pair in constant)),
             "",
             design,
         ),
