@@ -51,6 +51,7 @@ from credibly.evaluation.words import (
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import CLUSTERED, HYPOTHESIS
 from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
+from credibly.predictions.passes import detached
 from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.estimates import Estimate
@@ -176,7 +177,7 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    given = checked_rows(predictions, labels, groups, features, classes, clusters, blocks)
+    given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
     rows, attributes = grouped_rows(given)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())

@@ -28,6 +28,7 @@ from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
     as_float64,
+    clip,
     device,
     is_numpy,
     is_torch,
@@ -109,7 +110,7 @@ def _invert_scaled(mean: Array, std: Array, levels: Array) -> Array:
     nodes = nodes + xp.min(low, axis=1)[:, None]
     table = (*_two(mean, std, nodes), _density_slopes(mean, std, nodes))
     # the first node is at or below every bracket, the last at or above
-    cell = xp.clip(count_at_most(table[0], target.T).T, 1, _NODES - 1)
+    cell = clip(count_at_most(table[0], target.T).T, 1, _NODES - 1)
     left, right = xp.take_along_axis(nodes, cell - 1, axis=1), xp.take_along_axis(nodes, cell, axis=1)
     # rounding may put a root on the other side of a node that nearly coincides with it
     low = xp.minimum(xp.maximum(low, left), high)
@@ -161,8 +162,8 @@ def _solve_polynomial(
     for _ in range(4):
         value = f0 + x * (d0 + x * (0.5 * c0 + x * (a3 + x * (a4 + x * a5))))
         slope = d0 + x * (c0 + x * (3.0 * a3 + x * (4.0 * a4 + x * 5.0 * a5)))
-        x = xp.clip(x - (value - target) / xp.where(slope > 0, slope, xp.ones_like(slope)), 0.0, 1.0)
-    return xp.clip(left + x * h, low, high)
+        x = clip(x - (value - target) / xp.where(slope > 0, slope, xp.ones_like(slope)), 0.0, 1.0)
+    return clip(left + x * h, low, high)
 
 
 def _solve(mean: Array, std: Array, low: Array, high: Array, target: Array, start: Array) -> Array:
@@ -213,7 +214,7 @@ def _solve_few(
     )
     # positions of the chosen among all, so that no array is written to
     place = xp.reshape(xp.cumulative_sum(xp.astype(xp.reshape(open_, (-1,)), xp.int64)) - 1, x.shape)
-    spread = xp.reshape(xp.take(found[:, 0], xp.reshape(xp.clip(place, 0, None), (-1,))), x.shape)
+    spread = xp.reshape(xp.take(found[:, 0], xp.reshape(clip(place, 0, None), (-1,))), x.shape)
     return xp.where(open_, spread, x)
 
 

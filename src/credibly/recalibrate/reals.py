@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -431,10 +432,15 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
     """Return the scale with the smallest mean CRPS: where its derivative in log s changes sign."""
     from scipy.optimize import brentq
 
-    def slope(at: float) -> float:
-        return _mean(stretch(math.exp(at))[1], weight)
+    @cache  # ends of brackets are asked for more than once
+    def along(at: float) -> tuple[float, float]:
+        loss, slopes = stretch(math.exp(at))
+        return _mean(loss, weight), _mean(slopes, weight)
 
-    before, first = _mean(stretch(1.0)[0], weight), slope(0.0)
+    def slope(at: float) -> float:
+        return along(at)[1]
+
+    before, first = along(0.0)
     flat = 1e-12 * before  # of a distribution without spread the score does not depend on the scale
     if abs(first) <= flat and abs(slope(_STEP)) <= flat:
         raise UnsupportedError(
@@ -461,7 +467,7 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
     if first != 0.0:
         at, found = brentq(slope, low, high, xtol=1e-10, rtol=1e-12, full_output=True)
         steps += int(found.iterations)
-    loss, last = (_mean(one, weight) for one in stretch(math.exp(at)))
+    loss, last = along(at)
     return math.exp(at), Convergence(True, steps, abs(last), before, loss, "Brent on log s")
 
 

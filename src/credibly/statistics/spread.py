@@ -114,7 +114,8 @@ class SlopeBound(Bound):
         weights = labels.weights
         one = xp.ones_like(self.log)[None, :] if weights is None else weights
         every = {"weight": one, "log": one * self.log, "log_log": one * self.log**2}
-        sums = {name: xp.sum(value + xp.zeros_like(square), axis=1) for name, value in every.items()}
+        nothing = xp.zeros_like(square[:, 0])  # what no label changes is the same for all vectors
+        sums = {name: xp.sum(value, axis=1) + nothing for name, value in every.items()}
         return State(sums, square=xp.sum(one * square, axis=1), both=xp.sum(one * self.log * square, axis=1))
 
     def _line(self, state: State) -> tuple[Array, Array, Array, Array]:

@@ -33,6 +33,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
+    clip,
     device,
     is_numpy,
     like,
@@ -283,7 +284,7 @@ class RealReplicates:
         else:
             member = xp.astype(self.choices.block(reps, shifted, reference) * self.m, xp.int64)
         row = xp.arange(rows.start, rows.stop, device=device(uniform))[None, :]
-        return self._quantile(xp.clip(uniform, _SMALLEST, None), row * self.m + member)
+        return self._quantile(clip(uniform, _SMALLEST), row * self.m + member)
 
     def _normal(self, uniform: Array, at: Array) -> Array:
         """Return normal quantiles of the members at flat indices `at`, (b, n) or (1, n)."""
