@@ -16,7 +16,7 @@ from credibly._arrays.notes import Note
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.credal.distances import Divergence
-from credibly.evaluation.headline import points
+from credibly.evaluation.findings import points
 from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED, Progress, origin, silent, version

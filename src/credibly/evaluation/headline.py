@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import shlex
 from typing import Any
 
@@ -16,7 +15,19 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import to_host
-from credibly.evaluation.findings import Answer, Headline
+from credibly.evaluation.claims import claims_headline
+from credibly.evaluation.findings import (
+    FEW,
+    Answer,
+    Headline,
+    at_most,
+    how_sure,
+    instances,
+    percents,
+    points,
+    seen_in,
+    within,
+)
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import INTERVAL, Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
@@ -32,43 +43,6 @@ from credibly.statistics import confidence_gap, picp
 from credibly.statistics.registry import story_of
 
 POWER = 0.8
-FEW = 0.1
-"""Data that leave an average gap of ten points possible tell nothing."""
-
-
-def points(share: float) -> str:
-    """Write a difference of shares in points of probability."""
-    size = abs(100.0 * share)
-    digits = f"{size:.0f}" if size >= 9.95 else f"{size:.1f}"
-    return f"{digits} point" if digits == "1.0" else f"{digits} points"
-
-
-def at_most(share: float) -> str:
-    """Write an upper bound in points of probability, rounded up."""
-    step = 0.001 if share < 0.0995 else 0.01
-    return points(step * math.ceil(share / step - 1e-9))
-
-
-def _instances(n: int) -> str:
-    return "1 instance" if n == 1 else f"{n} instances"
-
-
-def _seen(rows: Rows, work: Work) -> str:
-    """Say how many instances there are, and in how many clusters."""
-    clusters = work.summary.n_clusters
-    return _instances(rows.n) if clusters is None else f"{_instances(rows.n)} of {clusters} clusters"
-
-
-def _percent(*shares: float) -> list[str]:
-    """Write shares as per cent, with a digit more where they would look the same."""
-    whole = [f"{100 * share:.0f}" for share in shares]
-    if len(set(whole)) < len(shares) or "100" in whole or "0" in whole:
-        whole = [f"{100 * share:.1f}" for share in shares]
-    return [f"{digits} %" for digits in whole]
-
-
-def _sure(work: Work) -> str:
-    return f"{100 * (1 - work.level):.4g} % sure"
 
 
 def _labels_wanted(rows: Rows, work: Work) -> str | None:
@@ -85,15 +59,6 @@ def _interval(estimate: Estimate) -> tuple[float, float] | None:
     except UnsupportedError:
         return None
     return float(low), float(high)
-
-
-def _within(interval: tuple[float, float] | None) -> str:
-    if interval is None:
-        return ""
-    low, high = sorted(abs(100 * end) for end in interval)
-    if interval[0] < 0 < interval[1]:
-        return f" (95 %: {100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
-    return f" (95 %: {low:.1f} to {high:.1f})"
 
 
 def _matters(interval: tuple[float, float] | None, margin: float) -> str:
@@ -157,7 +122,7 @@ class _Classes:
     @property
     def says(self) -> str:
         """What it says and how often it is right."""
-        says, right = _percent(self.confidence, self.accuracy)
+        says, right = percents(self.confidence, self.accuracy)
         return f"it says {says} and is right {right} of the time"
 
 
@@ -169,7 +134,7 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
     if facts.is_gap:
         sentence = (
             f"{_direction(size)}: {facts.says}, {points(size)} too {_way(size)}"
-            f"{_within(interval)}, more than chance explains{_clustered(work)}."
+            f"{within(interval)}, more than chance explains{_clustered(work)}."
             f"{_matters(interval, work.margin)}"
         )
     elif facts.conflicts:
@@ -180,21 +145,21 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
         word = "cannot tell"
         sentence = (
             f"Not tested: {facts.says}, {_sized(size)}"
-            f"{_within(interval)}; whether chance explains it was not tested."
+            f"{within(interval)}; whether chance explains it was not tested."
         )
     elif most > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {_seen(rows, work)}, the average gap can be as large as "
-            f"{at_most(most)} ({_sure(work)} that it is not larger)."
+            f"Too few data to tell: with {seen_in(rows, work)}, the average gap can be as large as "
+            f"{at_most(most)} ({how_sure(work)} that it is not larger)."
         )
     else:
         word = "no conflict found"
         certain = facts.confidence == 1 == facts.accuracy
         always = ": it was certain of every answer, and always right" if certain else ""
         sentence = (
-            f"No sign of miscalibration in {_seen(rows, work)}{always}; the average gap is below "
-            f"{at_most(most)}, {_sure(work)}."
+            f"No sign of miscalibration in {seen_in(rows, work)}{always}; the average gap is below "
+            f"{at_most(most)}, {how_sure(work)}."
         )
     remedy, steps = _remedy(facts, word)
     questions = (*_rater_question(work), _confidence_question(facts, word, sentence), _error_question(work))
@@ -274,7 +239,7 @@ def _regions(curve: ReliabilityCurve) -> list[str]:
             continue
         weight = curve.weight[bins] / curve.weight[bins].sum()
         gap = float(weight @ (curve.predicted[bins] - curve.observed[bins]))
-        low, high = _percent(float(curve.predicted[bins].min()), float(curve.predicted[bins].max()))
+        low, high = percents(float(curve.predicted[bins].min()), float(curve.predicted[bins].max()))
         where = f"about {low}" if low == high or bins.sum() == 1 else f"{low} to {high}"
         said.append(f"{where}, it is {points(gap)} too {how}")
     return said
@@ -284,14 +249,14 @@ def _confidence_question(facts: _Classes, word: Word, sentence: str) -> Answer:
     size, interval = float(facts.gap.value), _interval(facts.gap)
     said = sentence
     if word != "conflict":
-        how = f"{_sized(size)}{_within(interval)}"
+        how = f"{_sized(size)}{within(interval)}"
         said = f"On average {facts.says}: {how}."
         said += " Chance could explain it." if facts.test is not None and size else ""
     elif facts.test is not None and facts.is_gap:
         limit = facts.test.acceptance_region
         allowed = max(abs(limit[0]), abs(limit[1]))
         said = (
-            f"Too {_way(size)} by {points(size)}{_within(interval)}: {facts.says}. "
+            f"Too {_way(size)} by {points(size)}{within(interval)}: {facts.says}. "
             f"Chance alone would give at most {points(allowed)} (p = {shown(facts.test.pvalue)}, adjusted "
             f"{shown(facts.test.deciding_pvalue)})."
         )
@@ -307,13 +272,13 @@ def _error_question(work: Work) -> Answer:
     interval = _interval(curve.area) or (0.0, 1.0)
     if not curve.area.has_interval and curve.area.n_clusters is None:
         interval = _by_halves(curve.n, half, risk)
-    among, instead = _percent(half, risk)
+    among, instead = percents(half, risk)
     word: Word = "cannot tell"
     said = f"{among} of its surest half are wrong, against {instead} of all answers."
     if risk == 0:
-        said = f"It made no mistake in {_instances(curve.n)}: nothing to find."
+        said = f"It made no mistake in {instances(curve.n)}: nothing to find."
     elif risk == 1:
-        said = f"It gave no right answer in {_instances(curve.n)}: nothing to compare."
+        said = f"It gave no right answer in {instances(curve.n)}: nothing to compare."
     elif np.ptp(curve.threshold) == 0:
         said = "It is equally sure of all its answers, so its confidence points to no mistake."
     elif interval[1] < risk:
@@ -513,7 +478,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
     middle = _at(parts.pit, 0.5)
     curve: EnvelopeCurve | None = parts.coverage
     most, size, stated = None, None, INTERVAL
-    said = f"{_percent(middle)[0]} of the labels lie below the predicted median"
+    said = f"{percents(middle)[0]} of the labels lie below the predicted median"
     conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
     word: Word = "conflict" if conflict else "no conflict found"
     held = ""
@@ -528,7 +493,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         else:
             ends = _interval(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
             most = max(abs(stated - end) for end in ends)
-        held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
+        held = f"its {percents(stated)[0]} intervals hold {percents(observed)[0]} of the labels"
     others = _real_conflicts(work)
     if not conflict and others:
         word = "conflict"
@@ -549,12 +514,14 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
     elif most is not None and most > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {_seen(rows, work)}, its {_percent(stated)[0]} intervals can hold "
-            f"{at_most(most)} more or fewer than they promise ({_sure(work)} that it is not more)."
+            f"Too few data to tell: with {seen_in(rows, work)}, its {percents(stated)[0]} intervals can hold "
+            f"{at_most(most)} more or fewer than they promise ({how_sure(work)} that it is not more)."
         )
     else:
-        limit = "" if most is None else f"; they are within {at_most(most)} of their promise, {_sure(work)}"
-        sentence = f"No sign of miscalibration in {_seen(rows, work)}: {held or said}{limit}."
+        limit = (
+            "" if most is None else f"; they are within {at_most(most)} of their promise, {how_sure(work)}"
+        )
+        sentence = f"No sign of miscalibration in {seen_in(rows, work)}: {held or said}{limit}."
     questions = []
     other: Word = "cannot tell" if word == "cannot tell" else "no conflict found"
     if curve is not None:
@@ -601,8 +568,8 @@ def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ..
     name = min(off, key=lambda one: off[one])
     one, change = tried[name], tried[name].changes["picp"]
     stated = float(change.after.settings["level"])
-    (level,) = _percent(stated)
-    before, after = _percent(float(change.before.value), float(change.after.value))
+    (level,) = percents(stated)
+    before, after = percents(float(change.before.value), float(change.after.value))
     what = one.description[0].upper() + one.description[1:]
     if off[name] < abs(float(change.before.value) - stated):
         return (
@@ -630,10 +597,10 @@ def _sharpness(parts: Any) -> str:
     """Say how wide its intervals are, beside the one interval that all labels need."""
     if parts.width is None or not parts.label_width:
         return ""
-    share = _percent(parts.width / parts.label_width)[0]
+    share = percents(parts.width / parts.label_width)[0]
     return (
-        f" On average its {_percent(INTERVAL)[0]} intervals are {shown(parts.width)} wide, {share} of the "
-        f"range that holds {_percent(INTERVAL)[0]} of all labels."
+        f" On average its {percents(INTERVAL)[0]} intervals are {shown(parts.width)} wide, {share} of the "
+        f"range that holds {percents(INTERVAL)[0]} of all labels."
     )
 
 
@@ -660,6 +627,8 @@ def _at(curve: EnvelopeCurve, level: float) -> float:
 
 
 def _run(rows: Rows, work: Work) -> Headline:
+    if work.found["claims"] is not None:
+        return claims_headline(work.found["claims"], rows, work)
     if isinstance(rows.sample.predictions, ClassPredictions):
         return _for_everyone(_class_headline(rows, work), work)
     return _for_everyone(_real_headline(rows, work) or _untested(work), work)
@@ -687,6 +656,8 @@ def _for_everyone(headline: Headline, work: Work) -> Headline:
 
 def _untested(work: Work) -> Headline:
     reason = "tests were switched off" if not work.tests else "no test takes such predictions"
+    if work.tests and work.summary.n_clusters is not None:
+        reason = "no test takes such predictions where rows come in clusters"
     sentence = f"Not tested whether the predictions are calibrated: {reason}."
     return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
 

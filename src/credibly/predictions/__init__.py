@@ -1,6 +1,6 @@
 """The nouns: what a model predicted and what was observed. Each validates itself once, at birth."""
 
-from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
+from credibly.predictions.base import ClassPredictions, OverClasses, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dataset import (
@@ -29,6 +29,7 @@ from credibly.predictions.label_checks import label_dtype
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Classes, Counts, Labels, Reals, as_labels, as_point
 from credibly.predictions.point import Point
+from credibly.predictions.prediction_sets import PredictionIntervals, PredictionSets
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian, Samples
 
@@ -46,7 +47,10 @@ __all__ = [
     "Intervals",
     "LabelCounts",
     "Labels",
+    "OverClasses",
     "Point",
+    "PredictionIntervals",
+    "PredictionSets",
     "Predictions",
     "Quantiles",
     "RandomRows",

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binomtest
 
 import credibly as cr
-from credibly.evaluation.headline import at_most, points
+from credibly.evaluation.findings import at_most, points
 
 CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 199}
 
