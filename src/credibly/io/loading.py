@@ -375,9 +375,9 @@ def _make(content: Content, said: Said) -> Predictions:
         return made.make(*arrays, weights, raw=True)
     if weights is None:
         return made.make(*arrays)
-    if content.kind in ("probs", "logits") and content.has_members:
+    if content.kind in ("probs", "logits", "gaussian") and content.has_members:
         return made.make(*arrays, weights)
-    content.note("`member_weights` are not used: only ensembles of probabilities or logits take them")
+    content.note("`member_weights` are not used: only members with probabilities, logits or means take them")
     return made.make(*arrays)
 
 

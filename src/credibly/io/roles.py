@@ -298,8 +298,8 @@ def _of_alpha(alpha: Array) -> Predictions:
     return Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
 
 
-def _of_gaussian(mean: Array, std: Array) -> Predictions:
-    return Gaussian(mean, std, member_axis=1 if mean.ndim == 2 else None)
+def _of_gaussian(mean: Array, std: Array, weights: Array | None = None) -> Predictions:
+    return Gaussian(mean, std, member_axis=1 if mean.ndim == 2 else None, weights=weights)
 
 
 def _of_samples(samples: Array) -> Predictions:
