@@ -80,6 +80,8 @@ def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
         answers.setdefault(verdict.statistic, verdict)
     rows = []
     for part, name, found in _numbers(evaluation, "", ""):
+        if part != "estimates" and any(found is one for one in evaluation.estimates.values()):
+            continue  # a part may hold what stands among the estimates
         if isinstance(found, Estimate):
             row = _estimate_row(part, found)
             tested = evaluation.tests.get(name) if part == "estimates" else None

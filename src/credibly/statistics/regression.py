@@ -372,9 +372,12 @@ class GaussianLogLoss(RealMean):
     def loss(self, predictions: Gaussian) -> Loss:
         """Return -log of the mixture's density, shifted by the largest member so that nothing underflows."""
         mean, std = predictions.members()
+        shares = predictions.shares
         xp = namespace(mean)
         constant = xp.log(std) + _HALF_LOG_TWO_PI
         m = mean.shape[1]
+        if shares is not None:  # a weight is a factor of its member's density
+            constant = constant - xp.log(shares)
 
         def exponent(labels: Array, j: int) -> Array:
             z = (labels - mean[:, j]) / std[:, j]
@@ -389,7 +392,7 @@ class GaussianLogLoss(RealMean):
             total = xp.exp(exponent(labels, 0) - top)
             for j in range(1, m):
                 total = total + xp.exp(exponent(labels, j) - top)
-            return math.log(m) - top - xp.log(total)
+            return (math.log(m) if shares is None else 0.0) - top - xp.log(total)
 
         return score
 
@@ -455,7 +458,7 @@ class ContinuousRankedProbabilityScore(RealMean):
         if isinstance(predictions, Quantiles):
             return _of_quantiles(as_float64(predictions.values), as_float64(predictions.levels))
         assert isinstance(predictions, Gaussian)
-        return _of_mixture(*predictions.members())
+        return _of_mixture(*predictions.members(), predictions.shares)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         bound = super()._bind(predictions, plan)
@@ -469,9 +472,11 @@ class ContinuousRankedProbabilityScore(RealMean):
         return bound
 
 
-def _of_mixture(mean: Array, std: Array) -> Loss:
+def _of_mixture(mean: Array, std: Array, shares: Array | None) -> Loss:
     """Return the score of mixtures of normal members (n, m)."""
     xp, m = namespace(std), mean.shape[1]
+    if shares is not None:
+        return _of_weighted_mixture(mean, std, shares)
     # pairs of a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
     spread = xp.sum(std, axis=1) * (2.0 / math.sqrt(math.pi))
     for j in range(m - 1):
@@ -484,6 +489,23 @@ def _of_mixture(mean: Array, std: Array) -> Loss:
         for j in range(1, m):
             total = total + _distance(labels - mean[:, j], std[:, j])
         return total / m - half
+
+    return score
+
+
+def _of_weighted_mixture(mean: Array, std: Array, shares: Array) -> Loss:
+    """Return sum_j w_j A(y - mu_j, s_j) - 1/2 sum_jk w_j w_k A(mu_j - mu_k, sqrt(s_j^2 + s_k^2))."""
+    xp, m = namespace(std), mean.shape[1]
+    half = xp.sum(shares * shares * std, axis=1) / math.sqrt(math.pi)
+    for j in range(m - 1):
+        gap, scale = mean[:, j + 1 :] - mean[:, j : j + 1], xp.hypot(std[:, j + 1 :], std[:, j : j + 1])
+        half = half + shares[j] * xp.sum(shares[j + 1 :] * _distance(gap, scale), axis=1)
+
+    def score(labels: Array) -> Array:
+        total = shares[0] * _distance(labels - mean[:, 0], std[:, 0])
+        for j in range(1, m):
+            total = total + shares[j] * _distance(labels - mean[:, j], std[:, j])
+        return total - half
 
     return score
 
