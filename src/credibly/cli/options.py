@@ -82,6 +82,14 @@ Levels = Annotated[
     str | None,
     typer.Option("--levels", metavar="X,Y,...", help="Levels of quantiles, or of lower and upper bounds."),
 ]
+Claimed = Annotated[
+    float | None,
+    typer.Option(
+        "--claimed",
+        metavar="SHARE",
+        help="Share of labels that prediction sets, or intervals from lower to upper, are said to hold.",
+    ),
+]
 Clusters = Annotated[
     str | None,
     typer.Option(

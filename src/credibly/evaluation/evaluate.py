@@ -11,6 +11,7 @@ import numpy as np
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly._arrays.remembered import remembering
+from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
@@ -27,6 +28,7 @@ from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
 from credibly.evaluation.stages import (
     CHECK,
     CURVES,
+    IN_CLUSTERS,
     RATERS,
     REALS,
     RECALIBRATION,
@@ -49,8 +51,17 @@ from credibly.evaluation.words import (
     verdicts,
 )
 from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.set_coverage import CLAIM
 from credibly.hypotests.resampling.pvalues import CLUSTERED, HYPOTHESIS
-from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
+from credibly.predictions import (
+    ClassPredictions,
+    PredictionIntervals,
+    PredictionSets,
+    RealPredictions,
+    Rows,
+    one_rater,
+)
+from credibly.predictions.passes import detached
 from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.estimates import Estimate
@@ -58,6 +69,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 
 STAGES: tuple[Stage, ...] = (
+    CLAIMS,
     ESTIMATES,
     GROUPS,
     DECOMPOSITION,
@@ -176,7 +188,7 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    given = checked_rows(predictions, labels, groups, features, classes, clusters, blocks)
+    given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
     rows, attributes = grouped_rows(given)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
@@ -214,12 +226,19 @@ def evaluate(
     told = [note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes)]
     if found["audit"] is not None:
         told += [note for note in found["audit"].notes if note not in (*survey.notes, *drawn)]
+    claims = found["claims"]
+    if claims is not None:  # what was tested stands once
+        found["claims"] = dataclasses.replace(claims, tests={})
     read = set() if source else set(recorded.get("notes", ()))
     notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()))
     return Evaluation(
         predictions=work.summary,
         classes=names,
-        verdicts=verdicts(found["tests"], work.summary, level)
+        verdicts=(
+            verdicts(found["tests"], work.summary, level)
+            if claims is None
+            else claims_verdicts(found["tests"], claims, level)
+        )
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=(
             *(str(one) for one in (dependences(single) if tests else ())),
@@ -229,7 +248,7 @@ def evaluate(
         not_run=tuple(work.left_out),
         settings={
             "version": version(),
-            "hypothesis": HYPOTHESIS if work.summary.n_clusters is None else CLUSTERED,
+            "hypothesis": _hypothesis(work),
             "seed": list(seed),
             "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
             "n_resamples": int(n_resamples),
@@ -244,6 +263,12 @@ def evaluate(
         source=recorded,
         **found,
     )
+
+
+def _hypothesis(work: Work) -> str:
+    if work.found["claims"] is not None:
+        return CLAIM
+    return HYPOTHESIS if work.summary.n_clusters is None else CLUSTERED
 
 
 def _read_from(rows: Rows) -> dict[str, Any] | None:
@@ -281,6 +306,8 @@ def _method(statistic: Statistic) -> dict[str, str]:
 
 def _why_untested(rows: Rows, tests: bool) -> str:
     some = rows.sample.predictions
+    if isinstance(some, (PredictionSets, PredictionIntervals)):
+        return "tests were switched off" if not tests else IN_CLUSTERS
     if not isinstance(some, (ClassPredictions, RealPredictions)):
         return f"no statistic of this version applies to {type(some).__name__} predictions"
     return "no statistic was left to test" if tests else "tests were switched off"

@@ -18,7 +18,7 @@ class Answer(Result):
 
     Attributes
     ----------
-    about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where"}
+    about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where", "claimed"}
         What is asked; the report puts the figure of this name next to it.
     question : str
         The question.
@@ -76,7 +76,7 @@ class Headline(Part):
     @property
     def findings(self) -> tuple[Answer, ...]:
         """What was found, once each: this first, then the questions that it does not answer itself."""
-        own = {"confidence", "coverage"}
+        own = {"confidence", "coverage", "claimed"}
         asked = "How far can these predictions be believed?"
         return (
             Answer("headline", asked, self.word, str(self)),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import to_host
+from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
     FEW,
@@ -412,6 +413,8 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
 
 
 def _run(rows: Rows, work: Work) -> Headline:
+    if work.found["claims"] is not None:
+        return claims_headline(work.found["claims"], rows, work)
     if isinstance(rows.sample.predictions, ClassPredictions):
         return _for_everyone(_class_headline(rows, work), work)
     return _for_everyone(real_headline(rows, work) or _untested(work), work)
@@ -439,6 +442,8 @@ def _for_everyone(headline: Headline, work: Work) -> Headline:
 
 def _untested(work: Work) -> Headline:
     reason = "tests were switched off" if not work.tests else "no test takes such predictions"
+    if work.tests and work.summary.n_clusters is not None:
+        reason = "no test takes such predictions if rows come in clusters"
     sentence = f"Whether the predictions are calibrated was not tested: {reason}."
     return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
 

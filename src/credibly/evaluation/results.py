@@ -24,6 +24,7 @@ from credibly.evaluation.tidy import NumberRow, frame, number_rows
 from credibly.evaluation.words import Verdict, audit_verdict, joined, shown, shown_range, title
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
+from credibly.results.coverage import SetCoverage
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
@@ -271,9 +272,11 @@ class Evaluation(Reported):
         Whether the distribution of labels lies in the set, if there are several labels per instance.
     audit : AuditResult or None
         Groups for which the predictions are off, if groups were given.
+    claims : SetCoverage or None
+        How many labels sets or intervals with a claimed coverage contain; its tests are in `tests`.
     """
 
-    drawn_as = ("reals", "curves")
+    drawn_as = ("claims", "reals", "curves")
 
     _page = "report.html"
     _rows_are = "All numbers"
@@ -303,6 +306,7 @@ class Evaluation(Reported):
     check: PredictiveCheck | None = None
     headline: Headline | None = None
     audit: AuditResult | None = None
+    claims: SetCoverage | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, except check replicates and most audit groups."""

@@ -486,7 +486,8 @@ class RaterParts(Part):
 
 
 def _raters_apply(rows: Rows, work: Work) -> str | None:
-    return None if has_counts(rows) else NOT_ASKED
+    classes = isinstance(rows.sample.predictions, ClassPredictions)
+    return None if has_counts(rows) and classes else NOT_ASKED
 
 
 def _run_raters(rows: Rows, work: Work) -> RaterParts | None:

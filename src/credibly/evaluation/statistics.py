@@ -19,7 +19,9 @@ from credibly.predictions import (
     ClassPredictions,
     Counts,
     Dataset,
+    PredictionIntervals,
     Predictions,
+    PredictionSets,
     RealPredictions,
     Reals,
     Rows,
@@ -79,7 +81,12 @@ def choose(
 
 
 def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
-    """Return the names of the statistics of classes, or of real values, that need not be asked for."""
+    """Return the names of the statistics of classes, or of real values, that need not be asked for.
+
+    Sets with a claimed coverage state no probabilities and have none.
+    """
+    if isinstance(predictions, (PredictionSets, PredictionIntervals)):
+        return []
     kind = "reals" if isinstance(predictions, RealPredictions) else "classes"
     unasked = ((name, one) for name, one in registered().items() if one.in_evaluations)
     return [name for name, one in unasked if kind in one.traits.labels]
@@ -161,11 +168,13 @@ class GroupTask(Task):
 
 
 def _estimates(rows: Rows, work: Work) -> dict[str, Estimate]:
+    if work.found["claims"] is not None:
+        return dict(work.found["claims"].estimates)
     return estimate_all(rows, work.statistics, work.tell)
 
 
 def _has_groups(rows: Rows, work: Work) -> str | None:
-    return NOT_ASKED if rows.sample.groups is None else None
+    return None if rows.sample.groups is not None and work.statistics else NOT_ASKED
 
 
 def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
@@ -181,7 +190,7 @@ def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
 
 
 def _audited(rows: Rows, work: Work) -> str | None:
-    if rows.sample.groups is None or not work.tests:
+    if rows.sample.groups is None or not work.tests or work.found["claims"] is not None:
         return NOT_ASKED
     if not isinstance(rows.sample.predictions, (ClassPredictions, RealPredictions)):
         return "the rows are not predictions"
@@ -210,11 +219,13 @@ def _decomposition(rows: Rows, work: Work) -> BrierDecomposition:
 
 
 def _tested(rows: Rows, work: Work) -> str | None:
-    return None if work.tests and work.statistics else NOT_ASKED
+    return None if work.tests and (work.statistics or work.found["claims"] is not None) else NOT_ASKED
 
 
 def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
     """Test every statistic on the same replicates; the omnibus result does not repeat its components."""
+    if work.found["claims"] is not None:
+        return dict(work.found["claims"].tests)
     testable = [one for one in work.statistics if _is_drawable(one, rows, work)]
     if not testable:
         return {}

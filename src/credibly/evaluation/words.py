@@ -20,7 +20,7 @@ from credibly.predictions import Classes, ClassPredictions, Dataset, Point, Rows
 from credibly.predictions.passes import Sums, merged, on_host
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
-from credibly.results.tests import CheckResult, HypotestResult, smallest_pvalue
+from credibly.results.tests import CheckResult, HypotestResult
 from credibly.statistics.registry import story_of
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
@@ -211,27 +211,14 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
             f"({percent(1 - level)} acceptance {region}), but if they are a sample of more, another might "
             f"(p = {shown(result.deciding_pvalue)} with the truth as one more member)."
         )
-    if result.n_clusters is not None and smallest_pvalue(result.n_clusters) > level:
-        return (
-            f"{start}: cannot tell, because {result.n_clusters} clusters give no p-value below "
-            f"{shown(smallest_pvalue(result.n_clusters))}."
-        )
-    sides = 2 if result.tail == "two-sided" else 1
-    smallest = sides / (result.n_resamples + 1)
-    if smallest > level:
-        return (
-            f"{start}: cannot tell, because {result.n_resamples} replicates give no p-value below "
-            f"{shown(smallest)}."
-        )
-    if result.is_beyond_replicates:
+    reason = result.why_not(level)
+    if not reason:  # beyond all replicates, and the adjusted p-value does not follow
         return (
             f"{start}: cannot tell. It lies beyond all {result.n_resamples} replicates "
             f"({percent(1 - level)} acceptance {region}), but with so few it could still be chance among "
             "several statistics; use more."
         )
-    if low == high:
-        return f"{start}: cannot tell, because these predictions allow no other value."
-    return f"{start}: cannot tell, because this check would accept anything from {region}."
+    return f"{start}: cannot tell, because {reason}."
 
 
 def evidence(result: HypotestResult, family: int) -> str:

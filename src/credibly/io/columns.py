@@ -26,7 +26,10 @@ _WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.ite
 """The words that one column may be called by its role; lower case."""
 _SINGLE = {
     word: name
-    for name in ("mean", "std", "variance", "log_variance", "score", "lower", "upper")
+    for name in (
+        *("mean", "std", "variance", "log_variance", "score", "lower", "upper"),
+        *("lower_end", "upper_end", "claimed"),
+    )
     for word in (name, *ROLES[name].aliases)
 } | dict.fromkeys((*ROLES["probs"].prefixes, *ROLES["probs"].aliases), "score")
 """Columns that are an array of one number per row; one column of probabilities is that of class 1."""
@@ -338,7 +341,7 @@ def _agreed_classes(field: str, names: tuple[str, ...], content: Content) -> lis
 
 
 def _predictions(content: Content) -> set[str]:
-    return set(content.arrays) - {*BESIDE, "levels", "rater"}
+    return set(content.arrays) - {*BESIDE, "levels", "rater", "claimed"}
 
 
 def _place_forecasts(plain: dict[str, Array], content: Content) -> None:

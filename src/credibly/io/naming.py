@@ -40,6 +40,8 @@ def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None =
     fields = KINDS[content.kind].fields
     for name in fields:
         if name not in content.arrays:
+            if name == "claimed":
+                raise _unclaimed(content.kind)
             raise _needs(content.kind, f"`{name}` is not in the file", "Add it under this name.")
     rest = [name for name in content.arrays if name not in fields and name not in BESIDE]
     if rest:
@@ -68,7 +70,12 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         observed = labels if labels is not None else arrays
         arrays["probs"] = _both_columns(arrays.pop("score"), content, observed.get("y"))
     one_value = [name for name in ("lower", "upper") if name in arrays and arrays[name].ndim == 1]
-    if one_value == ["lower", "upper"]:
+    if said.claimed is not None:
+        arrays["claimed"] = np.array([said.claimed], dtype=np.float64)
+    if one_value == ["lower", "upper"] and "claimed" in arrays and said.levels is None:
+        arrays |= {"lower_end": arrays.pop("lower"), "upper_end": arrays.pop("upper")}
+        content.note("`lower` and `upper` are read as intervals of a real value with a claimed coverage")
+    elif one_value == ["lower", "upper"]:
         arrays["values"] = np.stack([arrays.pop("lower"), arrays.pop("upper")], axis=-1)
         arrays["levels"] = np.asarray(_levels_of_bounds(said), dtype=np.float64)
         content.note(f"`lower` and `upper` are read as quantiles at {arrays['levels'].tolist()}")
@@ -175,11 +182,13 @@ def _levels_of_bounds(said: Said) -> Sequence[float]:
     if said.levels is None:
         raise InputError(
             "`lower` and `upper`",
-            "must have levels if they bound a real value",
+            "must have levels, or a claimed coverage, if they bound a real value",
             "the file does not say what share lies between them",
             Remedy(
-                "Use `levels=[0.05, 0.95]` for a 90 % interval or `levels=[0.025, 0.975]` for 95 %.",
-                "Use `--levels 0.05,0.95` for a 90 % interval or `--levels 0.025,0.975` for 95 %.",
+                "Use `claimed=0.9` for intervals that claim to contain 90 %, as conformal ones do, or "
+                "`levels=[0.05, 0.95]` if they are quantiles.",
+                "Use `--claimed 0.9` for intervals that claim to contain 90 %, as conformal ones do, or "
+                "`--levels 0.05,0.95` if they are quantiles.",
             ),
         )
     return said.levels
@@ -301,6 +310,15 @@ def _find_lone(content: Content) -> None:
             "Rename the array, for example `numpy.savez(path, probs=probs, y=labels)`.",
         )
     content.lone = candidates[0]
+
+
+def _unclaimed(kind: str) -> InputError:
+    return InputError(
+        f"kind {kind!r}",
+        "must say what share of labels the sets are said to hold",
+        "`claimed` is not in the file",
+        Remedy("Add it under this name, or say `claimed=0.9`.", "Add it, or say `--claimed 0.9`."),
+    )
 
 
 def _needs(kind: str, evidence: str, remedy: str) -> InputError:

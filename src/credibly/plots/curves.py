@@ -96,9 +96,11 @@ class BinnedDisplay(Display):
         own = self.bins
         diagonal(ax, top, "exactly as said")
         if own.low is not None and own.high is not None:
-            high = np.maximum(own.high, own.low + 0.006 * top)  # a band of no height still has to be seen
+            least = 0.006 * top  # a band of no height still has to be seen, within the range of the values
+            low = np.minimum(own.low, top - least)
+            high = np.maximum(own.high, low + least)
             style: Style = {"facecolor": SKY, "alpha": 0.35, "edgecolor": BLUE, "linewidth": 0.6, "zorder": 1}
-            draw_boxes(ax, own.left, own.right, own.low, high, label=band, **style)
+            draw_boxes(ax, own.left, own.right, low, high, label=band, **style)
         words = ("observed" if own.low is None else "inside its band", "outside its band")
         size = 4.0 if small else 6.0
         sorted_dots(ax, own.predicted, own.observed, own.outside, words, markersize=size, zorder=3)

@@ -176,8 +176,9 @@ def dress(ax: Axes, *, xlabel: str, ylabel: str, title: str, size: float = 9.0) 
     """Give axes their labels, a light frame and one ink."""
     ax.set_xlabel(xlabel, color=INK, fontsize=size)
     ax.set_ylabel(ylabel, color=INK, fontsize=size)
-    # names of classes are the user's: a dollar sign in them does not start a formula
-    ax.set_title(shortened(title), color=INK, fontsize=size + 1, loc="left", parse_math=False)
+    # names of classes are the user's: a dollar sign in them does not start a formula; a given height spares
+    # the search for one above everything drawn, a tenth of the time of a picture
+    ax.set_title(shortened(title), color=INK, fontsize=size + 1, loc="left", parse_math=False, y=1.0)
     ax.set_facecolor("none")
     ax.tick_params(colors=INK, labelsize=size - 1, length=3)
     for name, spine in ax.spines.items():

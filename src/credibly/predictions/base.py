@@ -126,13 +126,22 @@ class Predictions:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ClassPredictions(Predictions, ABC):
-    """Predictions over a finite number of classes."""
+class OverClasses(Predictions):
+    """Predictions whose labels are one of a finite number of classes."""
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
         return int(self._leading.shape[-1])
+
+    def _facts(self) -> str:
+        members = f", m={self.n_members}" if self._leading.ndim == 3 else ""
+        return f"n={len(self)}{members}, k={self.n_classes}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ClassPredictions(OverClasses, ABC):
+    """Predictions that state probabilities of classes."""
 
     @abstractmethod
     def mean(self) -> Any:
@@ -140,10 +149,6 @@ class ClassPredictions(Predictions, ABC):
 
     mean_note: ClassVar[str]
     """Says what `mean` does, for the notes of results that used it."""
-
-    def _facts(self) -> str:
-        members = f", m={self.n_members}" if self._leading.ndim == 3 else ""
-        return f"n={len(self)}{members}, k={self.n_classes}"
 
     @classmethod
     def _trusted(cls: type[P], *arrays: Array) -> P:

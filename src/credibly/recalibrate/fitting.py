@@ -43,6 +43,7 @@ from credibly.predictions import (
     as_predictions,
     paired,
 )
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.recalibrate.scores import IMPOSSIBLE, Scores, classes_apart, scores_of
 from credibly.results.base import Result
 
@@ -132,7 +133,7 @@ def checked(predictions: Any) -> ClassPredictions:
             "this recalibration",
             "is defined for class predictions",
             f"got {type(given).__name__}",
-            "Use `SpreadScaling`, `IsotonicRecalibration` or `QuantileShift`.",
+            remedy_for(given, "Use `SpreadScaling`, `IsotonicRecalibration` or `QuantileShift`."),
         )
     return given
 

@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, logsumexp, tiles, to_host
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, tiles, to_host
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence, FitData, check_penalty, dense, with_scores
@@ -240,10 +240,13 @@ def _mixture(part: _Part, inverse: HostArray, log_shares: HostArray) -> tuple[fl
     mean = np.sum(terms, axis=0) / total
     # log of w_m p_m, (m, labels)
     logs = part.labelled * inverse[:, None] - np.log(total)[:, part.row] + log_shares[:, None]
-    mixed = logsumexp(logs, axis=0)
-    responsible = np.exp(logs - mixed) * part.counts
-    slope = -(responsible * (part.labelled - mean[:, part.row])).sum(axis=1)
-    return -float(part.counts @ mixed), slope
+    top = np.max(logs, axis=0)
+    logs -= top
+    np.exp(logs, out=logs)
+    mixed = np.sum(logs, axis=0)
+    logs *= part.counts / mixed  # how far each member is responsible
+    slope = -(logs * (part.labelled - mean[:, part.row])).sum(axis=1)
+    return -float(part.counts @ (np.log(mixed) + top)), slope
 
 
 def shared_temperature(data: FitData) -> tuple[float, Convergence]:
@@ -255,8 +258,12 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
     m = z.shape[1]
 
     @cache  # ends of brackets are asked for more than once
+    def along(log_temperature: float) -> tuple[float, float]:
+        loss, slopes = objective(np.full(m, log_temperature))
+        return loss, float(slopes.sum())
+
     def slope(log_temperature: float) -> float:
-        return float(objective(np.full(m, log_temperature))[1].sum())
+        return along(log_temperature)[1]
 
     # which dip is the deepest shows on some rows too; the search in it sees all
     step = -(-len(z) // _GRID_ROWS)
@@ -265,7 +272,7 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
         some = mixture_objective(z[::step], counts[::step], data.member_weights)
         losses = [some(np.full(m, at))[0] for at in _GRID]
     if not _dips(slope, losses):
-        losses = [objective(np.full(m, at))[0] for at in _GRID]
+        losses = [along(at)[0] for at in _GRID]
     if max(losses) - min(losses) <= 1e-12 * abs(min(losses)):
         raise UnsupportedError(
             "the temperature",
@@ -284,8 +291,8 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
         bool(report.converged),
         len(_GRID) + int(report.iterations),
         abs(slope(at)),
-        objective(np.zeros(m))[0],
-        objective(np.full(m, at))[0],
+        along(0.0)[0],
+        along(at)[0],
         "Brent on log T",
     )
     return math.exp(at), ended

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from credibly.predictions import (
     as_predictions,
     paired,
 )
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence
@@ -97,7 +99,7 @@ class RealRecalibration(Recalibration):
                 f"`{type(self).__name__}`",
                 "is defined for Gaussian, Samples and Quantiles predictions",
                 f"got {type(given).__name__}",
-                "Use `TemperatureScaling` for classes.",
+                remedy_for(given, "Use `TemperatureScaling` for classes."),
             )
         return given
 
@@ -431,10 +433,15 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
     """Return the scale with the smallest mean CRPS: where its derivative in log s changes sign."""
     from scipy.optimize import brentq
 
-    def slope(at: float) -> float:
-        return _mean(stretch(math.exp(at))[1], weight)
+    @cache  # ends of brackets are asked for more than once
+    def along(at: float) -> tuple[float, float]:
+        loss, slopes = stretch(math.exp(at))
+        return _mean(loss, weight), _mean(slopes, weight)
 
-    before, first = _mean(stretch(1.0)[0], weight), slope(0.0)
+    def slope(at: float) -> float:
+        return along(at)[1]
+
+    before, first = along(0.0)
     flat = 1e-12 * before  # of a distribution without spread the score does not depend on the scale
     if abs(first) <= flat and abs(slope(_STEP)) <= flat:
         raise UnsupportedError(
@@ -461,7 +468,7 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
     if first != 0.0:
         at, found = brentq(slope, low, high, xtol=1e-10, rtol=1e-12, full_output=True)
         steps += int(found.iterations)
-    loss, last = (_mean(one, weight) for one in stretch(math.exp(at)))
+    loss, last = along(at)
     return math.exp(at), Convergence(True, steps, abs(last), before, loss, "Brent on log s")
 
 

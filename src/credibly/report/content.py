@@ -11,6 +11,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
+from credibly.evaluation.tidy import of_one_number
 from credibly.evaluation.words import n_dropped
 from credibly.plots import ClasswiseDisplay, Table, new_axes
 from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
@@ -91,7 +92,14 @@ _TITLED = (0.5, 1.0, 0.05, 0.26)
 _LARGE, _SMALL, _NULL = (0.5, 1.0, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
 
 
-FIGURE_OF = {"raters": "raters", "errors": "risk-coverage", "coverage": "reals", "stated": "reals"}
+FIGURE_OF = {
+    "raters": "raters",
+    "errors": "risk-coverage",
+    "coverage": "reals",
+    "stated": "reals",
+    "claimed": "claims",
+    "parts": "claims",
+}
 """Section whose first figure stands beside the question about this."""
 SPREAD = ("sets", "validity", "checks")
 
@@ -242,6 +250,12 @@ def how_tested(evaluation: Evaluation) -> str:
     number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
     tests = "one test" if number == 1 else f"{number} tests"
     clusters = evaluation.predictions.n_clusters
+    if evaluation.claims is not None:
+        return (
+            f"{tests[0].upper()}{tests[1:]} on {evaluation.settings['n_resamples']} draws of which labels "
+            f"are held if the claim is true; the chance of a false conflict is at most "
+            f"{100 * evaluation.settings['level']:.3g} %."
+        )
     if clusters is not None:
         return (
             f"{tests[0].upper()}{tests[1:]} on {clusters} clusters of rows, with the signs of the "
@@ -265,7 +279,7 @@ def hypothesis(evaluation: Evaluation) -> str:
     """Return the null hypothesis as a sentence."""
     text = str(evaluation.settings["hypothesis"])
     seen = evaluation.predictions
-    whose = "" if seen.kind == "Point" else " (the mean of its set)"
+    whose = "" if seen.kind == "Point" or evaluation.claims is not None else " (the mean of its set)"
     if seen.k is None:
         whose = " (the mixture of its members)" if seen.m > 1 else ""
     return f"{text[0].upper()}{text[1:]}{whose}."
@@ -286,8 +300,10 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
             if refused.evidence not in reasons:
                 reasons.append(refused.evidence)
             footnote = reasons.index(refused.evidence) + 1
-        limit = limits.get(name)
-        expected = None if limit is None else shown_range(limit)
+        limit, tested = limits.get(name), evaluation.tests.get(name)
+        expected = None
+        if limit is not None and tested is not None and of_one_number(estimate, tested):
+            expected = shown_range(limit)
         numbers.append(KeyNumber(title(name), shown(estimate.value), interval, footnote, expected))
     return tuple(numbers), tuple(reasons)
 

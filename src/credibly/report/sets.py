@@ -1,4 +1,4 @@
-"""The sections about sets: the truth and a calibrated combination in them, and the labels' distribution."""
+"""The sections about sets: the truth and a calibrated combination in them, the labels, coverage."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import numpy as np
 from credibly._arrays.namespace import to_host
 from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, shown_range, title
 from credibly.plots import Table
+from credibly.plots.groups import ClaimedCoverageDisplay
 from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
+from credibly.results.coverage import SetCoverage
 from credibly.results.credal import CredalTestResult
 
 _LISTED = 10
@@ -173,4 +175,55 @@ def _failing(parts: ValidityParts) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (str(int(row)), str(int(raters[row])), *(shown(float(column[row])) for column in numbers))
         for row in test.failing()[:_LISTED]
+    )
+
+
+CLAIMS_METHOD = MethodNote(
+    "Coverage of sets",
+    "If the claim is true for every size, group and feature, whether a set holds its label is a coin with "
+    "the claimed probability; replicates are such coins. On average the p-value is the exact binomial one. "
+    "Parts are compared by a chi-square statistic over sizes, or groups; a ridge regression on other folds "
+    "predicts from features which labels are missed; the worst slab is the part of the instances between two "
+    "values of a direction of the features whose labels are held least.",
+    "h = 1[label in set],  P(h = 1 | size, group, features) = claimed",
+    "Romano, Sesia and Candès, Classification with valid and adaptive coverage, NeurIPS 2020; Cauchois, "
+    "Gupta and Duchi, Knowing what you know, Journal of Machine Learning Research, 2021; Angelopoulos and "
+    "Bates, A gentle introduction to conformal prediction, 2021.",
+)
+
+
+def claims_section(claims: SetCoverage, evaluation: Evaluation) -> Section:
+    """Return the section about what sets with a claimed coverage hold."""
+    display = ClaimedCoverageDisplay(claims)
+    lines = len(display.parts)
+    tables = [("What is held, in parts of the instances", display.table())]
+    if claims.slab is not None:
+        names = [f"feature {at}" for at in range(len(claims.slab.direction))]
+        direction = ", ".join(
+            f"{shown(float(weight))} {name}"
+            for name, weight in zip(names, claims.slab.direction, strict=True)
+        )
+        cells = (
+            direction,
+            shown_range((claims.slab.low, claims.slab.high)),
+            str(claims.slab.n),
+            f"{100 * claims.slab.coverage:.1f} %",
+            "" if claims.slab.pvalue is None else shown(claims.slab.pvalue),
+        )
+        columns = ("direction (standardised features)", "from, to", "instances", "held", "p")
+        tables.append(("Worst slab of the features", Table(columns, (cells,))))
+    figure = report_figure(
+        display,
+        "What is held, and what is claimed",
+        "claims",
+        size=(5.4, 1.6 + 0.26 * lines),
+        margins=(1.7, 1.0, 0.2, 0.3),
+    )
+    return Section(
+        anchor="claims",
+        title=f"Do the {claims.kind} hold what they claim?",
+        finding=display.finding,
+        tables=tuple(tables),
+        figures=(figure,),
+        methods=(CLAIMS_METHOD,),
     )

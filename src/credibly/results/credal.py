@@ -198,6 +198,13 @@ class CredalTestResult(HypotestResult):
         words = {self.validity.verdict(level), self.calibration.verdict(level)}
         return "cannot tell" if "cannot tell" in words else "no conflict found"
 
+    def why_not(self, level: float = 0.05) -> str:
+        """Return why no labels could have been rejected at `level`, by the first test that could not."""
+        if self.method == "weights":
+            return super().why_not(level)
+        tested = (one for one in (self.validity, self.calibration) if one is not None)
+        return next(filter(None, (one.why_not(level) for one in tested)), "")
+
     def sentence(self, level: float = 0.05, class_names: Sequence[str] | None = None) -> str:
         """Return the outcome in words.
 
@@ -237,10 +244,7 @@ class CredalTestResult(HypotestResult):
                 "." if self.method == "weights" else (f"; given {seen}, the set may contain the truth.")
             )
         if self.verdict(level) == "cannot tell":
-            why = "" if self.validity is None else self.validity.why_not(level)
-            return (
-                f"Cannot tell: {why or 'there are too few instances or replicates, or the set is too wide'}."
-            )
+            return f"Cannot tell: {self.why_not(level) or 'there are too few replicates'}."
         return "No conflict found between the set and the labels."
 
     def __str__(self) -> str:

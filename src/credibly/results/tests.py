@@ -108,28 +108,48 @@ class HypotestResult(Tested, Result):
     def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
         """Return the test's answer in one of three words.
 
-        "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was impossible:
-        no p-value that these replicates, or so few clusters, can give is small enough (including the case
-        that the statistic lies beyond all replicates but its adjusted p-value is still too large), all
-        replicates are equal to the observation, or the acceptance region spans more than half of all values
-        the statistic can take. Everything else is "no conflict found".
+        "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was impossible,
+        for the reason that `why_not` gives, or that the statistic lies beyond all replicates but its adjusted
+        p-value is still too large. Everything else is "no conflict found".
         """
         require_level(level)
         if self.deciding_pvalue <= level:
             return "conflict"
+        return "cannot tell" if self.is_beyond_replicates or self.why_not(level) else "no conflict found"
+
+    def why_not(self, level: float = 0.05) -> str:
+        """Return why no labels could have been rejected at `level`, "" where some could.
+
+        Parameters
+        ----------
+        level : float
+            Level of the test.
+
+        Returns
+        -------
+        str
+            A clause: too few clusters or replicates, a statistic whose most extreme values are frequent by
+            chance, or an acceptance region that spans more than half of all values.
+        """
+        require_level(level)
         if self.n_clusters is not None and smallest_pvalue(self.n_clusters) > level:
-            return "cannot tell"
+            return f"{self.n_clusters} clusters give no p-value below {smallest_pvalue(self.n_clusters):.3g}"
         sides = 2 if self.tail == "two-sided" else 1
         if self.n_resamples and sides / (self.n_resamples + 1) > level:
-            return "cannot tell"
+            return f"{self.n_resamples} replicates give no p-value below {sides / (self.n_resamples + 1):.3g}"
         null = self.null_distribution
-        if self.is_beyond_replicates or (null is not None and null.size and (null == self.statistic).all()):
-            return "cannot tell"
-        if self.statistic_range is not None:
-            width = self.acceptance_region[1] - self.acceptance_region[0]
-            if width > 0.5 * (self.statistic_range[1] - self.statistic_range[0]):
-                return "cannot tell"
-        return "no conflict found"
+        if null is not None and null.size:
+            if (null == self.statistic).all():
+                return "these predictions allow no other value"
+            ends = (null.max(), null.min())[:sides]
+            least = sides * min(int((null == end).sum()) for end in ends) / (self.n_resamples + 1)
+            if self.n_resamples and least > level:
+                return f"no labels could give a p-value below {least:.2g}"
+        low, high = self.acceptance_region
+        span = self.statistic_range
+        if span is not None and high - low > 0.5 * (span[1] - span[0]):
+            return f"this check would accept anything from {low:.3g} to {high:.3g}"
+        return ""
 
     def __str__(self) -> str:
         low, high = self.acceptance_region

@@ -196,6 +196,7 @@ def scan(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
+    claimed: float | None = None,
 ) -> Rows:
     """Return a source of chunks that `evaluate`, statistics, tests and decompositions take like predictions.
 
@@ -230,7 +231,7 @@ def scan(
         process.
     skip_bad_shards : bool
         Leave out files that cannot be read or break a rule; the notes count and name them.
-    drop_invalid, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels : optional
+    drop_invalid, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels, claimed : optional
         How each file is read, as for `load`. Files that need one of these are read whole, each as one chunk.
 
     Returns
@@ -266,6 +267,7 @@ def scan(
         "id": id,
         "classes": classes,
         "levels": levels,
+        "claimed": claimed,
     }
     said = {name: value for name, value in options.items() if value is not None}
     if hasattr(predictions, "__dask_graph__") and not said:

@@ -34,6 +34,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
+    clip,
     device,
     is_numpy,
     like,
@@ -189,7 +190,7 @@ def dyadic_cells(probs: Array, n_cells: int, target: str) -> Cells:
 def _dyadic_index(values: Array, n_cells: int) -> Array:
     """Return the cell [j / n_cells, (j + 1) / n_cells) of every value; a power of two makes it exact."""
     xp = namespace(values)
-    return xp.astype(xp.clip(xp.floor(as_float64(values) * n_cells), 0.0, n_cells - 1.0), xp.int32)
+    return xp.astype(clip(xp.floor(as_float64(values) * n_cells), 0.0, n_cells - 1.0), xp.int32)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -39,6 +39,7 @@ from credibly.predictions import (
     as_predictions,
     as_rows,
 )
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import Notion, Tail
 from credibly.results.estimates import Estimate
 
@@ -465,7 +466,7 @@ class Statistic(ABC):
                 f"`{self.name}`",
                 f"needs {what}",
                 f"got {type(predictions).__name__}",
-                "See `credibly list` for statistics of this kind.",
+                remedy_for(predictions, "See `credibly list` for statistics of this kind."),
                 argument="predictions",
             )
 

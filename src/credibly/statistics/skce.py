@@ -157,14 +157,12 @@ class QuadraticBound(PairwiseBound):
         product = self.product(values[:, rows.start :], tile)
         product = self.between_labels(product, b)
         pairs = xp.sum(xp.reshape(as_float64(xp.vecdot(own, product)), (b, k)), axis=1)
+        # k(p, p) = 1; a row of weight w stands for w rows, which differ from each other
         plain = own if labels.weights is None else self._residuals(labels, rows, weighted=False)
-        # k(p, p) = 1
-        squares = xp.sum(xp.reshape(plain * self.between_labels(plain, b), (b, k, -1)), axis=1)
-        if labels.weights is not None:
-            squares = squares * xp.astype(labels.weights[:, rows], self.dtype)
+        squares = as_float64(xp.vecdot(own, self.between_labels(plain, b)))
         return State(
             pairs=pairs,
-            diagonal=xp.sum(as_float64(squares), axis=1),
+            diagonal=xp.sum(xp.reshape(squares, (b, k)), axis=1),
             weight=total_weight(labels, rows, values),
         )
 

@@ -24,6 +24,7 @@ from credibly._arrays.namespace import Array, HostArray, device, like, namespace
 from credibly._arrays.sums import group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows
 from credibly.predictions.passes import on_host
+from credibly.predictions.regression import over_members
 from credibly.statistics.cells import bin_index, edge_ranks
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import Loss, RealMean, real_traits
@@ -37,9 +38,9 @@ def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     """Return mean and variance, (n,) each, of mixtures of normal members."""
     assert isinstance(predictions, Gaussian)
     mean, std = predictions.members()
-    xp = namespace(mean)
-    centre = xp.mean(mean, axis=1)
-    return centre, xp.mean(std * std + (mean - centre[:, None]) ** 2, axis=1)
+    shares = predictions.shares
+    centre = over_members(mean, shares)
+    return centre, over_members(std * std + (mean - centre[:, None]) ** 2, shares)
 
 
 def states_one_spread(predictions: Predictions) -> bool:
@@ -114,7 +115,8 @@ class SlopeBound(Bound):
         weights = labels.weights
         one = xp.ones_like(self.log)[None, :] if weights is None else weights
         every = {"weight": one, "log": one * self.log, "log_log": one * self.log**2}
-        sums = {name: xp.sum(value + xp.zeros_like(square), axis=1) for name, value in every.items()}
+        nothing = xp.zeros_like(square[:, 0])  # what no label changes is the same for all vectors
+        sums = {name: xp.sum(value, axis=1) + nothing for name, value in every.items()}
         return State(sums, square=xp.sum(one * square, axis=1), both=xp.sum(one * self.log * square, axis=1))
 
     def _line(self, state: State) -> tuple[Array, Array, Array, Array]:

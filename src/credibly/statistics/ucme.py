@@ -42,6 +42,7 @@ from credibly.predictions import (
     Samples,
     as_point,
 )
+from credibly.predictions.regression import over_members
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
@@ -205,7 +206,7 @@ def _expected(predictions: Predictions, targets: Array, plan: LocationPlan) -> A
         scale = as_number(plan.label_bandwidth)
         total = xp.sqrt(scale**2 + std * std)  # (n, m)
         gap = (mean[None, ...] - targets[:, None, None]) / total[None, ...]
-        return xp.mean(scale / total[None, ...] * xp.exp(-0.5 * gap * gap), axis=2)
+        return over_members(scale / total[None, ...] * xp.exp(-0.5 * gap * gap), predictions.shares, axis=2)
     at = xp.astype(targets, xp.int64)
     if isinstance(predictions, Quantiles):
         levels = xp.take(as_float64(predictions.levels), at, axis=0)
@@ -347,12 +348,20 @@ class UnnormalisedMeanEmbedding(Statistic):
         if isinstance(part, Gaussian):
             # the quantile of one member of each, whichever the level points at
             mean, std = (to_host(one)[chosen] for one in part.members())
-            member = (at * mean.shape[1]).astype(np.int64)
-            rest = np.clip(at * mean.shape[1] - member, 0.05, 0.95)
             from scipy.special import ndtri
 
-            order = np.argsort(mean, axis=1)[np.arange(chosen.size), member]
-            rows = np.arange(chosen.size)
+            by_mean, rows = np.argsort(mean, axis=1), np.arange(chosen.size)
+            shares = part.shares
+            if shares is None:
+                member = (at * mean.shape[1]).astype(np.int64)
+                rest = np.clip(at * mean.shape[1] - member, 0.05, 0.95)
+            else:  # where the level falls among the weights of the members in order
+                own = to_host(shares)[by_mean]
+                steps = np.cumsum(own, axis=1)
+                member = np.minimum((steps <= at[:, None]).sum(axis=1), mean.shape[1] - 1)
+                inside = (at - (steps - own)[rows, member]) / own[rows, member]
+                rest = np.clip(inside, 0.05, 0.95)
+            order = by_mean[rows, member]
             return points[chosen], mean[rows, order] + std[rows, order] * ndtri(rest)
         if isinstance(part, Quantiles):
             return points[chosen], np.floor(at * part.values.shape[1])

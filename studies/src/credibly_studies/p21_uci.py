@@ -102,7 +102,7 @@ def work(size: UciSize, run: Run) -> Findings:
     parts = run.map(_one_model, tasks)
     rows = [row for own, _, _ in parts for row in own]
     rows.sort(key=lambda row: (size.data_sets.index(row.data), MODELS.index(row.model)))
-    curves = parts[len(size.data_sets) - 1][2]  # dropout on the last, smallest data set
+    curves = parts[len(size.data_sets) - 1][2]  # of the last model on the last, smallest data set
     chosen = {(task.name, task.model): own for task, (_, own, _) in zip(tasks, parts, strict=True)}
     drawings: dict[str, Drawing] = {
         f"pit-{name}": drawn(EnvelopeDisplay(curve)) for name, curve in curves.items()

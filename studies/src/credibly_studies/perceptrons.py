@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly_studies.descent import Layers, descend, first_weights
+from credibly_studies.descent import Activation, Layers, descend, first_weights
 
 Loss = Callable[[Any, Any], Any]
 """Outputs (m, b, o) and targets (m, b), tensors -> loss of each case (m, b)."""
@@ -34,6 +34,8 @@ class Training:
         Share of hidden units left out.
     decay : float
         Weight decay of Adam.
+    activation : {"relu", "elu"}
+        Of hidden units.
     """
 
     hidden: tuple[int, ...] = (50,)
@@ -42,6 +44,7 @@ class Training:
     learning_rate: float = 0.01
     dropout: float = 0.0
     decay: float = 0.0
+    activation: Activation = "relu"
 
 
 def fit_perceptrons(
@@ -114,6 +117,7 @@ def fit_perceptrons(
         decay=training.decay,
         dropout=training.dropout,
         generator=generator,
+        activation=training.activation,
     )
 
 
@@ -139,7 +143,12 @@ def _standard(levels: HostArray) -> HostArray:
     return np.asarray((levels - 0.5) * np.sqrt(12.0), dtype=levels.dtype)
 
 
-def outputs_of(layers: Layers, inputs: HostArray, kept: tuple[HostArray, ...] | None = None) -> HostArray:
+def outputs_of(
+    layers: Layers,
+    inputs: HostArray,
+    kept: tuple[HostArray, ...] | None = None,
+    activation: Activation = "relu",
+) -> HostArray:
     """Return the outputs of networks.
 
     Parameters
@@ -150,6 +159,8 @@ def outputs_of(layers: Layers, inputs: HostArray, kept: tuple[HostArray, ...] | 
         The same for all, or of each its own.
     kept : tuple of ndarray (m, 1 or n, units), optional
         What each hidden unit is multiplied by: dropout's masks, see :func:`masks`.
+    activation : {"relu", "elu"}
+        Of hidden units, as trained.
 
     Returns
     -------
@@ -159,7 +170,9 @@ def outputs_of(layers: Layers, inputs: HostArray, kept: tuple[HostArray, ...] | 
     values = np.asarray(inputs, dtype=np.float64)
     for place, (weight, offset) in enumerate(layers):
         if place:
-            values = np.maximum(values, 0.0)
+            values = np.maximum(values, 0.0) + (
+                np.expm1(np.minimum(values, 0.0)) if activation == "elu" else 0.0
+            )
             if kept is not None:
                 values = values * kept[place - 1]
         values = values @ weight.astype(np.float64) + offset

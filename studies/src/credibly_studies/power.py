@@ -21,6 +21,9 @@ LEVELS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 SPOKEN_LEVEL = 0.05
 
+WIDE_LEVEL = 0.2
+"""Where a rate far below the level can be told from the level with few data sets."""
+
 _COLUMNS = ("world", "null", "test", "level", "n", "repetitions", "rejected", "rate", "interval")
 
 

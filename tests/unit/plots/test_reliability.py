@@ -84,6 +84,15 @@ def test_marks_on_the_axes_are_the_data() -> None:
     assert {text.get_text() for text in ax.texts} == {"10", "30", "60"}
 
 
+def test_a_band_without_height_is_drawn_between_0_and_1() -> None:
+    # certain and always right: every draw shows a frequency of 1
+    found = cr.reliability_curve([[1.0, 0.0]] * 20, [0] * 20, n_resamples=19, rng=0)
+    ax = ReliabilityDisplay(found).draw()
+    band = next(patch for patch in ax.patches if "95 %" in str(patch.get_label()))
+    heights = band.get_path().vertices[:, 1]
+    assert (heights.min(), heights.max()) == (pytest.approx(0.994), 1.0)
+
+
 @pytest.mark.slow
 def test_given_axes_are_used_and_no_global_figure_is_made() -> None:
     figure = Figure()

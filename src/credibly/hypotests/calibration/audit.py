@@ -53,6 +53,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.joining import aligned
 from credibly.predictions.passes import detached
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.audit import WIDE, AuditGroup, AuditResult
 from credibly.results.base import require_level
 from credibly.results.tests import Word
@@ -227,7 +228,7 @@ def _checked(rows: Rows) -> Predictions:
             "`audit`",
             "needs predictions",
             f"got {type(some.predictions).__name__}",
-            "Pass predictions first, then labels.",
+            remedy_for(some.predictions, "Pass predictions first, then labels."),
         )
     if some.batch.weights is not None:
         raise UnsupportedError(

@@ -51,6 +51,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.over_rows import for_pairs
@@ -332,7 +333,7 @@ def _observed(rows: Dataset) -> Labels:
             "`calibration_test`",
             "needs predictions",
             f"got {type(rows.predictions).__name__}",
-            "Pass predictions first, then labels.",
+            remedy_for(rows.predictions, "Pass predictions first, then labels."),
         )
     return rows.batch
 

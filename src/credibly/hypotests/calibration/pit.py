@@ -52,6 +52,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, detached
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import HypotestResult, smallest_pvalue
@@ -259,7 +260,7 @@ def _checked(
             name,
             "needs real-valued predictions",
             f"got {type(given).__name__}",
-            "For classes see `calibration_test` and `reliability_curve`.",
+            remedy_for(given, "For classes see `calibration_test` and `reliability_curve`."),
         )
     if not isinstance(rows.sample.batch, Reals):
         raise InputTypeError(

@@ -48,6 +48,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.statistics import Statistic, picp, quantile_calibration_error
 from credibly.statistics.coverage import symmetric_levels
@@ -342,7 +343,7 @@ def _require_single(rows: Dataset) -> None:
             "`predictive_check`",
             "needs predictions",
             f"got {type(rows.predictions).__name__}",
-            "Pass predictions first, then labels.",
+            remedy_for(rows.predictions, "Pass predictions first, then labels."),
         )
     if rows.batch.weights is not None:
         raise UnsupportedError(

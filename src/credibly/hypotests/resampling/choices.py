@@ -50,7 +50,7 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.regression import LeftOut
-from credibly.statistics.coverage import CentralShares, CoverageShares, QuantileErrorBound, ShareBound
+from credibly.statistics.coverage import CoverageShares, ShareBound
 from credibly.statistics.proper import MeanBound, gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
@@ -451,11 +451,8 @@ def _nearest(wanted: Array, least: Array, most: Array) -> Array:
 def _ends(bound: Bound, predictions: Quantiles) -> dict[str, HostArray]:
     """Return the places of the quantiles that a statistic compares labels with; raise where it needs more."""
     own = to_host(as_float64(predictions.levels))
-    if isinstance(bound, QuantileErrorBound):
-        wanted = {"cells": to_host(bound.levels)}
-    elif isinstance(bound, CentralShares):  # lower ends rise from the widest interval, upper ends to it
-        held = to_host(bound.levels)
-        wanted = {"reached": (1.0 - held[::-1]) / 2.0, "exceeded": (1.0 + held) / 2.0}
+    if isinstance(bound, CoverageShares):
+        wanted = dict.fromkeys(bound.looks, to_host(bound.heights))
     elif isinstance(bound, ShareBound):
         level = bound.statistic.settings()["level"]
         wanted = {"low": np.array([(1.0 - level) / 2.0]), "high": np.array([(1.0 + level) / 2.0])}
