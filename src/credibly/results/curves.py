@@ -182,7 +182,7 @@ class MurphyCurve(Result):
     thresholds : ndarray (t,)
         Where one acts.
     cost, stderr : ndarray (t,)
-        Mean cost there and its standard error; NaN where clusters are too few for one, or one decides.
+        Mean cost there and its standard error; NaN if there are too few clusters, or if a single one decides.
     constant : ndarray (t,)
         The cost of predicting the overall share of events for every instance.
     level : float

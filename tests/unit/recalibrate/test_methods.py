@@ -422,11 +422,11 @@ def test_steps_of_a_chain_see_what_the_one_before_made() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: cr.recalibrate.VectorScaling(penalty=-1.0), "`penalty` must be a number from 0 on"),
+        (lambda: cr.recalibrate.VectorScaling(penalty=-1.0), "`penalty` must be a number of at least 0"),
         (lambda: cr.recalibrate.VectorScaling(penalties=()), "`penalty`"),
         (
             lambda: cr.recalibrate.MatrixScaling(weight_penalty=-1.0),
-            "`weight_penalty` must be a number from 0 on",
+            "`weight_penalty` must be a number of at least 0",
         ),
         (lambda: cr.recalibrate.MatrixScaling(rng=np.random.default_rng(0)), "`rng` must be an integer"),
         (lambda: cr.recalibrate.MemberTemperatures(limits=(2, 1)), "`limits` must be two increasing"),
