@@ -18,12 +18,12 @@ TESTS = {f"{way}, {name}" for way in ("true weights", "mean", "J25", "M23") for 
 
 @pytest.fixture(scope="module")
 def fig3() -> StudyResult:
-    return cheaper("j25-fig3").run("small")
+    return cheaper("j25-fig3", once=True).run("small")
 
 
 @pytest.fixture(scope="module")
 def fig4() -> StudyResult:
-    return cheaper("j25-fig4").run("small")
+    return cheaper("j25-fig4", once=True).run("small")
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ def test_claims_of_the_appendix_follow_the_numbers() -> None:
     ],
 )
 def test_appendix(name: str, suffix: str, m: int, k: int, u: float) -> None:
-    found = dataclasses.replace(cheaper(name), small=PowerSize(60, 2, 1)).run("small")
+    found = dataclasses.replace(cheaper(name, once=True), small=PowerSize(60, 1, 1)).run("small")
     studies = studies_of(found)
     assert studies["power"].worlds == ("S1", *(f"{scenario}{suffix}" for scenario in ("S1", "S2", "S3")))
     for world, scenario in zip(studies["power"].worlds[1:], ("S1", "S2", "S3"), strict=True):

@@ -302,7 +302,7 @@ def test_members_may_change_places(learner: str, with_features: bool) -> None:
         ({"learner": "forest"}, "`learner` must be one of"),
         ({"learner": 3}, "`learner` must be a name or a Learner"),
         ({"split": 1.0}, "`split` must lie strictly between 0 and 1"),
-        ({"split": 0.5, "cv": 2}, "exclude each other"),
+        ({"split": 0.5, "cv": 2}, "cannot be used together"),
         ({"cv": 1}, "`cv` must be an integer of at least 2"),
         ({"cv": 30}, "need at least 60 instances"),
         ({"refit": 1}, "`refit` must be True or False"),
@@ -318,7 +318,7 @@ def test_members_may_change_places(learner: str, with_features: bool) -> None:
         ({"statistics": ()}, "must name at least one"),
         ({"paper": "M23", "statistics": ("skce", "brier")}, "minimises one statistic"),
         ({"resample": "rows"}, "`resample` must be one of"),
-        ({"resample": "instances", "refit": True}, "keeps the combination that was found"),
+        ({"resample": "instances", "refit": True}, "keeps the combination that was learned"),
         ({"method": "witness", "resample": "labels"}, "`resample` belongs to tests of weights"),
         ({"progress": 3}, "`progress`"),
         ({"predictions": cr.Gaussian(np.zeros(40), np.ones(40))}, "needs class predictions"),
@@ -355,7 +355,7 @@ def test_features_of_constant_weights_are_noted() -> None:
     members = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 2))
     labels, features = np.zeros(20, dtype=int), np.ones((20, 1))
     found = cr.credal_test(members, labels, features=features, weights="constant", n_resamples=9, rng=0)
-    assert "constant weights do not look at features" in found.notes
+    assert "constant weights do not depend on features" in found.notes
     without = cr.credal_test(members, labels, weights="constant", n_resamples=9, rng=0)
     assert without.pvalue == found.pvalue
     assert not any("features" in note for note in without.notes)
