@@ -293,7 +293,7 @@ CLUSTER_ROWS = (
             "null",
             run,
             conservative=True,
-            few=0 if "00 rows" in name or "500" in name else 6,
+            few=0 if "00 rows" in name or "500" in name else 3,
         )
         for name, run in NULL.items()
     ),
@@ -304,7 +304,7 @@ CLUSTER_ROWS = (
         pvalues(in_clusters([25] * 6, 0.3)),
         conservative=True,
         slack=0.02,
-        few=6,
+        few=3,
     ),
     Row(
         "calibration_test",
@@ -312,7 +312,7 @@ CLUSTER_ROWS = (
         "null",
         real_values(40, 25, 0.3),
         conservative=True,
-        few=6,
+        few=3,
     ),
     *(
         Row(
@@ -343,7 +343,7 @@ CLUSTER_ROWS = (
             "interval",
             run,
             slack=0.01,
-            few=0 if "00 rows" in name or "500" in name else 6,
+            few=0 if "00 rows" in name or "500" in name else 3,
         )
         for name, run in COVERED.items()
     ),
@@ -365,7 +365,7 @@ CLUSTER_ROWS = (
             "interval",
             raters_covered(n_clusters, size),
             slack=0.01,
-            few=6,
+            few=3,
         )
         for n_clusters, size in ((60, 10), (20, 25))
     ),

@@ -44,16 +44,17 @@ def mean_over(
         What `scan` returned, with its labels and weights, or predictions in memory.
     measures : callable or mapping of str to callable
         `uncertainty`, `credal.distance`, `nonspecificity`, `credal.size`, `upper_entropy` or any other
-        function of predictions that returns (n,) numbers; one with a parameter ``labels`` gets them too.
-        Settings go in with ``functools.partial``. Several are computed in one pass.
+        function of predictions that returns (n,) numbers; a function with a parameter ``labels`` receives
+        them too. Set options with ``functools.partial``. Several measures are computed in one pass.
     labels : array (n,) or LabelCounts, optional
         What was observed, for measures that take labels.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     progress : callable, optional
         Called with (done, total) rows.
 
@@ -65,8 +66,9 @@ def mean_over(
 
     Notes
     -----
-    Means are weighted where the rows have weights. A measure is computed on some thousand rows at a time and
-    must not look beyond the row; the draws that stand for a `Dirichlet` would, so measures of sets refuse it.
+    Means are weighted if the rows have weights. A measure is computed on a few thousand rows at a time and
+    must not depend on other rows; the draws that represent a `Dirichlet` would, so measures of sets refuse
+    it.
 
     Examples
     --------
@@ -111,13 +113,17 @@ class MeasuresTask(Task):
         for name, measure in named.items():
             if not callable(measure):
                 raise InputTypeError(
-                    f"measure {name!r}", "must be a function", f"got {measure!r}", "Pass `uncertainty`, say."
+                    f"measure {name!r}",
+                    "must be a function",
+                    f"got {measure!r}",
+                    "Pass a function such as `uncertainty`.",
                 )
             if isinstance(rows.sample.predictions, Dirichlet) and _draws(measure):
                 raise UnsupportedError(
                     f"measure {name!r} of a Dirichlet",
                     "needs sets of distributions",
-                    "a Dirichlet becomes one by draws, which would depend on how the rows are cut",
+                    "a Dirichlet becomes one by sampling, which would depend on how the rows are split "
+                    "into chunks",
                     "Draw once, `dirichlet.sample(m)`, and pass or scan the Ensemble.",
                 )
         labelled = frozenset(name for name, one in named.items() if "labels" in _parameters(one))
@@ -132,7 +138,7 @@ class MeasuresTask(Task):
                 state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.checked_weights)))
                 if part in states:
                     raise InputError(
-                        "measures", "must have names of their own", f"{part!r} is there twice", "Rename one."
+                        "measures", "must have distinct names", f"{part!r} is there twice", "Rename one."
                     )
                 if np.isnan(state["w1 v1"][0]):
                     raise _not_a_number(name, values, chunk.start)

@@ -52,22 +52,23 @@ def decision_costs(
     clusters: Any = None,
     blocks: int | None = None,
 ) -> DecisionCosts:
-    """Measure what decisions by these predictions cost, and whether they cost what was stated.
+    """Measure what decisions based on predictions cost, and whether that is what the predictions state.
 
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        Class predictions; sets act by their mean.
+        Class predictions; sets are represented by their mean.
     labels : array (n,)
         Observed labels. Leave out for rows that carry their own.
     costs : array (a, k)
-        Cost of every action, by row, where each class is true, by column. Gains are negative costs.
+        Cost of every action (rows) when each class is true (columns). Gains are negative costs.
     actions : sequence of str, optional
-        Names of the actions. Default: their numbers.
+        Names of the actions. Default: their indices.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
@@ -76,9 +77,9 @@ def decision_costs(
 
     Notes
     -----
-    Equally cheap actions: the first one is taken. The one action for all that net benefit compares with is
-    chosen on the same labels, so that net benefit is a little too small. Intervals are those of means, given
-    from 30 instances on, and refused where few of them decide.
+    Among equally cheap actions the first one is taken. Net benefit compares with the best single action for
+    all instances, which is chosen on the same labels, so net benefit is a little too small. Intervals are
+    those of means; they are given from 30 instances on and refused if only a few instances decide.
 
     References
     ----------
@@ -143,7 +144,7 @@ def murphy_curve(
     clusters: Any = None,
     blocks: int | None = None,
 ) -> MurphyCurve:
-    """Compute the mean cost of acting on a probability, for every threshold at which one may act.
+    """Compute the mean cost of acting on a probability, for every threshold above which one might act.
 
     Parameters
     ----------
@@ -158,19 +159,19 @@ def murphy_curve(
     level : float
         Coverage of the interval at each threshold.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): intervals are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); intervals then allow for these clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
     MurphyCurve
-        Costs by threshold with their errors, and those of the best prediction that is the same for all.
+        Costs by threshold with their standard errors, and those of the best constant prediction.
 
     Notes
     -----
     A false alarm costs t and a miss 1 - t, so that acting above t is cheapest. A curve that is lower
-    everywhere is better for all costs; curves that cross leave it to the costs.
+    everywhere is better for all costs; if curves cross, the better model depends on the costs.
 
     References
     ----------
@@ -250,7 +251,7 @@ def _class_rows(rows: Rows, what: str) -> tuple[Rows, ClassPredictions]:
     if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
         raise UnsupportedError(
             f"`{what}`",
-            "counts one label per instance, once",
+            "takes one unweighted label per instance",
             "got label counts or weights",
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
@@ -265,7 +266,7 @@ def _cost_table(costs: Any, n_classes: int) -> HostArray:
             "`costs`",
             f"must be finite, with a row per action, at least two, and a column per class ({n_classes})",
             "got NaN or infinity" if shaped else f"got shape {table.shape}",
-            "Write [[0, 10], [1, 1]]: not acting costs 10 where class 1 is true, acting always 1.",
+            "Write [[0, 10], [1, 1]]: not acting costs 10 if class 1 is true, acting always costs 1.",
         )
     return table
 
@@ -290,5 +291,5 @@ def _mean(name: str, values: HostArray, notes: tuple[str, ...], codes: HostArray
     n = len(values)
     error: dict[str, Any] = mean_error(values, codes) if n > 1 else {"stderr": None}
     if n < FEWEST:
-        error["interval_refusal"] = f"intervals need {FEWEST} instances, here are {n}"
+        error["interval_refusal"] = f"intervals need {FEWEST} instances; got {n}"
     return Estimate(name, float(values.mean()), n=n, notes=notes, **error)

@@ -33,11 +33,11 @@ class LogisticCalibration(Result):
     Attributes
     ----------
     slope : Estimate
-        1 for calibrated predictions, below 1 where they are too extreme.
+        1 for calibrated predictions, below 1 if they are too extreme.
     intercept : Estimate
-        The intercept beside that slope; 0 for calibrated predictions.
+        The intercept that goes with that slope; 0 for calibrated predictions.
     in_the_large : Estimate
-        The intercept where the slope is 1: below 0 where the second class is predicted too often.
+        The intercept with the slope fixed at 1: below 0 if the second class is predicted too often.
     n : int
         Number of instances.
     notes : tuple of str
@@ -63,9 +63,10 @@ def logistic_calibration(
     labels : array (n,)
         Observed labels. Leave out for rows that carry their own.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
@@ -74,10 +75,10 @@ def logistic_calibration(
 
     Notes
     -----
-    Standard errors are those of the sandwich, which hold where the logistic curve is not the true one, too.
-    Clusters are left out one by one, with one Newton step from the fit of all rows. A slope of 1 and an
-    intercept of 0 do not mean calibration: a curve that crosses the diagonal twice has them as well. See
-    `corp_curve` for the whole curve.
+    Standard errors are sandwich estimates, which are also valid if the logistic curve is not the true one.
+    With clusters, each one is left out in turn, with one Newton step from the fit to all rows. A slope of 1
+    and an intercept of 0 do not mean calibration: a curve that crosses the diagonal twice can have them as
+    well. See `corp_curve` for the whole curve.
 
     References
     ----------
@@ -103,12 +104,12 @@ def logistic_calibration(
             "`logistic_calibration`",
             "is for two classes",
             f"got {given.n_classes}",
-            "Pass the probabilities of one class and of the others together.",
+            "Pass the probabilities of one class and of all others together.",
         )
     if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
         raise UnsupportedError(
             "`logistic_calibration`",
-            "counts one label per instance",
+            "takes one label per instance",
             "got label counts or weights",
             "Draw labels first: `counts.draw(rng=0)`.",
         )
@@ -121,7 +122,7 @@ def logistic_calibration(
             "predictions",
             "must lie between 0 and 1 to have a logit",
             f"{certain} of {len(p)} rows have a probability of exactly 0",
-            "Mix them with a little of the uniform distribution first.",
+            "Mix them with a small share of the uniform distribution first.",
         )
     logit = np.log(p[:, 1]) - np.log(p[:, 0])
     ones = np.ones_like(logit)

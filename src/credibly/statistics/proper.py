@@ -305,17 +305,17 @@ class HitBound(ScoreBound):
         return share_moments(self.state(labels))
 
 
-_BOTH_CLASSES = "the Brier score is the sum over both classes, twice scikit-learn's brier_score_loss"
+_BOTH_CLASSES = "the Brier score is the sum over both classes, which is twice scikit-learn's brier_score_loss"
 
 
 @dataclasses.dataclass(frozen=True)
 class ConfidenceGap(Statistic):
-    """Mean confidence minus accuracy: how much too sure the model is on average, negative where too unsure.
+    """Mean confidence minus accuracy: how much too sure the model is on average; negative if too unsure.
 
     Notes
     -----
-    Too sure here and too unsure there cancel out: a gap of 0 does not say that confidence is right. Its test
-    is that of `accuracy`, whose expected value is the mean confidence.
+    Overconfidence in some places and underconfidence in others cancel out: a gap of 0 does not mean that the
+    confidence is right. Its test is that of `accuracy`, whose expected value is the mean confidence.
 
     Examples
     --------
@@ -329,10 +329,10 @@ class ConfidenceGap(Statistic):
     reference: ClassVar[str] = "Guo et al. 2017"
     story: ClassVar[Story] = Story(
         title="Confidence gap",
-        meaning="Mean confidence minus accuracy: positive where the model is too sure on average.",
+        meaning="Mean confidence minus accuracy: positive if the model is too sure on average.",
         formula="mean of (max p − 1[argmax p = y])",
-        above="the model is surer than it is right (overconfident)",
-        below="the model is less sure than it is right (underconfident)",
+        above="the model is surer than it should be (overconfident)",
+        below="the model is less sure than it should be (underconfident)",
         notion="confidence",
         citation="Guo et al., On calibration of modern neural networks, ICML 2017.",
         aliases={"overconfidence": "", "calibration_in_the_large": "of the most probable class", "gap": ""},
@@ -351,7 +351,7 @@ class Brier(ProperScore):
 
     Notes
     -----
-    For two classes it is the sum over both, twice what `brier_score_loss` of scikit-learn gives for one.
+    For two classes it is the sum over both, twice the value of scikit-learn's `brier_score_loss`.
 
     Examples
     --------
@@ -404,12 +404,12 @@ def _squared_length(p: Array) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class LogLoss(ProperScore):
-    """Mean negative logarithm of the probability of the label; infinite where that probability is 0.
+    """Mean negative logarithm of the probability of the label; infinite if that probability is 0.
 
     Parameters
     ----------
     clip : float
-        Probabilities below this are read as this before the logarithm; 0 (the default) clips nothing.
+        Probabilities below this count as this before the logarithm; 0 (the default) clips nothing.
 
     Examples
     --------
@@ -424,11 +424,12 @@ class LogLoss(ProperScore):
     reference: ClassVar[str] = "Good 1952"
     story: ClassVar[Story] = Story(
         title="Log loss",
-        meaning="Mean negative natural logarithm of the label's probability; infinite where that is 0, not "
-        "clipped.",
+        meaning=(
+            "Mean negative natural logarithm of the label's probability; infinite if that is 0, not clipped."
+        ),
         formula="mean of −log p_y",
-        above="labels that it called improbable happen too often",
-        below="labels that it called improbable happen too rarely",
+        above="labels that it called improbable occur too often",
+        below="labels that it called improbable occur too rarely",
         citation="Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
         aliases={
             **dict.fromkeys(("nll", "log_score", "negative_log_likelihood"), "for classes"),
@@ -480,13 +481,13 @@ class LogLossBound(ScoreBound):
 
 @dataclasses.dataclass(frozen=True)
 class RankedProbabilityScore(ProperScore):
-    """Mean squared distance between predicted and observed distribution function, over ordered classes.
+    """Mean squared distance between predicted and observed distribution functions, for ordered classes.
 
     Notes
     -----
-    Classes are taken in the order of their columns, as grades and counts have one: a probability that lies
-    one class off costs less than one three classes off. Of two classes it is half of `brier`. Evaluations
-    compute it where it is named, because most classes have no order.
+    Classes are taken in the order of their columns, as for grades or counts: probability one class away from
+    the label costs less than probability three classes away. For two classes it is half of `brier`.
+    Evaluations compute it only if it is named, because most classes have no order.
 
     Examples
     --------

@@ -72,7 +72,7 @@ class SubsampledBound(Bound):
 
     def __init__(self, statistic: Subsampled, inner: Bound, n: int) -> None:
         note = (
-            f"computed on {inner.n} of {n} instances, drawn at random under the seed: it compares all pairs "
+            f"computed on {inner.n} of {n} instances, drawn at random with the seed: it compares all pairs "
             "(`pairwise_rows` in Python sets how many)"
         )
         # the bound statistic knows what a rule such as bandwidth="median" became

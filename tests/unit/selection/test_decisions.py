@@ -52,7 +52,7 @@ def test_an_action_that_is_taken_seldom_has_no_interval() -> None:
     probs[:3] = [0.99, 0.01]
     found = VALUE(probs, np.arange(40) % 2, costs=[[0, 9], [2, 1]])
     assert found.chosen == {"0": 3, "1": 37}
-    with pytest.raises(cr.UnsupportedError, match="intervals need 30 instances, here are 3"):
+    with pytest.raises(cr.UnsupportedError, match="intervals need 30 instances; got 3"):
         found.gap_by_action["0"].interval()
     assert found.gap_by_action["1"].has_interval
 
@@ -125,7 +125,7 @@ def test_bad_input() -> None:
     with pytest.raises(cr.InputError, match="`target` must be a class from 0 to 2"):
         MURPHY(probs, labels, target=3)
     counts = cr.LabelCounts(np.ones((10, 3), dtype=int))
-    with pytest.raises(cr.UnsupportedError, match="counts one label per instance"):
+    with pytest.raises(cr.UnsupportedError, match="takes one unweighted label per instance"):
         VALUE(probs, counts, costs=COSTS)
     with pytest.raises(cr.InputTypeError, match="needs class predictions"):
         MURPHY(cr.Gaussian(np.zeros(3), np.ones(3)), np.zeros(3))

@@ -61,7 +61,7 @@ def test_one_spread_for_all() -> None:
     slope = cr.statistics.spread_slope(same, labels)
     assert slope.value == 0.0
     assert slope.stderr is None
-    assert "all instances state one spread: the slope is 0" in slope.notes
+    assert "all instances state the same spread: the slope is 0" in slope.notes
     assert cr.hypotests.spread_curve(same, labels, level=None).weight.tolist() == [30]
 
 

@@ -69,13 +69,13 @@ _CELLS = 4  # times the cube root of n: cells of neighbours, between which range
 _STEPS = 8
 
 _BIASED = (
-    "the plug-in miscalibration is biased upwards near calibration, where the coverage of such intervals is "
-    "0; `miscalibration_interval` holds for every n"
+    "the plug-in miscalibration is biased upwards near calibration, where such intervals have a coverage "
+    "of 0; `miscalibration_interval` holds for every n"
 )
 
 _OPTIMISTIC = (
-    "isotonic regression fits noise too, so the plug-in discrimination is too large: 95 % intervals of it "
-    "held the truth in 77 to 88 % of simulations with 100 to 2000 instances; `skill` has an interval"
+    "isotonic regression fits noise too, so the plug-in discrimination is too large: its 95 % intervals "
+    "contained the truth in 77 to 88 % of simulations with 100 to 2000 instances; `skill` has an interval"
 )
 
 Score = Callable[[HostArray], tuple[HostArray, HostArray]]
@@ -118,17 +118,17 @@ def corp_curve(
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
     score : {"brier", "log_loss"}
-        The proper score that is split. It is that of the event alone: the Brier score is (p - event)^2, for
-        two classes half of `brier`.
+        The proper score to split. It refers to the event alone: the Brier score is (p - event)^2, for two
+        classes half of `brier`.
     level : float or None
         Coverage of the bands and intervals; None leaves them out.
     n_resamples : int
         Replicates behind the consistency band.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors and the consistency band are then those of
-        clusters, and there is no confidence band.
+        Ids that say which rows belong together (a patient, a day); standard errors and the consistency band
+        then allow for these clusters, and there is no confidence band.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of the consistency band.
 
@@ -139,11 +139,11 @@ def corp_curve(
 
     Notes
     -----
-    The consistency band holds, at each prediction, `level` of the curves of labels that are drawn from the
-    predictions. The confidence band holds the whole true curve with probability `level` at least, for every
-    n, if that curve increases and labels are independent; it is wide, because it promises so much. The
-    intervals of miscalibration and of the mean gap follow from it and hold whenever it does, at calibration
-    too. One isotonic regression per replicate takes about as long as sorting it.
+    At each prediction, the consistency band contains a share `level` of the curves of labels that are drawn
+    from the predictions. The confidence band contains the whole true curve with probability at least `level`,
+    for every n, if that curve is increasing and labels are independent; it is wide because this is a strong
+    guarantee. The intervals for miscalibration and for the mean gap follow from it and hold whenever it does,
+    including at perfect calibration. One isotonic regression per replicate takes about as long as sorting it.
 
     References
     ----------
@@ -458,10 +458,10 @@ def decompose_crps(
     level : float
         Coverage of the intervals of miscalibration and discrimination.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): folds then keep clusters whole, and errors are those of
-        clusters.
+        Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
+        allow for them.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
@@ -471,10 +471,10 @@ def decompose_crps(
     Notes
     -----
     The CRPS is the integral over thresholds t of the Brier score of F(t) for the event y <= t. At each of up
-    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. Fitted and
-    measured on the same rows, miscalibration and discrimination come out too large; fitted on other folds,
-    too small. Their intervals therefore reach from the lower limit of the cross-fitted number to the upper
-    limit of the other.
+    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. If fitted
+    and measured on the same rows, miscalibration and discrimination come out too large; if fitted on other
+    folds, too small. Their intervals therefore extend from the lower limit of the cross-fitted number to the
+    upper limit of the other.
 
     References
     ----------

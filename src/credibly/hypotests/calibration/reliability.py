@@ -53,15 +53,15 @@ def reliability_curve(
     n_bins : int
         Number of bins.
     binning : {"equal_width", "equal_mass"}
-        How bins are laid.
+        How the bins are chosen.
     closed : {"left", "right"}
-        Which end of a bin belongs to it.
+        Which end of a bin is included.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): the band then keeps their dependence.
+        Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     level : float or None
         Coverage, per bin, of the consistency band; None leaves it out.
     n_resamples : int
@@ -188,7 +188,7 @@ def require_single_labels(labels: Labels, what: str) -> None:
     if not isinstance(labels, Classes):
         raise UnsupportedError(
             what,
-            "is drawn with one label per instance",
+            "needs one label per instance",
             "got label counts",
             "Pass `level=None` for the curve without a band.",
         )

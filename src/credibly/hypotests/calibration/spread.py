@@ -33,24 +33,24 @@ def spread_curve(
     blocks: int | None = None,
     rng: Any = None,
 ) -> SpreadCurve:
-    """Compare the spread that is stated with the errors that are made, in bins of the stated spread.
+    """Compare the stated spread with the actual errors, in bins of the stated spread.
 
     Parameters
     ----------
     predictions : Gaussian or Rows
-        What states a mean and a variance; members are represented by their mixture.
+        Predictions that state a mean and a variance; members are represented by their mixture.
     labels : array (n,)
         Observed numbers. Leave out for chunks, which carry their own.
     n_bins : int
-        Number of bins that hold equally many instances; equal spreads stay together.
+        Number of bins with equally many instances; equal spreads stay together.
     level : float or None
         Coverage, per bin, of the band of a calibrated model; None leaves it out.
     n_resamples : int
         Replicates behind the band.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): the band then keeps their dependence.
+        Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of the band.
 

@@ -1,4 +1,4 @@
-"""Posterior predictive checks: what the model expects of its own statistics, and what was observed.
+"""Posterior predictive checks: the statistics that the model itself would expect, and what was observed.
 
     labels drawn from the model -> statistic of (ensemble, drawn labels) -> where the observed value lies
 
@@ -48,6 +48,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.statistics import Statistic, picp, quantile_calibration_error
 from credibly.statistics.coverage import symmetric_levels
@@ -62,7 +63,7 @@ def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:
     if whole is None:
         raise UnsupportedError(
             "`ids` and `used_ids`",
-            "leave out rows in memory",
+            "need rows in memory",
             "got rows in chunks",
             "Scan files without the rows that were used before.",
         )
@@ -70,7 +71,7 @@ def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:
         raise InputError(
             "`used_ids`",
             "needs the names of the checked instances",
-            "`ids` is not given",
+            "`ids` was not given",
             "Pass `ids=` with one name per instance.",
         )
     own = _names(ids, "ids")
@@ -99,7 +100,7 @@ def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:
             "`used_ids`",
             "must leave rows to check",
             f"all {len(own)} instances are among them",
-            "Check on data that were used for nothing else.",
+            "Use data that were not used for anything else.",
         )
     return (detached(InMemory(whole.take(np.flatnonzero(kept)))) if excluded else rows), excluded
 
@@ -139,7 +140,7 @@ def predictive_check(
     rng: Any = None,
     progress: Progress | bool | None = None,
 ) -> PredictiveCheck:
-    """Compare statistics with what the model itself expects of them.
+    """Compare statistics with the values that the model itself would expect.
 
     Parameters
     ----------
@@ -150,23 +151,25 @@ def predictive_check(
         Observed labels, one per instance; with several raters the seed draws one. Leave out for chunks, which
         carry their own.
     statistics : sequence of str, Statistic or callable, optional
-        All on the same replicates. A function ``T(predictions, labels) -> float`` is taken as it is;
-        wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches. Where not
-        given: accuracy and confidence_ece, or picp and quantile_calibration_error for real values. Of
-        `Quantiles` picp takes the interval nearest to 90 % whose ends are among the levels; the notes say so.
+        Statistics to check, all on the same replicates. A function ``T(predictions, labels) -> float`` can be
+        passed directly; wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches.
+        Default: accuracy and confidence_ece, or picp and quantile_calibration_error for real values. For
+        `Quantiles`, picp uses the interval nearest to 90 % whose ends are among the levels, and a note says
+        so.
     hypothesis : {"both", "bayesian", "independent"}
         "bayesian": one member drew the labels of all instances. "independent": every label was drawn from
         the mean prediction of its instance.
     n_resamples : int
         Number of replicates.
     groups : array (n,) or mapping of str to array (n,), optional
-        Group of every instance, or several grouping factors that are crossed, such as
+        Group of every instance, or several grouping factors to be crossed, such as
         ``{"shift": kind, "severity": severity}``. Groups share the drawn member; chunks carry their own.
     clusters : array (n,), optional
-        Ids of what rows share: a patient, an image, a day. Rows of one cluster may then depend on each other
-        in any way, and replicates keep that (wild cluster replicates). Data that were read bring their own.
+        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
+        depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
+        Data read by `load` bring their own.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     adjustment : {"family-wise", "fdr"}
         For p-values of groups: Westfall-Young over all groups and statistics, or the false discovery rate of
         Benjamini and Yekutieli, valid under any dependence.
@@ -176,30 +179,31 @@ def predictive_check(
         Names of instances used for training or recalibration; their rows are left out.
     paper : {"P21"}, optional
         Settings and rules of P21: a value beyond all replicates fails; ``paper_rules`` also has the rule of
-        its Tables 2 and 3, beyond the 2.5 % or 97.5 % quantile of the replicates. PICP is of 95 % intervals.
+        its Tables 2 and 3, beyond the 2.5 % or 97.5 % quantile of the replicates. PICP then refers to 95 %
+        intervals.
     rng : None, int or Generator
         Seed; the same seed gives the same result on every array library, device and chunk size.
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+        Called with (done, total); True writes to standard error after one second, if that is a terminal.
 
     Returns
     -------
     PredictiveCheck
         ``.bayesian`` and ``.independent`` with one `CheckResult` per statistic in ``.checks[name]``;
-        ``.power()`` says what the check would notice.
+        ``.power()`` says what the check would detect.
 
     Notes
     -----
-    p-values are two-sided and exact for the hypothesis as it is worded; of `Samples` (n, m, s) under
-    "bayesian" they are the largest over the members. The statistic sees labels and
-    the whole ensemble, never the drawn member. Statistics that are sums over instances are computed in
-    chunks of rows under `memory_limit`; others need whole label vectors. Of rows that `scan` reads only sums
-    over instances can be checked, `ids` are not looked at, and ``.power()`` is not offered.
+    p-values are two-sided and exact for the hypothesis as stated; for `Samples` (n, m, s) under "bayesian"
+    they are the largest over the members. The statistic sees labels and the whole ensemble, never the drawn
+    member. Statistics that are sums over instances are computed in chunks of rows under `memory_limit`;
+    others need whole label vectors. For rows read by `scan`, only sums over instances can be checked, `ids`
+    are ignored, and ``.power()`` is not available.
 
-    With clusters labels are not drawn: they keep their differences from the predictions of the member, or
+    With clusters, labels are not drawn: they keep their differences from the predictions of the member, or
     from the mean, with one drawn sign per cluster. p-values are then not exact but hold in simulations, and
     are never below 2^(1 - C) with C clusters. Statistics are those that `calibration_test` takes, under
-    "bayesian" the sums among them, of classes; ``.power()`` is not offered.
+    "bayesian" the sums among them, of classes; ``.power()`` is not available.
 
     References
     ----------
@@ -339,7 +343,7 @@ def _require_single(rows: Dataset) -> None:
             "`predictive_check`",
             "needs predictions",
             f"got {type(rows.predictions).__name__}",
-            "Pass predictions first, then labels.",
+            remedy_for(rows.predictions, "Pass predictions first, then labels."),
         )
     if rows.batch.weights is not None:
         raise UnsupportedError(
@@ -392,7 +396,7 @@ def _of_levels(predictions: Quantiles) -> tuple[list[Statistic], list[str]]:
     if nearest == picp.level:
         return [picp, quantile_calibration_error], []
     note = (
-        f"picp is that of the {100 * nearest:g} % interval: the ends of the {100 * picp.level:g} % interval "
+        f"picp refers to the {100 * nearest:g} % interval: the ends of the {100 * picp.level:g} % interval "
         "are not among the levels"
     )
     return [picp.with_(level=nearest), quantile_calibration_error], [note]
@@ -403,7 +407,7 @@ def _paper_notes(chosen: Sequence[Statistic], paper: str | None) -> list[str]:
         return []
     notes = [note for one in chosen if paper in one.papers for note in one.paper_notes(paper)]
     notes += [
-        f"P21 prints no number of bins; {one.name} has n_bins={one.settings()['n_bins']}"
+        f"P21 does not state the number of bins; {one.name} uses n_bins={one.settings()['n_bins']}"
         for one in chosen
         if "n_bins" in one.settings()
     ]

@@ -187,7 +187,7 @@ def test_what_only_looks_like_a_date_stays_text() -> None:
     assert lattice_of({"code": values}, 20, depth=1, n_quantiles=4, min_size=1).names[1] == "code 2021-01-02"
     spans = np.repeat(np.arange(20), 5).astype("timedelta64[h]")  # of days, cut as numbers are
     found = lattice_of({"wait": spans}, 100, depth=1, n_quantiles=2, min_size=1)
-    assert found.notes == ("wait is cut at its quantiles: 0 to 0.375; 0.4167 to 0.7917",)
+    assert found.notes == ("wait is split at its quantiles: 0 to 0.375; 0.4167 to 0.7917",)
 
 
 def test_blocks_and_chunks_bring_their_clusters() -> None:
@@ -243,7 +243,7 @@ def test_ensembles_are_sets_where_asked() -> None:
     assert sets.pvalue >= mean.pvalue
     with pytest.raises(cr.UnsupportedError, match="needs predictions that are sets"):
         cr.audit(probs, labels, groups=groups, hypothesis="set")
-    with pytest.raises(cr.UnsupportedError, match="law of whole clusters"):
+    with pytest.raises(cr.UnsupportedError, match="joint distribution of a whole cluster"):
         cr.audit(members, labels, groups=groups, hypothesis="set", clusters=np.arange(len(labels)))
 
 
@@ -323,10 +323,10 @@ def test_a_lattice_cuts_joins_and_names() -> None:
         "seen missing": 50,
     }
     assert lattice.notes == (
-        "age is cut at its quantiles: 0 to 49; 50 to 99",
-        "kind: 3 levels with fewer than 5 rows are joined: c, d, e",
+        "age is split at its quantiles: 0 to 49; 50 to 99",
+        "kind: 3 levels with fewer than 5 rows are merged: c, d, e",
         "seen: 50 missing entries form a level of their own",
-        "1 group with fewer than 5 rows left out",
+        "1 group with fewer than 5 rows were left out",
     )
     assert (lattice.membership @ np.bincount(lattice.cells)).tolist() == lattice.sizes.tolist()
 
@@ -379,7 +379,7 @@ def test_tables_have_one_row_per_group_and_measure() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"groups": None}, "must be given where the rows do not bring them"),
+        ({"groups": None}, "must be given unless the rows include them"),
         ({"groups": "sex"}, "must be a table, a mapping"),
         ({"groups": {}}, "must have at least one attribute"),
         ({"groups": np.zeros(3)}, r"must have one entry per prediction \(100\)"),
@@ -418,8 +418,8 @@ def test_what_is_off_everywhere_is_not_called_a_group() -> None:
     probs, sex = np.stack([1 - p, p], axis=1), np.tile(["F", "M"], 200)
     found = cr.audit(probs, labels, groups={"sex": sex}, measures=["classes"], rng=0)
     assert [one.group for one in found.findings] == ["all rows"]
-    assert found.headline.startswith("Off for everyone alike: no group of sex stands out from all rows (p =")
-    assert "no group stands out" in cr.audit(probs, labels, groups=sex, rng=0).headline
+    assert found.headline.startswith("Off for everyone: no group of sex differs from the rest (p =")
+    assert "no group differs" in cr.audit(probs, labels, groups=sex, rng=0).headline
 
 
 def test_rows_in_the_order_of_cells_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

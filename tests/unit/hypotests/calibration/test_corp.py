@@ -198,7 +198,7 @@ def test_counts_of_raters_have_a_curve_without_bands() -> None:
     assert curve.loss.value == pytest.approx(
         np.mean([0.5 * 0.16 + 0.5 * 0.36, 0.75 * 0.04 + 0.25 * 0.64, 0.75 * 0.01 + 0.25 * 0.81])
     )
-    with pytest.raises(cr.UnsupportedError, match="a band is drawn with one label per instance"):
+    with pytest.raises(cr.UnsupportedError, match="a band needs one label per instance"):
         cr.corp_curve(probs, counts)
 
 

@@ -176,7 +176,7 @@ def test_blocks_are_consecutive_rows_of_nearly_equal_length() -> None:
     ("given", "match"),
     [
         ({"clusters": CODES[1:]}, "one id per prediction"),
-        ({"clusters": np.zeros(N)}, "at least two clusters"),
+        ({"clusters": np.zeros(N)}, "at least two different clusters"),
         ({"clusters": [None, *CODES[1:].tolist()]}, "row 0 has no id"),
         ({"clusters": CODES, "blocks": 5}, "got both"),
         ({"blocks": N}, "at least two blocks"),
