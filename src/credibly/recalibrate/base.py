@@ -79,8 +79,8 @@ class Recalibration(ABC):
         sample_weight : array (n,), optional
             Non-negative weights; a weight of 2 is the same as listing the instance twice.
         clusters : array (n,), optional
-            Ids of what rows share (a patient, a day): where a penalty is chosen, or data are held out,
-            clusters stay whole. Data that were read bring their own.
+            Ids that say which rows belong together (a patient, a day); folds and held-out parts inside the
+            fit then keep clusters whole. Data that were read bring their own.
         blocks : int, optional
             The same for rows in time: consecutive rows in blocks of at least this length are clusters.
 

@@ -151,8 +151,8 @@ def credal_test(
     n_draws : int
         Number of draws that represent a Dirichlet.
     clusters : array (n,), optional
-        Ids of what rows share: a patient, an image, a day. Rows of one cluster may then depend on each other
-        in any way. The method is "witness" then, unless weights are asked for.
+        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
+        depend on each other in any way, and the default method is "witness".
     blocks : int, optional
         The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
@@ -178,12 +178,11 @@ def credal_test(
     equal members, there is nothing to learn: the test is `calibration_test`, and, given the predictions, "in
     the set" and "calibrated" then mean the same.
 
-    With clusters the witness of a cluster is learned from other clusters. The e-value is exact: that of a
-    cluster is the mean of those of its rows. The p-value compares sums over clusters with Student's t and is
-    never below 2^(1 - C) with C clusters. Learned weights stay as they were learned on other clusters, with
-    one sign per cluster for the residuals around them, which keeps the level and sees little
-    (docs/theory/clusters.md); constant weights, which see the labels that they are tested on, and paper modes
-    are refused.
+    With clusters, the witness for a cluster is learned from other clusters. The e-value is exact: that of a
+    cluster is the mean over its rows. The p-value compares sums over clusters with Student's t and is never
+    below 2^(1 - C) with C clusters. Learned weights are learned on other clusters and kept in the replicates,
+    which draw one sign per cluster; this keeps the level but has little power (docs/theory/clusters.md).
+    Constant weights, which have seen the labels that they are tested on, and paper modes are refused.
 
     Folds without refits are combined by K / r times the r-th smallest p-value, r = ceil(K / 2).
 
@@ -381,7 +380,7 @@ def _require_signs(
     said = [f"{name}={value!r}" for name, value in got.items() if value] or [f"weights={kind!r}"]
     raise UnsupportedError(
         "a test of weights with clusters",
-        "draws one sign per cluster around weights that were learned on other clusters and stay as they are",
+        "draws one sign per cluster around weights that were learned on other clusters and are kept",
         f"got {', '.join(said)}",
         'Leave it out, or use method="witness".',
     )

@@ -250,7 +250,7 @@ def inflate(
     n_draws : int
         Number of draws per instance that represent a Dirichlet.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day), as in :func:`credal_test`.
+        Ids that say which rows belong together (a patient, a day), as in :func:`credal_test`.
     blocks : int, optional
         The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
