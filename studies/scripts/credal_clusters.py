@@ -4,7 +4,8 @@ Labels are drawn through ranks that share a normal part inside a cluster, from a
 whose weights are equal for all rows or depend on a feature: the set holds the truth and a calibrated
 combination. Compared at 5 %:
 
-    rows         `credal_test` of learned weights that takes rows for independent (labels drawn row by row)
+    refits       `credal_test` of learned weights that takes rows for independent and learns again
+    rows         weights learned on the clusters of other folds and held fixed, labels drawn row by row
     signs        weights learned on the clusters of other folds and held fixed; SKCE of the tested rows with
                  one sign per cluster, pairs inside a cluster left out
     signs, folds the same fold by fold, p-values of folds combined by twice the median one (Rueger)
@@ -35,7 +36,7 @@ LEVEL, FOLDS, REPLICATES, MEMBERS = 0.05, 4, 199, 4
 PATIENTS = [25] * 40
 UNEQUAL = [int(6 * 1.2**step) for step in range(1, 18)] + [4] * 13
 SEED = (1, 2)
-NAMES = ("rows", "signs", "signs, folds", "signs, truth", "witness", "e-value")
+NAMES = ("refits", "rows", "signs", "signs, folds", "signs, truth", "witness", "e-value")
 
 
 def world(
@@ -86,15 +87,17 @@ def signed(probs: np.ndarray, labels: np.ndarray, ids: np.ndarray, seed: int) ->
 
 def rejected(sizes: Sequence[int], correlation: float, kind: str, seed: int) -> list[bool]:
     members, truth, labels, ids, x = world(sizes, correlation, kind, seed)
-    rows = cr.credal_test(
+    refits = cr.credal_test(
         cr.Ensemble(members), labels, features=x, method="weights", n_resamples=99, rng=seed
     ).pvalue
     combined, fold = cross_fitted(members, labels, ids, x)
+    rows = cr.calibration_test(combined, labels, statistics="skce", n_resamples=REPLICATES, rng=seed).pvalue
     every = sorted(
         signed(combined[own], labels[own], ids[own], seed) for own in (fold == at for at in range(FOLDS))
     )
     witness = cr.credal_test(cr.Ensemble(members), labels, method="witness", clusters=ids, rng=seed)
     pvalues = (
+        refits,
         rows,
         signed(combined, labels, ids, seed),
         min(1.0, 2 * every[FOLDS // 2 - 1]),
