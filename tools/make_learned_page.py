@@ -36,8 +36,8 @@ PAPERS = {
     "M23": """Mortier et al., *On the calibration of probabilistic classifier sets*; [its studies](m23.md).
 
 - Of its errors only ECE_conf gives a test that keeps the level and has power in both alternatives.
-- Bootstrapped instances make ECE_cwise reject perfect predictors with many classes: 20 of the 25 rejections of
-  sets that Table 1 prints for it are of such data sets.
+- Bootstrapped instances make ECE_cwise reject perfect predictors with many classes: 20 of the 25 rejections
+  of sets that Table 1 prints for it are of such data sets.
 - Weights that minimise an error cost accuracy, in print and here.
 """,
     "J25": """Juergens et al., *A calibration test for evaluating set-based epistemic uncertainty
@@ -45,10 +45,10 @@ representations*; [its studies](j25.md).
 
 - The power that is printed close to the set is more than any test can have: the test that knows truth and
   boundary has less. The printed test rejects on the boundary, where the hypothesis is true.
-- In the multiclass worlds the plain mean is calibrated by construction, so a test that learns nothing keeps its
-  level there.
-- With 100 classes and bootstrapped instances CE_2 rejects perfect predictors. The printed decisions for the mean
-  and for learned weights are the same in all 24 rows.
+- In the multiclass worlds the plain mean is calibrated by construction, so a test that learns nothing keeps
+  its level there.
+- With 100 classes and bootstrapped instances CE_2 rejects perfect predictors. The printed decisions for the
+  mean and for learned weights are the same in all 24 rows.
 """,
     "C25": """Manchingal et al., *A unified evaluation framework for epistemic predictions*;
 [its studies](c25.md).

@@ -66,6 +66,16 @@ def test_claims_follow_the_numbers() -> None:
     assert of("easier", {("S3", searched_weights(name)): 0.9 for name in BINNED}) == "confirmed"
 
 
+def test_the_scenarios_are_drawn_with_their_truth() -> None:
+    pictures = STUDIES["m23-fig1"].work.pictures  # type: ignore[attr-defined]
+    assert list(pictures) == ["setup-s1", "setup-s2", "setup-s3"]
+    stars = {}
+    for name, draw in pictures.items():
+        (line,) = [one for one in draw().axes[0].get_lines() if one.get_label() == "observed"]
+        stars[name] = tuple(float(one) for one in line.get_xydata()[0])
+    assert len(set(stars.values())) == 3  # in the set, towards the closest corner, towards a random one
+
+
 def test_claims_of_the_appendix_follow_the_numbers() -> None:
     def changed(rate: float) -> Told:
         return Told({("S1, x", searched_weights(name)): rate for name in BINNED})

@@ -20,7 +20,7 @@ from credibly_studies.p21_location import LOCATION, LocationSize, work
 from credibly_studies.p21_quadratic import QUADRATIC
 from credibly_studies.p21_uci import UCI, UciSize, splits_of
 from credibly_studies.p21_uci_tables import Row, claims
-from credibly_studies.regressors import MODELS
+from credibly_studies.regressors import MODELS, predictions, ridge
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def location() -> StudyResult:
-    return LOCATION.run()
+    return dataclasses.replace(LOCATION, small=dataclasses.replace(LOCATION.small, data_sets=50)).run()
 
 
 @pytest.fixture(scope="module")
@@ -228,6 +228,31 @@ def test_both_rules_agree_but_for_the_number_of_replicates(uci: StudyResult) -> 
     gaps = [row["fails, P21"] - row["fails"] for row in rows]
     assert min(gaps) >= 0
     assert np.mean(gaps) < 0.15
+
+
+# P21 Tables 2 and 3, Bayesian ridge regression: mean squared error and coverage, with printed deviations
+RIDGE = {
+    "bostonHousing": ((0.28, 0.08), (0.95, 0.03)),
+    "concrete": ((0.40, 0.07), (0.95, 0.03)),
+    "energy": ((0.09, 0.02), (0.89, 0.04)),
+    "power-plant": ((0.072, 0.007), (0.964, 0.007)),
+    "wine-quality-red": ((0.63, 0.11), (0.95, 0.02)),
+    "yacht": ((0.35, 0.10), (0.94, 0.03)),
+}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", RIDGE)
+def test_ridge_has_its_printed_row(name: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))
+    splits = splits_of(name, 20)
+    arrays = ridge(splits)
+    given = [predictions({key: values[at] for key, values in arrays.items()}) for at in range(20)]
+    errors = [float(cr.rmse(one, y)) ** 2 for one, y in zip(given, splits.test_y, strict=True)]
+    covered = [float(cr.picp(one, y, paper="P21")) for one, y in zip(given, splits.test_y, strict=True)]
+    for found, (mean, deviation) in zip((errors, covered), RIDGE[name], strict=True):
+        # other splits of the same data: half a deviation is more than two standard errors of 20 of them
+        assert np.mean(found) == pytest.approx(mean, abs=deviation / 2)
 
 
 def test_the_line_of_the_study_is_that_of_least_squares(

@@ -8,9 +8,13 @@ numbers; what is judged is what the text says about them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from credibly.simulate import BinaryWorld, CalibrationTest, MulticlassWorld, World
+from credibly.plots import whole_figure
+from credibly.plots.studies import WorldDisplay
+from credibly.simulate import BinaryWorld, CalibrationTest, MulticlassWorld, World, world_picture
 from credibly.simulate.power import Test
 from credibly.statistics import Statistic, kde_ce, kl_ce, mmd_ce, skce
 from credibly_studies.credal_tests import CredalTest, NeymanPearson, SecondHalf
@@ -18,6 +22,9 @@ from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than
 from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates
 from credibly_studies.results import Claim, Design, Outcome
 from credibly_studies.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ERRORS: dict[str, Statistic] = {
     "CE_2": kde_ce,
@@ -226,6 +233,12 @@ _BINARY: dict[str, World] = {
     **{name: BinaryWorld(name) for name in ("H1,1", "H1,2", "H1,3")},
 }
 
+
+def draw_world(name: str) -> Figure:
+    """Draw members, truth and labels of a binary world over x, as Fig. 9 does."""
+    return whole_figure(WorldDisplay(world_picture(_BINARY[name].draw(200, rng=7))).draw())
+
+
 FIG3 = Study(
     name="j25-fig3",
     title="Binary worlds: learned weights, one weight vector, the mean; four errors; the best there is",
@@ -233,7 +246,16 @@ FIG3 = Study(
     small=PowerSize(80, 3, 1),
     full=PowerSize(800, PRINTED_DATA_SETS, 40),
     work=PowerWork(
-        tests=_cheap(ERRORS), worlds=_BINARY, levels=_LEVELS, claims=fig3_claims, costly=_costly(ERRORS)
+        tests=_cheap(ERRORS),
+        worlds=_BINARY,
+        levels=_LEVELS,
+        claims=fig3_claims,
+        costly=_costly(ERRORS),
+        pictures={
+            f"fig9-{name.lower().replace(',', '-')}": functools.partial(draw_world, name)
+            for name in _BINARY
+            if name != CONTROL
+        },
     ),
 )
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from credibly.credal.pictures import simplex_picture
+from credibly.plots import whole_figure
+from credibly.plots.simplex import SimplexDisplay
 from credibly.simulate import CalibrationTest, EnsembleWorld, World
 from credibly.simulate.power import Test
 from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow, skce
@@ -19,6 +22,9 @@ from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than,
 from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates
 from credibly_studies.results import Claim, Design, Outcome
 from credibly_studies.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BINS = (5, 10)
 
@@ -43,6 +49,9 @@ ERRORS: dict[str, Statistic] = {
 
 ABSOLUTE = f"M23, |{LINEAR}|"
 """The minimum of the signed error, compared by its absolute value with errors that keep their sign."""
+
+_SHOWN_SEED = 94
+"""Of a set in the middle of the simplex."""
 
 HIGH = 0.5
 """A rate above this is called high power."""
@@ -202,6 +211,13 @@ def fig4_claims(rates: Rates, place: str, suffix: str) -> list[Claim]:
     ]
 
 
+def draw_scenario(scenario: str) -> Figure:
+    """Draw one set and the truth that belongs to it, as on the left of Fig. 1: three classes, ten members."""
+    world = EnsembleWorld(scenario, n_classes=3, spread=0.1)  # type: ignore[arg-type]
+    sample = world.draw(1, rng=_SHOWN_SEED)
+    return whole_figure(SimplexDisplay(simplex_picture(sample.predictions, sample.truth.probs)).draw())
+
+
 FIG1 = Study(
     name="m23-fig1",
     title="Level (S1) and power (S2, S3) of four errors with weights given or searched, m = k = 10",
@@ -213,6 +229,9 @@ FIG1 = Study(
         worlds={scenario: EnsembleWorld(scenario) for scenario in _SCENARIOS},
         claims=functools.partial(common_claims, place="M23 Sec. 4.1, Fig. 1"),
         costly=_searched(ERRORS),
+        pictures={
+            f"setup-{scenario.lower()}": functools.partial(draw_scenario, scenario) for scenario in _SCENARIOS
+        },
     ),
 )
 
