@@ -59,8 +59,8 @@ COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--se
 WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "inspect": READING,
-    "evaluate": (*STREAMING, *COMPUTING, "--margin", "--by"),
+    "inspect": (*READING, "--claimed"),
+    "evaluate": (*STREAMING, *COMPUTING, "--margin", "--by", "--claimed"),
     "test": (
         *STREAMING,
         *COMPUTING,
@@ -104,8 +104,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin", "--by"),
-    "convert": (*READING, "--drop-invalid", "--force"),
+    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin", "--by", "--claimed"),
+    "convert": (*READING, "--claimed", "--drop-invalid", "--force"),
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
     "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins", "--margin"),

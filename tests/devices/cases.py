@@ -174,6 +174,12 @@ def _tests() -> Iterator[tuple[str, Case]]:
             (make(MEANS[:, 0] - 1.0), make(MEANS[:, 0] + 1.0)), make(REALS), claimed=0.7
         ),
     )
+    yield (
+        "set_coverage",
+        lambda make: cr.hypotests.set_coverage(
+            cr.PredictionSets(make(MEMBERS.mean(axis=1) > 0.2), 0.8), make(LABELS), rng=7
+        ),
+    )
     yield "spread_curve", lambda make: cr.hypotests.spread_curve(gaussian(make), make(REALS), rng=7)
     yield "decompose_crps", lambda make: cr.hypotests.decompose_crps(gaussian(make), make(REALS))
     yield "observation_check", lambda make: cr.hypotests.observation_check(gaussian(make), make(REALS))
@@ -414,7 +420,7 @@ CORNERS = "the search of corners"
 OPTIMISERS = "optimisers"
 RATERS = "how many raters a row has"
 BOOTSTRAP = "the bootstrap of scores"
-PICTURES = "what only pictures show"
+PICTURES = "what is only drawn"
 PLACES = "places of labels in their predictions"
 DECIDED = "one uncertainty, answer and label per instance"
 AUDITED = "audits of sets, draws and quantiles"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -58,16 +59,45 @@ def other_methods(world: worlds.World) -> Callable[[int], Numbers]:
     return run
 
 
-def reliability_bands(exponent: float) -> Callable[[int], Numbers]:
+def reliability_bands(n: int, k: int) -> Callable[[int], Numbers]:
     """One filled bin drawn per data set: the band of each bin holds 95 % of what it shows."""
 
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([2, seed])
-        probs, labels = worlds.tempered(exponent, n=300)(seed)
+        probs, labels = worlds.tempered(1.0, n=n, k=k)(seed)
         curve = cr.reliability_curve(probs, labels, n_bins=10, n_resamples=REPLICATES, rng=seed)
         assert curve.band is not None
         chosen = rng.choice(np.flatnonzero(curve.weight >= 10))
         return {"band": float(curve.band[0][chosen] <= curve.observed[chosen] <= curve.band[1][chosen])}
+
+    return run
+
+
+BIN_FREE = {
+    "smooth_ece": cr.smooth_ece,
+    "smooth_ece, classwise": cr.smooth_ece.with_(target="classwise"),
+    "ecce": cr.ecce,
+    "ecce, classwise": cr.ecce.with_(target="classwise"),
+    "ecce, largest step": cr.ecce.with_(kind="max"),
+    "truthful_ce": cr.truthful_ce,
+    "t_cal": cr.t_cal,
+    "ici": cr.statistics.ici,
+    "spiegelhalter_z": cr.spiegelhalter_z,
+    "confidence_ece, p=inf": cr.confidence_ece.with_(p=math.inf),
+}
+
+
+def bin_free(n: int, k: int) -> Callable[[int], Numbers]:
+    """Every error without bins, and the largest gap of a bin, of calibrated predictions."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([4, seed])
+        probs = worlds.predictions(n, k, rng)
+        labels = worlds.draw(probs, rng)
+        return {
+            name: cr.calibration_test(probs, labels, statistics=one, n_resamples=REPLICATES, rng=seed).pvalue
+            for name, one in BIN_FREE.items()
+        }
 
     return run
 
@@ -118,9 +148,25 @@ CLASS_ROWS = [
     ),
     *(
         Row("calibration_test", f"gap = margin, n = {n}, k = {k}", "null", at_the_margin(n, k), True, few=few)
-        for n, k, few in ((100, 2, 8), (400, 5, 0), (2000, 10, 0))
+        for n, k, few in worlds.SIZES
     ),
-    Row("reliability_curve", "calibrated", "interval", reliability_bands(1.0), True),
+    *(
+        Row(
+            "calibration_test", f"without bins, calibrated, n = {n}, k = {k}", "null", bin_free(n, k), few=few
+        )
+        for n, k, few in worlds.SIZES
+    ),
+    *(
+        Row(
+            "reliability_curve",
+            f"calibrated, n = {n}, k = {k}",
+            "interval",
+            reliability_bands(n, k),
+            True,
+            few=few,
+        )
+        for n, k, few in worlds.SIZES
+    ),
 ]
 
 
@@ -254,6 +300,7 @@ def claimed_coverage(n: int, missed: float) -> Callable[[int], Numbers]:
             "by size": found.by_size.pvalue,
             "features": found.features_pvalue,
             "worst slab": found.slab.pvalue,
+            "smallest adjusted": min(one.deciding_pvalue for one in found.tests.values()),
         }
 
     return run
@@ -283,7 +330,7 @@ REAL_ROWS = [
 ]
 
 
-# What a model expects of its own metrics
+# What a model expects its own metrics to be
 
 
 CHECKED = ("accuracy", "brier", "log_loss", "confidence_ece", "classwise_ece", "hosmer_lemeshow")

@@ -414,9 +414,9 @@ class Display(abc.ABC):
         """Draw the result as that of one of several models."""
         raise UnsupportedError(
             f"`label` of a {type(self).__name__}",
-            "is for pictures in which several models can be told apart",
+            "is for pictures that can show several models",
             "this one shows a single result",
-            "Draw every model on axes of its own.",
+            "Draw every model on its own axes.",
         )
 
     def draw(self, ax: Axes | None = None, *, label: str | None = None, small: bool = False) -> Axes:
@@ -425,12 +425,12 @@ class Display(abc.ABC):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; default: a new figure.
+            Where to draw. Default: a new figure.
         label : str, optional
-            Name of the model. Several models on the same axes get colours, markers and dashes of their own,
-            and a key with their names; what only one of them can show, such as counts, is left out.
+            Name of the model. Several models on the same axes get different colours, markers and dashes, and
+            a legend with their names; what only one of them can show, such as counts, is left out.
         small : bool
-            For small multiples: without axis labels and key.
+            For small multiples: without axis labels and legend.
 
         Returns
         -------
@@ -506,7 +506,7 @@ def picture(result: object, kind: str | None = None, **options: Any) -> Display:
     result : Result
         What a test or measure returned.
     kind : str, optional
-        Which picture, where there are several; default: the most useful one.
+        Which picture, if there are several. Default: the most useful one.
     **options
         Options of that picture.
 

@@ -229,7 +229,7 @@ class TestCorruptRows:
 def test_advice_about_one_column_of_scores(credibly: Command, tmp_path: Path) -> None:
     (tmp_path / "binary.csv").write_text("confidence,y\n0.2,0\n0.9,1\n")
     line = complaint(credibly("evaluate", tmp_path / "binary.csv", *FAST))
-    assert "name it `score`, or say `--columns confidence`" in line
+    assert "name it `score`, or pass `--columns confidence`" in line
     assert credibly("evaluate", tmp_path / "binary.csv", "--columns", "confidence", *FAST).code == 0
 
 

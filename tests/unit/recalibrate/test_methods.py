@@ -88,9 +88,9 @@ def test_the_fit_data_are_recognised_by_their_hash(fitted) -> None:
     method, predictions, _, features = fitted
     with pytest.warns(UserWarning, match="applied to the predictions it was fitted on"):
         same = method.apply(predictions, features=features)
-    assert any("fitted on; what is measured" in note for note in same.notes)
+    assert any("fitted on; measurements on them" in note for note in same.notes)
     other = method.apply(predictions[1:], features=part(features, slice(1, 400)))
-    assert not any("fitted on; what is measured" in note for note in other.notes)
+    assert not any("fitted on; measurements on them" in note for note in other.notes)
     assert any("fitted on 400 instances" in note for note in other.notes)
 
 
@@ -432,23 +432,23 @@ def test_steps_of_a_chain_see_what_the_one_before_made() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: cr.recalibrate.VectorScaling(penalty=-1.0), "`penalty` must be a number from 0 on"),
+        (lambda: cr.recalibrate.VectorScaling(penalty=-1.0), "`penalty` must be a number of at least 0"),
         (lambda: cr.recalibrate.VectorScaling(penalties=()), "`penalty`"),
         (
             lambda: cr.recalibrate.MatrixScaling(weight_penalty=-1.0),
-            "`weight_penalty` must be a number from 0 on",
+            "`weight_penalty` must be a number of at least 0",
         ),
         (lambda: cr.recalibrate.MatrixScaling(rng=np.random.default_rng(0)), "`rng` must be an integer"),
         (lambda: cr.recalibrate.MemberTemperatures(limits=(2, 1)), "`limits` must be two increasing"),
         (lambda: cr.recalibrate.MemberTemperatures(penalty="cv"), "`penalty` must be a number"),
         (lambda: cr.recalibrate.CredalRecalibration(rng="x"), "`rng` must be an integer"),
         (lambda: cr.recalibrate.AlphaCalibration(rng=-1), "`rng` must be an integer"),
-        (lambda: cr.recalibrate.MatrixScaling(folds=1), "`folds` must be an integer from 2"),
+        (lambda: cr.recalibrate.MatrixScaling(folds=1), "`folds` must be an integer of at least 2"),
         (lambda: cr.recalibrate.AlphaCalibration(head="cubic"), "`head` must be one of"),
         (lambda: cr.recalibrate.AlphaCalibration(hidden=(0,)), "`hidden` must be an integer of at least 1"),
         (lambda: cr.recalibrate.AlphaCalibration(hidden="16"), "`hidden` must be a tuple"),
         (lambda: cr.recalibrate.TemperatureScaling().then("alpha"), "`steps` must be recalibrations"),
-        (lambda: cr.recalibrate.Chain(()), "`steps` must hold at least one"),
+        (lambda: cr.recalibrate.Chain(()), "`steps` must contain at least one"),
         (lambda: cr.recalibrate.Chain(("temperature",)), "`steps` must be recalibrations"),
     ],
 )
@@ -507,9 +507,9 @@ def test_bad_input() -> None:
         ({"format": "other"}, "format"),
         ({"version": 2}, "version 1"),
         ({"method": "temprature"}, "Did you mean 'temperature'"),
-        ({"learned": {}}, "as `save` writes it"),
-        ({"settings": {"unknown": 1}}, "as `save` writes it"),
-        ({"n": None, "notes": None}, "as `save` writes it"),
+        ({"learned": {}}, "written by `save`"),
+        ({"settings": {"unknown": 1}}, "written by `save`"),
+        ({"n": None, "notes": None}, "written by `save`"),
         ({"n_classes": "3"}, "must be an integer"),
         ({"learned": {"temperature": -1.0}}, "a finite number above 0 as 'temperature'"),
         ({"learned": {"temperature": 0}}, "a finite number above 0 as 'temperature'"),

@@ -27,7 +27,7 @@ def test_does_the_set_hold_the_truth() -> None:
     )
     assert given.credal is not None
     section = credal_section(given.credal, given)
-    assert section.title == "Does the set hold the truth?"
+    assert section.title == "Does the set contain the truth?"
     assert section.verdicts[0].statistic == "witness"
     assert section.verdicts == given.credal.verdicts
     told, combinations, regions = (table for _, table in section.tables)

@@ -80,7 +80,7 @@ def test_what_cannot_be_compared_in_chunks_is_refused() -> None:
         cr.compare(models, paper="C25")
     with pytest.raises(UnsupportedError, match="stability"):
         cr.compare(models, stability=True)
-    with pytest.raises(UnsupportedError, match="Dirichlet becomes one by draws"):
+    with pytest.raises(UnsupportedError, match="Dirichlet becomes one by sampling"):
         cr.compare({"dirichlet": cr.scan(cr.Dirichlet(5 * PROBS), LABELS)})
     with pytest.raises(InputError, match="same instances"):
         cr.compare({**models, "point": cr.scan(MODELS["point"][:10], LABELS[:10])})

@@ -183,7 +183,7 @@ def test_omnibus_of_real_values() -> None:
 
 def test_rows_in_chunks_are_gathered() -> None:
     from credibly.predictions import Dataset, InMemory
-    from credibly.predictions.dataset import RowChoice
+    from credibly.predictions.rows import RowChoice
 
     class Halves(RowChoice):
         """The same rows in two datasets."""

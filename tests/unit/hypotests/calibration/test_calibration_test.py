@@ -233,7 +233,7 @@ def test_an_omnibus_names_each_statistic_once(data: tuple) -> None:
         cr.calibration_test(*data, statistics=("brier", "brier"))
     with pytest.raises(cr.InputError, match="must name at least one"):
         cr.calibration_test(*data, statistics=())
-    with pytest.raises(cr.UnsupportedError, match="an omnibus test shares replicates"):
+    with pytest.raises(cr.UnsupportedError, match="an omnibus test needs replicates"):
         cr.calibration_test(*data, statistics=("brier", "accuracy"), method="asymptotic")
 
 
@@ -279,7 +279,7 @@ def test_of_several_raters_one_is_tested(data: tuple, method: str) -> None:
         cr.calibration_test(probs, labels, **settings),
     )
     assert (found.statistic, found.pvalue) == (single.statistic, single.pvalue)
-    assert "one label per instance was tested, drawn from its raters by the seed" in found.notes[-1]
+    assert "one label per instance was tested, drawn from its raters with the seed" in found.notes[-1]
     assert found.notes[:-1] == single.notes
 
 

@@ -140,7 +140,7 @@ def test_defaults_of_quantiles_are_what_their_levels_allow() -> None:
     assert usual.settings["statistics"]["picp"]["level"] == 0.9
     other = checked([0.1, 0.25, 0.75, 0.9])  # 80 % is nearer to 90 % than 50 %
     assert other.settings["statistics"]["picp"]["level"] == 0.8
-    assert any("picp is that of the 80 % interval" in note for note in other.notes)
+    assert any("picp refers to the 80 % interval" in note for note in other.notes)
     for levels in ([0.5], [0.1, 0.5, 0.8]):
         single = checked(levels)
         assert list(single.checks) == ["quantile_calibration_error"]
