@@ -37,6 +37,7 @@ def clustered() -> cr.Evaluation:
     return cr.evaluate(PROBS, LABELS, clusters=IDS, **FEW)
 
 
+@pytest.mark.slow
 def test_clusters_take_away_a_false_conflict(plain: cr.Evaluation, clustered: cr.Evaluation) -> None:
     assert plain.headline.word == "conflict"
     assert clustered.headline.word == "no conflict found"
@@ -70,6 +71,7 @@ def test_a_report_of_clusters(clustered: cr.Evaluation, tmp_path: Path) -> None:
     assert "40 clusters" in page
 
 
+@pytest.mark.slow
 def test_what_has_no_version_for_clusters_says_so() -> None:
     members = np.stack([PROBS, 0.8 * PROBS + 0.2 / 3], axis=1)
     found = cr.evaluate(cr.Ensemble(members), LABELS, clusters=IDS, groups=IDS % 2, **FEW)
@@ -142,6 +144,7 @@ def test_curves_of_real_values_keep_clusters() -> None:
         )
 
 
+@pytest.mark.slow
 def test_few_clusters_cannot_tell() -> None:
     found = cr.evaluate(PROBS**3 / (PROBS**3).sum(axis=1, keepdims=True), LABELS, clusters=IDS % 5, **FEW)
     assert {one.word for one in found.verdicts} == {"cannot tell"}

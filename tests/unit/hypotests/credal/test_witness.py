@@ -296,6 +296,7 @@ def test_a_label_that_the_whole_set_rules_out_is_a_conflict_for_every_test() -> 
     assert np.isfinite(found.log_evalues[:3]).all()
 
 
+@pytest.mark.slow
 def test_impossible_labels_are_counted_and_named() -> None:
     """No combination explains them either, so the hypothesis of the papers falls with the set."""
     probs = members(60, 3, 2)
