@@ -35,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def location() -> StudyResult:
-    return LOCATION.run()
+    return dataclasses.replace(LOCATION, small=dataclasses.replace(LOCATION.small, data_sets=50)).run()
 
 
 @pytest.fixture(scope="module")

@@ -87,7 +87,7 @@ Claimed = Annotated[
     typer.Option(
         "--claimed",
         metavar="SHARE",
-        help="Share of labels that prediction sets, or intervals from lower to upper, are said to hold.",
+        help="Share of labels that prediction sets, or intervals from lower to upper, claim to contain.",
     ),
 ]
 Clusters = Annotated[

@@ -101,8 +101,8 @@ def load(
     groups : sequence of str, optional
         Columns or arrays with attributes of the instances, such as age and sex, for `audit` and `evaluate`.
     claimed : float, optional
-        Share of labels that prediction sets, or the intervals between `lower` and `upper`, are said to hold,
-        where the file does not tell.
+        Share of labels that prediction sets, or the intervals between `lower` and `upper`, claim to contain,
+        if the file does not say.
 
     Returns
     -------

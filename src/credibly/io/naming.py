@@ -315,9 +315,9 @@ def _find_lone(content: Content) -> None:
 def _unclaimed(kind: str) -> InputError:
     return InputError(
         f"kind {kind!r}",
-        "must say what share of labels the sets are said to hold",
+        "must say what share of labels the sets claim to contain",
         "`claimed` is not in the file",
-        Remedy("Add it under this name, or say `claimed=0.9`.", "Add it, or say `--claimed 0.9`."),
+        Remedy("Add it under this name, or pass `claimed=0.9`.", "Add it, or pass `--claimed 0.9`."),
     )
 
 

@@ -121,7 +121,7 @@ def read_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.d
             f"'{path}'",
             "must hold arrays of numbers or strings",
             f"got dtype {dtype}",
-            "Save each field as an array of its own.",
+            "Save each field as a separate array.",
         )
     if any(length < 0 for length in shape):
         raise FileError(

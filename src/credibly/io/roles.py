@@ -332,7 +332,7 @@ def _one_claim(claimed: Array) -> float:
             "`claimed`",
             "must be one number for all instances",
             f"got {every.size} from {every.min():.6g} to {every.max():.6g}",
-            "Save sets of each claim in a file of their own.",
+            "Save the sets of each claim in a separate file.",
         )
     return float(every[0])
 

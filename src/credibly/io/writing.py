@@ -124,7 +124,7 @@ def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
             problem = (
                 "must be a regular file",
                 "it is a device or a pipe",
-                "Name a file of its own.",
+                "Name a separate file.",
             )
         elif target.exists() and not overwrite:
             problem = _TAKEN

@@ -354,7 +354,7 @@ class Gaussian(RealPredictions):
 
     @property
     def shares(self) -> Array | None:
-        """The weights of the members, (m,), double precision, summing to 1; None where all are equal."""
+        """The weights of the members, (m,), double precision, summing to 1; None if all are equal."""
         return normalised(self.weights)
 
     def cdf(self, values: Any) -> Array:

@@ -266,7 +266,7 @@ def render_comparison(comparison: Comparison) -> str:
     drawn.set_title("", loc="left")
     contents = [
         *([("standings", "Places at each trade-off"), ("crossings", "Where models change places")] * sets),
-        ("models", "Each model by itself"),
+        ("models", "Each model on its own"),
         *([("choices", "With other choices")] * bool(alternatives(comparison) or budgets(comparison))),
         ("notes", "Notes on the data"),
         ("methods", "Methods and references"),

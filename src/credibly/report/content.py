@@ -253,7 +253,7 @@ def how_tested(evaluation: Evaluation) -> str:
     if evaluation.claims is not None:
         return (
             f"{tests[0].upper()}{tests[1:]} on {evaluation.settings['n_resamples']} draws of which labels "
-            f"are held if the claim is true; the chance of a false conflict is at most "
+            f"are covered if the claim is true; the chance of a false conflict is at most "
             f"{100 * evaluation.settings['level']:.3g} %."
         )
     if clusters is not None:

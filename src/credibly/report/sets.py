@@ -180,11 +180,12 @@ def _failing(parts: ValidityParts) -> tuple[tuple[str, ...], ...]:
 
 CLAIMS_METHOD = MethodNote(
     "Coverage of sets",
-    "If the claim is true for every size, group and feature, whether a set holds its label is a coin with "
-    "the claimed probability; replicates are such coins. On average the p-value is the exact binomial one. "
+    "If the claim is true for every size, group and feature, whether a set contains its label is a coin "
+    "toss with the claimed probability; replicates are such coin tosses. The p-value for the average "
+    "coverage is the exact binomial one. "
     "Parts are compared by a chi-square statistic over sizes, or groups; a ridge regression on other folds "
     "predicts from features which labels are missed; the worst slab is the part of the instances between two "
-    "values of a direction of the features whose labels are held least.",
+    "values along a direction of the features with the lowest coverage.",
     "h = 1[label in set],  P(h = 1 | size, group, features) = claimed",
     "Romano, Sesia and Candès, Classification with valid and adaptive coverage, NeurIPS 2020; Cauchois, "
     "Gupta and Duchi, Knowing what you know, Journal of Machine Learning Research, 2021; Angelopoulos and "
@@ -196,7 +197,7 @@ def claims_section(claims: SetCoverage, evaluation: Evaluation) -> Section:
     """Return the section about what sets with a claimed coverage hold."""
     display = ClaimedCoverageDisplay(claims)
     lines = len(display.parts)
-    tables = [("What is held, in parts of the instances", display.table())]
+    tables = [("Coverage in parts of the instances", display.table())]
     if claims.slab is not None:
         names = [f"feature {at}" for at in range(len(claims.slab.direction))]
         direction = ", ".join(
@@ -214,14 +215,14 @@ def claims_section(claims: SetCoverage, evaluation: Evaluation) -> Section:
         tables.append(("Worst slab of the features", Table(columns, (cells,))))
     figure = report_figure(
         display,
-        "What is held, and what is claimed",
+        "Observed and claimed coverage",
         "claims",
         size=(5.4, 1.6 + 0.26 * lines),
         margins=(1.7, 1.0, 0.2, 0.3),
     )
     return Section(
         anchor="claims",
-        title=f"Do the {claims.kind} hold what they claim?",
+        title=f"Do the {claims.kind} contain as many labels as they claim?",
         finding=display.finding,
         tables=tuple(tables),
         figures=(figure,),

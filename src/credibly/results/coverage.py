@@ -89,7 +89,7 @@ class SetCoverage(Result):
     score : Estimate or None
         Mean interval score; None for sets of classes.
     empty : float
-        Share of sets that hold no class, or of intervals without width.
+        Share of sets that are empty, or of intervals without width.
     by_size : Strata
         Coverage by size.
     by_group : Strata or None
@@ -100,7 +100,7 @@ class SetCoverage(Result):
     slab : Slab or None
         The worst slab of the features.
     tests : mapping of str to HypotestResult
-        All of these tests, with p-values that are adjusted for each other: ``"set_coverage"``,
+        All of these tests, with p-values adjusted for each other: ``"set_coverage"``,
         ``"coverage_by_size"``, ``"coverage_by_group"``, ``"coverage_by_features"`` and ``"worst_slab"``.
     n, n_resamples : int
         Instances, and replicates behind p-values.
@@ -137,7 +137,7 @@ class SetCoverage(Result):
 
     def __str__(self) -> str:
         share = 100 * self.coverage.value
-        held = f"{100 * self.claimed:.4g} % {self.kind} hold {share:.4g} % of {self.n} labels"
+        held = f"{100 * self.claimed:.4g} % {self.kind} contain {share:.4g} % of {self.n} labels"
         return (
             f"{held}, p = {self.pvalue:.3g}; mean {'width' if self.score else 'size'} {self.size.value:.4g}"
         )

@@ -218,7 +218,7 @@ class CredalTestResult(HypotestResult):
         Returns
         -------
         str
-            What was rejected, and where the set misses the truth.
+            What was rejected, and where the truth lies outside the set.
         """
         found = self.outcome(level)
         if self.validity is not None and self.validity.impossible_rows.size:

@@ -118,7 +118,7 @@ class HypotestResult(Tested, Result):
         return "cannot tell" if self.is_beyond_replicates or self.why_not(level) else "no conflict found"
 
     def why_not(self, level: float = 0.05) -> str:
-        """Return why no labels could have been rejected at `level`, "" where some could.
+        """Return why no labels could have been rejected at `level`, or "" if some could.
 
         Parameters
         ----------

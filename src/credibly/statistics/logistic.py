@@ -76,9 +76,9 @@ def logistic_calibration(
     Notes
     -----
     Standard errors are sandwich estimates, which are also valid if the logistic curve is not the true one.
-    Clusters are left out one by one, with one Newton step from the fit of all rows. A slope of 1 and an
-    intercept of 0 do not mean calibration: a curve that crosses the diagonal twice can have them as well. See
-    `corp_curve` for the whole curve.
+    With clusters, each one is left out in turn, with one Newton step from the fit to all rows. A slope of 1
+    and an intercept of 0 do not mean calibration: a curve that crosses the diagonal twice can have them as
+    well. See `corp_curve` for the whole curve.
 
     References
     ----------

@@ -125,7 +125,7 @@ class Plan:
 
 WILD = (
     "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
-    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ici, ecce, truthful_ce, skce or mmd_ce; of real "
+    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ici, ecce, truthful_ce, skce or mmd_ce; for real "
     "values picp, quantile_calibration_error, ence or skce"
 )
 """Statistics that clusters can be tested with."""

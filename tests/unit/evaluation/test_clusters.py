@@ -64,6 +64,7 @@ def test_without_clusters_the_first_warning_says_what_is_assumed(
     assert not any("assume independent rows" in one for one in clustered.warnings)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_report_of_clusters(clustered: cr.Evaluation, tmp_path: Path) -> None:
     page = clustered.report(tmp_path / "report.html").read_text()
     assert "40 clusters" in page

@@ -83,6 +83,7 @@ def test_workers_here_leave_the_one_sentence_to_the_command(tmp_path, capfd) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pictures")
 def test_corrupt_shards_are_counted_where_they_may_be_left_out(shards, tmp_path, capsys) -> None:
     damage(shards / "1.npz")
     out = tmp_path / "report.html"
@@ -124,6 +125,7 @@ def test_labels_that_are_too_few_are_named_before_anything_is_read(tmp_path, cap
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pictures")
 def test_a_full_disk_leaves_the_old_report(shards, tmp_path, monkeypatch, capsys) -> None:
     out = tmp_path / "report.html"
     out.write_text("the old one")

@@ -125,7 +125,7 @@ def test_bad_input() -> None:
     with pytest.raises(cr.InputError, match="`target` must be a class from 0 to 2"):
         MURPHY(probs, labels, target=3)
     counts = cr.LabelCounts(np.ones((10, 3), dtype=int))
-    with pytest.raises(cr.UnsupportedError, match="takes one label per instance"):
+    with pytest.raises(cr.UnsupportedError, match="takes one unweighted label per instance"):
         VALUE(probs, counts, costs=COSTS)
     with pytest.raises(cr.InputTypeError, match="needs class predictions"):
         MURPHY(cr.Gaussian(np.zeros(3), np.ones(3)), np.zeros(3))

@@ -325,7 +325,7 @@ def test_progress_is_told(world: tuple[dict[str, object], np.ndarray]) -> None:
     ("models", "settings", "words"),
     [
         ([], {}, "must be a mapping of names"),
-        ({}, {}, "must contain at least one model"),
+        ({}, {}, "must hold at least one model"),
         ({"a": [[0.5, 0.5]] * 3, "b": [[0.5, 0.5]] * 2}, {}, "'b' has n = 2"),
         ({"a": [[0.5, 0.5]] * 3, "b": [[0.5, 0.25, 0.25]] * 3}, {}, "same instances and classes"),
         ({"a": cr.LabelCounts([[1, 2]] * 3)}, {}, "LabelCounts"),

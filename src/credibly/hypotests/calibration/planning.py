@@ -115,10 +115,10 @@ def plan_labels(
     if rows.clusters is not None:
         raise UnsupportedError(
             "`plan_labels`",
-            "counts rows that are independent",
+            "needs independent rows",
             "these come in clusters",
             "Plan without clusters, and multiply by the design effect: 1 + (rows per cluster - 1) times the "
-            "correlation inside clusters. `evaluate` estimates it from rows that are labelled already.",
+            "correlation inside clusters. `evaluate` estimates the correlation from labelled rows.",
         )
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):

@@ -65,7 +65,7 @@ Measure = Callable[[HostArray], HostArray]
 """From coins (b, n), which labels are held, to numbers (b,) that are large where it goes wrong."""
 
 
-CLAIM = "every set holds its label with the claimed probability, whatever its size, group and features"
+CLAIM = "every set contains its label with the claimed probability, whatever its size, group and features"
 
 
 @takes_rng
@@ -86,7 +86,7 @@ def set_coverage(
     ----------
     sets : PredictionSets, PredictionIntervals, bool array (n, k), or pair of arrays (n,)
         Sets of classes, or intervals of a real value; also as booleans, or as lower and upper ends, with
-        `claimed`. Of distributions (`Gaussian`, `Samples`, `Quantiles`) the central intervals. What `load`
+        `claimed`. For distributions (`Gaussian`, `Samples`, `Quantiles`), the central intervals. What `load`
         or `scan` returned, or a path, brings its own labels, groups and features.
     labels : array (n,)
         Observed classes from 0 to k - 1, or real numbers.
@@ -191,7 +191,7 @@ def _wrapped(sets: Any, claimed: float | None) -> tuple[Any, float | None]:
     if claimed is None:
         raise InputError(
             "`claimed`",
-            "must say what share of labels plain arrays are said to hold",
+            "must be given with plain arrays: the share of labels that they claim to contain",
             "got none",
             "Write `claimed=0.9`, or wrap them: `PredictionSets(sets, claimed=0.9)`.",
         )
@@ -210,7 +210,7 @@ def _claim(predictions: Predictions, claimed: float | None) -> float:
         if claimed is not None and claimed != predictions.claimed:
             raise InputError(
                 "`claimed`",
-                "must be left out where the sets claim a coverage themselves",
+                "must be left out if the sets claim a coverage themselves",
                 f"got {claimed!r} beside {predictions.claimed:g}",
                 "Leave it out, or make the sets with the other claim.",
             )
@@ -221,7 +221,7 @@ def _claim(predictions: Predictions, claimed: float | None) -> float:
         "`sets`",
         "must be sets or intervals with a claimed coverage, or distributions of a real value",
         f"got {type(predictions).__name__}",
-        "Make sets of probabilities first: `PredictionSets(probs >= threshold, claimed=0.9)`.",
+        "Make sets from the probabilities first: `PredictionSets(probs >= threshold, claimed=0.9)`.",
         argument="sets",
     )
 

@@ -200,10 +200,10 @@ def predictive_check(
     others need whole label vectors. For rows read by `scan`, only sums over instances can be checked, `ids`
     are ignored, and ``.power()`` is not available.
 
-    With clusters labels are not drawn: they keep their differences from the predictions of the member, or
+    With clusters, labels are not drawn: they keep their differences from the predictions of the member, or
     from the mean, with one drawn sign per cluster. p-values are then not exact but hold in simulations, and
     are never below 2^(1 - C) with C clusters. Statistics are those that `calibration_test` takes, under
-    "bayesian" the sums among them, of classes; ``.power()`` is not offered.
+    "bayesian" the sums among them, of classes; ``.power()`` is not available.
 
     References
     ----------

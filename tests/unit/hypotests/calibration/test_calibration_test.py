@@ -91,7 +91,7 @@ def other_libraries(probs: np.ndarray, labels: np.ndarray) -> dict:
 @pytest.mark.parametrize("resample", ["labels", "instances"])
 def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple, resample: str) -> None:
     # strict arrays are slow where every replicate binds anew
-    n_resamples = 40 if resample == "labels" else 6
+    n_resamples = 19 if resample == "labels" else 3
     settings = {"statistics": NAMES, "n_resamples": n_resamples, "rng": 5, "resample": resample}
     own = cr.calibration_test(*data, **settings)
     for library, given in other_libraries(*data).items():

@@ -131,7 +131,7 @@ def test_errors_without_a_known_bound_are_refused(data: tuple, statistic) -> Non
 
 def test_counts_are_refused(data: tuple) -> None:
     counts = cr.LabelCounts(np.ones((400, 3), dtype=int))
-    with pytest.raises(cr.UnsupportedError, match="takes one label per instance"):
+    with pytest.raises(cr.UnsupportedError, match="takes one unweighted label per instance"):
         cr.hypotests.certificate(data[0], counts)
 
 

@@ -100,8 +100,8 @@ def test_the_plan_in_words(probs: np.ndarray) -> None:
     assert str(plan).endswith(f"These are only 300: find {plan.instances - 300} more like them.")
     few = cr.plan_labels(probs, width=0.3, labels_each=2)
     assert str(few) == (
-        f"Label {few.instances} instances, 2 labels each: enough for a 95 % interval of the average gap that "
-        "is 30 points wide."
+        f"Label {few.instances} instances, 2 labels each: enough for a 95 % interval for the average gap "
+        f"that is 30 points wide."
     )
 
 

@@ -122,7 +122,7 @@ def check_one_seed_one_pvalue(learner: str, refit: bool, library: Library) -> No
     probs = members(30, 2)
     labels = draw(probs.mean(axis=1))
     features = np.linspace(0, 1, 30)[:, None]
-    settings = {"learner": learner, "refit": refit, "cv": 2, "n_resamples": 19, "rng": 7}
+    settings = {"learner": learner, "refit": refit, "cv": 2, "n_resamples": 9, "rng": 7}
     host = cr.credal_test(probs, labels, features=features, **settings)
     there = cr.credal_test(
         library.asarray(probs), library.asarray(labels), features=library.asarray(features), **settings
@@ -277,10 +277,10 @@ def test_a_small_memory_budget_changes_nothing() -> None:
 @pytest.mark.parametrize("with_features", [False, True])
 @pytest.mark.parametrize("learner", ["tilting", "boundary"])
 def test_members_may_change_places(learner: str, with_features: bool) -> None:
-    world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(120, rng=0)
+    world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(60, rng=0)
     probs, order = world.predictions.probs, [2, 0, 3, 1]
     features = world.features if with_features else None
-    settings = {"learner": learner, "n_resamples": 19, "rng": 0}
+    settings = {"learner": learner, "n_resamples": 9, "cv": 2, "rng": 0}
     one = cr.credal_test(probs, world.labels, features=features, **settings)
     two = cr.credal_test(probs[:, order], world.labels, features=features, **settings)
     moved = [*order, *range(4, one.weights.shape[1])]  # what a learner adds to the members has no order
