@@ -51,7 +51,9 @@ def count_at_most(table: Array, values: Array, *, strict: bool = False) -> Array
         for i, (row, column) in enumerate(zip(table, np.ascontiguousarray(values.T), strict=True)):
             counts[:, i] = row.searchsorted(column, side=side)
         return counts
-    for rows in tiles(table.shape[0], CACHE_ELEMENTS // table.shape[1]):
+    for rows in tiles(
+        table.shape[0], CACHE_ELEMENTS // max(1, values.shape[0])
+    ):  # it sees few entries of a row
         counts[:, rows] = _bisect(table[rows], values[:, rows], strict)
     return counts
 
