@@ -19,8 +19,9 @@ from credibly._arrays.namespace import is_numpy, is_torch, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import RowSums, Span, State, leaves
 from credibly.predictions.base import ClassPredictions, Predictions
-from credibly.predictions.dataset import Dataset, InMemory, Rows
+from credibly.predictions.dataset import Dataset
 from credibly.predictions.point import Point
+from credibly.predictions.rows import InMemory, Rows
 from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17

@@ -46,15 +46,15 @@ class MemberTemperatures(Recalibration):
     limits : tuple of float
         Smallest and largest temperature a member may have.
     penalty : float
-        Factor of the mean squared distance of log temperatures to that of the temperature all members would
-        share. P21 has none.
+        Factor of the mean squared distance of the log temperatures from the log of the temperature that all
+        members would share. P21 has no penalty.
 
     Attributes
     ----------
     temperatures : ndarray (m,)
         One per member, set by `fit`.
     at_limits : ndarray of int
-        Members whose temperature ended at a limit, where the likelihood still grows.
+        Members whose temperature ended at a limit, where the likelihood is still increasing.
     convergence : Convergence
         How the fit ended.
 
@@ -65,7 +65,7 @@ class MemberTemperatures(Recalibration):
 
     Notes
     -----
-    P21's size, 50 members and 2000 instances of 10 classes, takes about ten seconds of one core.
+    A problem of P21's size, 50 members and 2000 instances of 10 classes, takes about ten seconds on one core.
 
     References
     ----------
@@ -162,8 +162,8 @@ class MemberTemperatures(Recalibration):
             names = ", ".join(map(str, stuck[:5])) + (", ..." if stuck.size > 5 else "")
             warnings.warn(
                 f"{stuck.size} of {m} members end at a limit of the temperature ({self.limits[0]:g} to "
-                f"{self.limits[1]:g}), where the likelihood of the mean still grows: {names}. A penalty, or "
-                "one TemperatureScaling for all members, keeps them together",
+                f"{self.limits[1]:g}), where the likelihood of the mean is still increasing: {names}. Use "
+                f"a penalty, or one TemperatureScaling for all members, to keep them together",
                 UserWarning,
                 stacklevel=4,
             )
@@ -277,8 +277,9 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
         raise UnsupportedError(
             "the temperature",
             "must change the mean of the members",
-            "the mean is the same at every temperature, as where members contradict each other evenly",
-            "Fit one temperature per member, or leave the predictions as they are.",
+            "the mean is the same at every temperature, for example because members contradict each other "
+            "evenly",
+            "Fit one temperature per member, or leave the predictions unchanged.",
         )
     best = int(np.argmin(losses))
     _require_inside(math.exp(_GRID[best]), "the temperature")
@@ -321,6 +322,7 @@ def _require_inside(temperature: float, subject: str) -> None:
         f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
         f"the likelihood of the mean still grows at T = {temperature:.3g} (separable data, or a member that "
         "says nothing about the labels)",
-        "Fit on more data with errors of the model, use one TemperatureScaling for all members, or leave the "
+        "Fit on more data that contain errors of the model, use one TemperatureScaling for all members, or "
+        "leave the "
         "member out.",
     )

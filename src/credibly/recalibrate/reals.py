@@ -31,6 +31,7 @@ from credibly.predictions import (
     as_predictions,
     paired,
 )
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence
@@ -59,7 +60,7 @@ class RealData:
     weight : array (n,) or None
         Weights of the instances; None where all are 1.
     notes : tuple of str
-        What was read into the data.
+        How the data were interpreted.
     """
 
     predictions: RealPredictions
@@ -98,7 +99,7 @@ class RealRecalibration(Recalibration):
                 f"`{type(self).__name__}`",
                 "is defined for Gaussian, Samples and Quantiles predictions",
                 f"got {type(given).__name__}",
-                "Use `TemperatureScaling` for classes.",
+                remedy_for(given, "Use `TemperatureScaling` for classes."),
             )
         return given
 
@@ -199,7 +200,7 @@ def _slope(predictions: RealPredictions) -> Callable[[Array], Array]:
 
 @dataclasses.dataclass(eq=False)
 class SpreadScaling(RealRecalibration):
-    """Stretch or shrink the predicted distributions around their centre: one number, by group or by features.
+    """Stretch or shrink predicted distributions around their centre: one factor, by group or by features.
 
     Parameters
     ----------
@@ -207,14 +208,14 @@ class SpreadScaling(RealRecalibration):
         One scale for all instances; one per group (`groups=` of `fit` and `apply`); or log-linear in features
         (`features=` of both).
     penalty : float
-        Of squared coefficients of standardised features, in units of the loss with one scale.
+        Penalty on the squared coefficients of standardised features, in units of the loss with one scale.
 
     Attributes
     ----------
     scale : float
-        s of all instances, set by `fit`: above 1 the predictions were too narrow.
+        s for all instances, set by `fit`; above 1, the predictions were too narrow.
     scales : dict of str to float, or None
-        s of every group.
+        s for every group.
     coefficients, centre, spread : ndarray (d,), or None
         log s = log of `intercept` + coefficients . (features - centre) / spread.
     intercept : float or None
@@ -222,9 +223,10 @@ class SpreadScaling(RealRecalibration):
 
     Notes
     -----
-    The scale minimises the CRPS, which is convex in it and defined for every kind; the likelihood, mean z^2
-    for one Gaussian, needs a density and follows a few outliers. Predictions keep their kind. Means stay; of
-    quantiles the median stays. A group of fewer than 20 instances has the scale of all.
+    The scale minimises the CRPS, which is convex in it and defined for every kind of prediction; the
+    likelihood (mean z^2 for one Gaussian) needs a density and is dominated by a few outliers. Predictions
+    keep their kind. Means do not change; for quantiles, the median does not change. A group of fewer than 20
+    instances gets the scale of all groups together.
 
     References
     ----------
@@ -314,7 +316,7 @@ class SpreadScaling(RealRecalibration):
         ):
             raise InputError(
                 "a recalibration",
-                "must hold a number above 0 per group as 'scales'",
+                "must contain a positive number per group as 'scales'",
                 f"got {given!r}",
                 "Save it again, or fit again.",
             )
@@ -399,7 +401,7 @@ class SpreadScaling(RealRecalibration):
         if seen is None:
             raise InputError(
                 f"`{self.by}`",
-                "must be given: the fit had some",
+                "must be given: the fit used some",
                 "got none",
                 f"Pass the {self.by} of these instances.",
             )
@@ -445,7 +447,7 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
         raise UnsupportedError(
             "a scale",
             "needs predictions with a spread",
-            "all of them put their whole probability on one number",
+            "all of them put all probability on a single number",
             "Use `QuantileShift`, or predict a spread.",
         )
     low = high = 0.0

@@ -1,4 +1,4 @@
-"""Do intervals hold as many labels as they say?
+"""Do intervals contain as many labels as they say?
 
 picp  mean 1[l <= y <= u], the central interval of a level
 quantile_calibration_error  sum_j (p_j - mean 1[y <= Q(p_j)])^2, levels p_j = j / M; with `strict` y < Q(p_j)
@@ -61,6 +61,10 @@ class ShareBound(LossBound):
         """Return the share that the interval is said to hold."""
         return np.asarray(self.statistic.level)  # type: ignore[attr-defined]
 
+    def scatter(self) -> Array:
+        """Return the variance of a label being inside."""
+        return self.expectation() * (1.0 - self.expectation())
+
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the stated share, and per cluster how many more labels are inside."""
         return MeanBound.wild_sums(self, labels, codes, number)
@@ -79,7 +83,7 @@ class IntervalCoverage(RealMean):
     Parameters
     ----------
     level : float
-        Probability that the interval is said to hold.
+        Stated coverage of the interval.
 
     Examples
     --------
@@ -96,8 +100,8 @@ class IntervalCoverage(RealMean):
         title="Interval coverage",
         meaning="Share of labels inside the central interval of the predicted distribution, ends included.",
         formula="mean of 1[l ≤ y ≤ u]",
-        above="intervals hold more labels than they say (too wide)",
-        below="intervals hold fewer labels than they say (too narrow)",
+        above="intervals contain more labels than they say (too wide)",
+        below="intervals contain fewer labels than they say (too narrow)",
         citation="Khosravi et al., Comprehensive review of neural network-based prediction intervals, IEEE "
         "Transactions on Neural Networks, 2011.",
         aliases={"coverage": "", "interval_coverage": ""},
@@ -125,7 +129,7 @@ class IntervalScore(RealMean):
     Parameters
     ----------
     level : float
-        Probability that the interval is said to hold.
+        Stated coverage of the interval.
 
     Examples
     --------
@@ -239,7 +243,7 @@ class CoverageShares(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it holds"
+        return None, "near calibration this error is biased upwards, and no interval around it is valid"
 
 
 class QuantileErrorBound(CoverageShares):
@@ -265,11 +269,10 @@ class QuantileCalibrationError(Statistic):
     Parameters
     ----------
     levels : int or tuple of float
-        M for the levels j / M, or the levels themselves. `Quantiles` have their own levels, which are taken
-        in place of a number.
+        M for the levels j / M, or the levels themselves. `Quantiles` have their own levels, which replace M.
     strict : bool
-        Count labels below a quantile only, F(y) < p as P21 eq. 2.4 has it. That differs where
-        labels equal quantiles, as draws that took a label's place do.
+        Count only labels strictly below a quantile, F(y) < p, as in P21 eq. 2.4. That makes a difference if
+        labels equal quantiles, as exchanged draws do.
 
     Examples
     --------
@@ -399,7 +402,7 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
                 "central intervals of `Quantiles`",
                 "lie between two levels l and 1 - l",
                 f"got levels {', '.join(f'{one:g}' for one in own[:8])}",
-                "Predict symmetric levels, 0.05 and 0.95 say.",
+                "Predict symmetric levels, for example 0.05 and 0.95.",
             )
         quantiles = quantile_calibration_error.bind(predictions)
         assert isinstance(quantiles, QuantileErrorBound)
@@ -421,22 +424,22 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     Parameters
     ----------
     predictions : Gaussian, Samples, dense Quantiles, or predictions of ordered classes
-        Members are represented by their mixture, sets of distributions by their mean. Columns of classes are
-        taken in their order: grades, or counts from 0 on.
+        Members are represented by their mixture, sets of distributions by their mean. Classes are taken in
+        the order of their columns: grades, or counts from 0.
     labels : array (n,)
         Observed numbers, or classes.
     randomised : bool, optional
-        Give labels that share a value a random place inside the step of F there, so that the result is
-        uniform where labels are drawn from the predictions. Default: only of ordered classes. Of `Samples`
-        the place is among the label and the s draws, which makes it exact for every s.
+        Place labels at random inside a step of F, so that the result is uniform if labels are drawn from the
+        predictions. Default: only for ordered classes. For `Samples`, the place is chosen among the label and
+        the s draws, which is exact for every s.
     rng : None, int or Generator
-        Seed of the places.
+        Seed of the random places.
 
     Returns
     -------
     array (n,)
-        Probabilities in the caller's array library, uniform where labels are drawn from the predictions
-        (of `Samples` that are not randomised: shares of draws at most as large, so multiples of 1 / s).
+        Probabilities in the caller's array library, uniform if labels are drawn from the predictions (for
+        `Samples` without randomisation: shares of draws at most as large, so multiples of 1 / s).
 
     References
     ----------

@@ -253,7 +253,7 @@ class RootBound(LossBound):
         if error is None:
             return None, refusal
         if value == 0.0:
-            return None, "every error is zero, where the root has no slope"
+            return None, "every error is zero, where the square root has no derivative"
         return error / (2.0 * value), refusal
 
 
@@ -332,7 +332,7 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 @dataclasses.dataclass(frozen=True)
 class GaussianLogLoss(RealMean):
-    """Mean negative logarithm of the predicted density at the label; a density has no lowest value.
+    """Mean negative logarithm of the predicted density at the label; it has no lower bound.
 
     Examples
     --------
@@ -349,8 +349,8 @@ class GaussianLogLoss(RealMean):
         title="Gaussian log loss",
         meaning="Mean negative natural logarithm of the density at the label, of the mixture of all members.",
         formula="mean of −log 1/m Σ_j N(y; μ_j, σ_j²)",
-        above="labels that it called improbable happen too often",
-        below="labels that it called improbable happen too rarely",
+        above="labels that it called improbable occur too often",
+        below="labels that it called improbable occur too rarely",
         citation="Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
         aliases={
             **dict.fromkeys(("nll", "log_score", "negative_log_likelihood"), "for real values"),
@@ -372,9 +372,12 @@ class GaussianLogLoss(RealMean):
     def loss(self, predictions: Gaussian) -> Loss:
         """Return -log of the mixture's density, shifted by the largest member so that nothing underflows."""
         mean, std = (_members_first(one) for one in predictions.members())
+        shares = predictions.shares
         xp = namespace(mean)
         constant = xp.log(std) + _HALF_LOG_TWO_PI
         m = mean.shape[0]
+        if shares is not None:  # a weight is a factor of its member's density
+            constant = constant - xp.log(shares)[:, None]
 
         def exponent(labels: Array, j: int) -> Array:
             z = (labels - mean[j, :]) / std[j, :]
@@ -389,7 +392,7 @@ class GaussianLogLoss(RealMean):
             total = xp.exp(exponent(labels, 0) - top)
             for j in range(1, m):
                 total = total + xp.exp(exponent(labels, j) - top)
-            return math.log(m) - top - xp.log(total)
+            return (math.log(m) if shares is None else 0.0) - top - xp.log(total)
 
         return score
 
@@ -403,13 +406,14 @@ _TWO_DENSITY = 2.0 / math.sqrt(2.0 * math.pi)
 
 @dataclasses.dataclass(frozen=True)
 class ContinuousRankedProbabilityScore(RealMean):
-    """Mean continuous ranked probability score: the distance between distribution and label, in its unit.
+    """Mean continuous ranked probability score: distance between distribution and label, in its unit.
 
     Parameters
     ----------
     estimator : {"empirical", "fair"}
-        For `Samples`: the score of the draws as a distribution of their own, or an unbiased estimate of the
-        score of the distribution they were drawn from (Ferro 2014). Other predictions have one score.
+        For `Samples`: the score of the draws treated as the distribution itself, or an unbiased estimate of
+        the score of the distribution they were drawn from (Ferro 2014). For other predictions it makes no
+        difference.
 
     Examples
     --------
@@ -454,7 +458,7 @@ class ContinuousRankedProbabilityScore(RealMean):
         if isinstance(predictions, Quantiles):
             return _of_quantiles(as_float64(predictions.values), as_float64(predictions.levels))
         assert isinstance(predictions, Gaussian)
-        return _of_mixture(*predictions.members())
+        return _of_mixture(*predictions.members(), predictions.shares)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         bound = super()._bind(predictions, plan)
@@ -468,8 +472,10 @@ class ContinuousRankedProbabilityScore(RealMean):
         return bound
 
 
-def _of_mixture(mean: Array, std: Array) -> Loss:
+def _of_mixture(mean: Array, std: Array, shares: Array | None) -> Loss:
     """Return the score of mixtures of normal members (n, m)."""
+    if shares is not None:
+        return _of_weighted_mixture(mean, std, shares)
     mean, std = _members_first(mean), _members_first(std)
     xp, m = namespace(std), mean.shape[0]
     # pairs of a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
@@ -491,6 +497,23 @@ def _of_mixture(mean: Array, std: Array) -> Loss:
 def _members_first(values: Array) -> Array:
     """Return (m, n) of (n, m), every member next to itself in memory."""
     return np.ascontiguousarray(values.T) if is_numpy(values) else values.T
+
+
+def _of_weighted_mixture(mean: Array, std: Array, shares: Array) -> Loss:
+    """Return sum_j w_j A(y - mu_j, s_j) - 1/2 sum_jk w_j w_k A(mu_j - mu_k, sqrt(s_j^2 + s_k^2))."""
+    xp, m = namespace(std), mean.shape[1]
+    half = xp.sum(shares * shares * std, axis=1) / math.sqrt(math.pi)
+    for j in range(m - 1):
+        gap, scale = mean[:, j + 1 :] - mean[:, j : j + 1], xp.hypot(std[:, j + 1 :], std[:, j : j + 1])
+        half = half + shares[j] * xp.sum(shares[j + 1 :] * _distance(gap, scale), axis=1)
+
+    def score(labels: Array) -> Array:
+        total = shares[0] * _distance(labels - mean[:, 0], std[:, 0])
+        for j in range(1, m):
+            total = total + shares[j] * _distance(labels - mean[:, j], std[:, j])
+        return total - half
+
+    return score
 
 
 def _distance(gap: Array, scale: Array) -> Array:

@@ -344,7 +344,7 @@ def analytic_test(
         raise UnsupportedError(
             "`sample_weight`",
             f'cannot be used with method="{method}"',
-            "it is known for instances that count once",
+            "it is known only for unweighted instances",
             'Use method="resample", which is exact with weights too.',
         )
     if isinstance(bound, DrawsBound):
@@ -384,7 +384,7 @@ def _lowest(bound: Bound) -> float:
 
 def _moments(bound: Bound, value: float) -> dict[str, Any]:
     if not isinstance(bound, QuadraticBound) or bound.statistic.estimator != "unbiased":
-        raise _unknown(bound, "moments", "exact null moments (the unbiased `skce` has)")
+        raise _unknown(bound, "moments", "exact null moments (only the unbiased `skce` has)")
     if bound.label_kernel is not None:
         raise _unknown(bound, "moments", "exact null moments for other label kernels than the delta kernel")
     n = bound.n
@@ -424,7 +424,7 @@ def _covariances(bound: QuadraticBound) -> HostArray:
     if need > memory_budget():
         raise UnsupportedError(
             'method="moments"',
-            f"keeps products of {bound.width} numbers that a label becomes",
+            f"keeps products of the {bound.width} numbers that represent a label",
             f"they need {need} bytes, more than the memory budget",
             f'Use method="resample", or `with memory_limit({need})`.',
         )
@@ -482,7 +482,7 @@ def _bound(bound: Bound, value: float) -> dict[str, Any]:
         "acceptance_region": (_lowest(bound), bound_upper(LEVEL, bound, largest)),
         "effect_size": value,
         "z_score": math.nan,
-        "note": f"p-value is an upper bound from terms of at most {largest:g}: a large one says little",
+        "note": f"p-value is an upper bound, from terms of at most {largest:g}: a large value says little",
     }
 
 
@@ -493,8 +493,8 @@ def _normal(bound: BlockBound, observed: Labels, value: float) -> dict[str, Any]
     if stderr is None or not stderr > 0:
         raise UnsupportedError(
             f"the normal limit of `{bound.statistic.name}`",
-            "needs blocks that differ",
-            refusal or "all blocks have one value",
+            "needs blocks with different values",
+            refusal or "all blocks have the same value",
             'Use method="resample", which is exact.',
         )
     z = value / stderr
