@@ -59,8 +59,8 @@ COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--se
 WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "inspect": READING,
-    "evaluate": (*STREAMING, *COMPUTING, "--margin", "--by"),
+    "inspect": (*READING, "--claimed"),
+    "evaluate": (*STREAMING, *COMPUTING, "--margin", "--by", "--claimed"),
     "test": (
         *STREAMING,
         *COMPUTING,
@@ -104,8 +104,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin", "--by"),
-    "convert": (*READING, "--drop-invalid", "--force"),
+    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin", "--by", "--claimed"),
+    "convert": (*READING, "--claimed", "--drop-invalid", "--force"),
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
     "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins", "--margin"),
@@ -191,6 +191,7 @@ def test_the_options_are_these(verb: str, capsys: pytest.CaptureFixture[str]) ->
 def test_the_example_of_the_help_runs(
     verb: str,
     folder: Path,
+    without_pictures: None,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
@@ -219,7 +220,7 @@ def test_the_example_of_the_help_runs(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_digits")
+@pytest.mark.usefixtures("few_digits", "without_pictures")
 def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = "predictions.npz"
     fast = ("--n-resamples", "19")

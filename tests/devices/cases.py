@@ -174,6 +174,12 @@ def _tests() -> Iterator[tuple[str, Case]]:
             (make(MEANS[:, 0] - 1.0), make(MEANS[:, 0] + 1.0)), make(REALS), claimed=0.7
         ),
     )
+    yield (
+        "set_coverage",
+        lambda make: cr.hypotests.set_coverage(
+            cr.PredictionSets(make(MEMBERS.mean(axis=1) > 0.2), 0.8), make(LABELS), rng=7
+        ),
+    )
     yield "spread_curve", lambda make: cr.hypotests.spread_curve(gaussian(make), make(REALS), rng=7)
     yield "decompose_crps", lambda make: cr.hypotests.decompose_crps(gaussian(make), make(REALS))
     yield "observation_check", lambda make: cr.hypotests.observation_check(gaussian(make), make(REALS))
@@ -376,20 +382,20 @@ def _others() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "recalibration_report",
-        lambda make: cr.recalibration_report(ensemble(make), make(LABELS), n_resamples=19),
+        lambda make: cr.recalibration_report(ensemble(make), make(LABELS), n_resamples=9),
     )
     yield (
         "evaluate",
-        lambda make: cr.evaluate(ensemble(make), make(LABELS), n_resamples=19, rng=7),
+        lambda make: cr.evaluate(ensemble(make), make(LABELS), n_resamples=9, rng=7),
     )
     few = slice(0, 7)  # too few to learn weights from, which `evaluate` above does
     yield (
         "evaluate counts",
         lambda make: cr.evaluate(
-            cr.Ensemble(make(MEMBERS[few])), cr.LabelCounts(make(COUNTS[few])), n_resamples=19, rng=7
+            cr.Ensemble(make(MEMBERS[few])), cr.LabelCounts(make(COUNTS[few])), n_resamples=9, rng=7
         ),
     )
-    yield "evaluate reals", lambda make: cr.evaluate(gaussian(make), make(REALS), n_resamples=19, rng=7)
+    yield "evaluate reals", lambda make: cr.evaluate(gaussian(make), make(REALS), n_resamples=9, rng=7)
     yield (
         "compare",
         lambda make: cr.compare(
@@ -414,7 +420,7 @@ CORNERS = "the search of corners"
 OPTIMISERS = "optimisers"
 RATERS = "how many raters a row has"
 BOOTSTRAP = "the bootstrap of scores"
-PICTURES = "what only pictures show"
+PICTURES = "what is only drawn"
 PLACES = "places of labels in their predictions"
 DECIDED = "one uncertainty, answer and label per instance"
 AUDITED = "audits of sets, draws and quantiles"

@@ -91,6 +91,51 @@ def test_cells_move_the_ici_of_all_digits_little() -> None:
     assert value == pytest.approx(0.08888550167081685, abs=1e-5)  # statsmodels 0.15.0, f not rounded
 
 
+# MAPIE 1.0.1 on `drawn_sets`: classification_coverage_score, classification_mean_width_score, the first for
+# every size of set; regression_coverage_score, regression_mean_width_score, regression_ssc(num_bins=3) and
+# regression_mwi_score(confidence_level=0.9)
+MAPIE_SETS = {
+    (0, 300): (
+        (0.6333333333333333, 2.493333333333333),
+        (0.3333333333333333, 0.5037593984962406, 0.7560975609756098, 1.0),
+    ),
+    (1, 999): (
+        (0.5915915915915916, 2.4494494494494496),
+        (0.20930232558139536, 0.4779582366589327, 0.7319347319347319, 1.0),
+    ),
+}
+MAPIE_INTERVALS = {
+    (0, 300): ((0.7733333333333333, 3.9206347953788545, 7.051226932047827), (0.58, 0.82, 0.92)),
+    (1, 999): (
+        (0.8238238238238238, 4.06040569389664, 6.49403039792537),
+        (0.6636636636636637, 0.8528528528528528, 0.954954954954955),
+    ),
+}
+
+
+def drawn_sets(seed: int, n: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    sets = rng.dirichlet(np.ones(4), size=n) >= 0.15
+    centre, width = rng.normal(size=n), rng.uniform(1, 3, size=n)
+    classes = rng.integers(0, 4, size=n)
+    return sets, classes, centre - width, centre + width, centre + 1.4 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("given", MAPIE_SETS)
+def test_coverage_equals_that_of_mapie(given: tuple) -> None:
+    sets, classes, low, high, y = drawn_sets(*given)
+    found = cr.hypotests.set_coverage(cr.PredictionSets(sets, 0.9), classes, n_resamples=1, rng=0)
+    own, by_size = MAPIE_SETS[given]
+    assert (found.coverage.value, found.size.value) == pytest.approx(own, rel=1e-12)
+    assert found.by_size.coverage == pytest.approx(by_size, rel=1e-12)
+    found = cr.hypotests.set_coverage((low, high), y, claimed=0.9, n_resamples=1, rng=0)
+    own, by_size = MAPIE_INTERVALS[given]
+    assert found.score is not None
+    assert (found.coverage.value, found.size.value, found.score.value) == pytest.approx(own, rel=1e-12)
+    assert found.by_size.coverage == pytest.approx(by_size, rel=1e-12)
+    assert found.by_size.lowest == min(by_size)  # regression_ssc_score
+
+
 calibration = pytest.importorskip("sklearn.calibration", reason="needs scikit-learn (extra `sklearn`)")
 metrics = pytest.importorskip("sklearn.metrics", reason="needs scikit-learn (extra `sklearn`)")
 

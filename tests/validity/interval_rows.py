@@ -394,7 +394,7 @@ INTERVAL_ROWS = [
     Row("Estimate.interval", "calibrated, blocks", "interval", block_skce("block", 300, 5), True, 0.03),
     Row("Estimate.interval", "Gaussians, labels too spread", "interval", real_estimates, True, slack=0.03),
     *(
-        Row(test, f"raters, {world}", "interval", rater_estimates(test, world), True, slack=0.03, few=6)
+        Row(test, f"raters, {world}", "interval", rater_estimates(test, world), True, slack=0.03, few=3)
         for test in ("decompose_loss", "decompose_disagreement")
         for world in test_raters.WORLDS
     ),

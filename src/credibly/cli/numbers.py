@@ -46,6 +46,7 @@ def evaluate_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    claimed: options.Claimed = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,
     by: options.By = None,
@@ -162,7 +163,8 @@ def _estimates(evaluation: Evaluation) -> Table:
     others.pop("tests.omnibus", None)
     names = {"credal.validity": "witness", "validity.test": "validity_test"}
     for place, one in others.items():
-        name = names.get(place, f"{one.statistic}, one rater")
+        own = one.statistic if evaluation.claims is not None else f"{one.statistic}, one rater"
+        name = names.get(place, own)
         rows.append(_number(dataclasses.replace(one, statistic=name), None))
     return Table(ESTIMATE_COLUMNS, rows, PAIRS)
 

@@ -46,6 +46,7 @@ _ALIKE = (
     "exclude",
     "classes",
     "levels",
+    "claimed",
     "id",
     "clusters",
     "blocks",

@@ -42,6 +42,7 @@ class Reading:
     id_column: str | None = None
     classes: str | None = None
     levels: str | None = None
+    claimed: float | None = None
     clusters: str | None = None
     blocks: int | None = None
     by: str | None = None
@@ -67,6 +68,7 @@ class Reading:
             "id": self.id_column,
             "classes": None if self.classes is None else names_of(self.classes),
             "levels": None if self.levels is None else [_number(one) for one in names_of(self.levels)],
+            "claimed": self.claimed,
             "clusters": self.clusters,
         }
 
@@ -91,7 +93,7 @@ class Reading:
             raise InputError(
                 f"'{self.file}'",
                 "must come with labels",
-                "it holds predictions only",
+                "it contains only predictions",
                 "Name their file or their column: `--labels FILE` or `--labels NAME`.",
             )
         return data
@@ -130,6 +132,7 @@ class Reading:
             "id_column",
             "classes",
             "levels",
+            "claimed",
             "clusters",
             "by",
         ):

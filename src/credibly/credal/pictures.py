@@ -25,7 +25,7 @@ def simplex_picture(
     n_samples: int = DIRICHLET_SAMPLES,
     rng: Any = None,
 ) -> SimplexPicture:
-    """Return the points and polygons of one instance's set.
+    """Return the points and polygons that show the set of one instance.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def simplex_picture(
     row : int
         Which instance.
     n_samples : int
-        Draws where the predictions are a Dirichlet.
+        Draws, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 

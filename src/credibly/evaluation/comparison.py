@@ -47,7 +47,7 @@ from credibly.statistics.proper import MeanBound
 from credibly.statistics.registry import as_statistic
 
 CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
-"""Statistics of every model that stand beside its score."""
+"""Statistics of every model that are shown with its score."""
 
 N_BINS = 15
 
@@ -59,13 +59,13 @@ class Comparison(Reported):
     Attributes
     ----------
     models : mapping of str to PredictionSummary
-        Type and sizes of every model's predictions.
+        Type and size of every model's predictions.
     ranking : Ranking
-        Scores over trade-offs, crossings and ties.
+        Scores as a function of the trade-off, crossings and ties.
     estimates : mapping of str to mapping of str to Estimate
         Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction.
     recommendations : mapping of str to Recommendation
-        Which model to take where abstaining is allowed, and where it is not.
+        Which model to choose if abstaining is allowed, and if it is not.
     findings : tuple of str
         The comparison in sentences.
     warnings : tuple of str
@@ -73,13 +73,13 @@ class Comparison(Reported):
     notes : tuple of str
         How sets were made.
     settings : mapping
-        What lets the comparison run again.
+        Everything needed to repeat the comparison.
     source : mapping
         Where the data came from: paths, digests, command.
     places : mapping of str to Places
         The models by accuracy, by log loss and by the size of the confidence gap, with ties.
     curves : mapping of str to CorpCurve
-        Confidence against accuracy of every model's mean prediction, by isotonic regression.
+        Confidence against accuracy for every model's mean prediction, by isotonic regression.
     """
 
     drawn_as = ("ranking",)
@@ -156,12 +156,12 @@ class Comparison(Reported):
 
 @dataclasses.dataclass(frozen=True)
 class RealComparison(Reported):
-    """All that :func:`compare` computed of models of real values.
+    """All that :func:`compare` computed for models of real values.
 
     Attributes
     ----------
     models : mapping of str to PredictionSummary
-        Type and sizes of every model's predictions.
+        Type and size of every model's predictions.
     ranking : ScoreRanking
         Standings by proper scores, with paired differences and ties.
     estimates : mapping of str to mapping of str to Estimate
@@ -173,9 +173,9 @@ class RealComparison(Reported):
     warnings : tuple of str
         What makes the models hard to compare.
     notes : tuple of str
-        How models of different kinds were brought together.
+        How models of different kinds were made comparable.
     settings : mapping
-        What lets the comparison run again.
+        Everything needed to repeat the comparison.
     source : mapping
         Where the data came from: paths, digests, command.
     """
@@ -253,18 +253,18 @@ def compare(
     Parameters
     ----------
     models : mapping of str to Predictions, array, Rows or Dask array
-        Predictions by name: all of classes, or all of real values, where `Gaussian`, `Samples` and
-        `Quantiles` may stand side by side.
+        Predictions by name: all of classes, or all of real values; `Gaussian`, `Samples` and `Quantiles` may
+        be mixed.
     labels : array (n,) or LabelCounts
         Observed labels. Leave out for chunks, which carry their own; these must agree between models.
     tradeoffs : sequence of float
-        Where the order is asked for; see :func:`rank_models`.
+        Trade-offs at which the models are ordered; see :func:`rank_models`.
     measure : str, optional
         What counts as imprecision, the same for all models; see :func:`epistemic_score`.
     divergence : {"kl", "js", "sqrt_js"}
         Distance of a label to a set.
     budget : sequence of sets of int, optional
-        Focal sets the masses are put on.
+        Focal sets (sets of classes) that carry the masses.
     base : float, optional
         Base of the logarithms. Default: e.
     scaled : bool
@@ -272,7 +272,8 @@ def compare(
     alternatives : sequence of str
         Other measures of imprecision to rank by as well.
     stability : bool
-        Whether to follow every set model over its number of members and over budgets.
+        Whether to show how the score of every set model changes with its number of members and with the
+        budget.
     paper : {"C25"}, optional
         The published pipeline.
     n_bins : int, optional
@@ -280,13 +281,14 @@ def compare(
     n_resamples : int
         Bootstrap draws behind ties.
     level : float
-        Joint coverage of the intervals that decide about ties.
+        Joint coverage of the intervals that decide ties.
     statistics : sequence of str or Statistic, optional
         For real values: the scores to rank by; see :func:`rank_models`.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors and ties are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); standard errors and ties then allow for
+        these clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed; the same seed gives the same comparison, byte by byte, with the same versions and threads.
     progress : True, callable or None
@@ -299,7 +301,7 @@ def compare(
     -------
     Comparison or RealComparison
         Accuracy, log loss, calibration gap and reliability of every model with ties, the ranking over
-        trade-offs, and ``report``; of real values the standings by proper scores.
+        trade-offs, and ``report``; for real values, the standings by proper scores.
 
     Notes
     -----

@@ -32,7 +32,7 @@ class LeadingNumber:
     value : str
         The number with its unit.
     interval : str
-        Its 95 % interval; empty where there is none.
+        Its 95 % interval; empty if there is none.
     standing : str
         "best", "tied for best", or how far behind the first with the joint interval of that difference.
     """
@@ -136,10 +136,16 @@ def leaders_in_words(
     names, are = _and(everywhere), "are" if len(everywhere) > 1 else "is"
     best = "tied for best" if len(everywhere) > 1 else "best"
     if not alone:
-        return (f"{names} {are} tied for best in {_and(shared)}; no other model is in all of them.", *said)
+        return (
+            (
+                f"{names} {are} tied for best in {_and(shared)}; no other model is among the best in all "
+                f"of them."
+            ),
+            *said,
+        )
     also = f", and tied for best in {_and(shared)}" if shared else ""
     if len(everywhere) > 1:
-        also = f", and with others in {_and(shared)}" if shared else ""
+        also = f", and tied with others in {_and(shared)}" if shared else ""
     return (f"{names} {are} {best} in {_and(alone)}{also}.", *said)
 
 
@@ -153,8 +159,11 @@ def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
     (low, high, first), *others = ranking.leaders()
     until = "on" if math.isinf(high) else f"to {shown(high)}"
     led = [f"From trade-off {shown(low)} {until}, {first} has the smallest mean score"]
-    led += [f"{'beyond' if math.isinf(high) else f'to {shown(high)}'} {name}" for _, high, name in others]
-    found = [f"{', '.join(led)}."]
+    led += [
+        f"{'beyond that' if math.isinf(high) else f'from there to {shown(high)}'}, {name}"
+        for _, high, name in others
+    ]
+    found = [f"{'; '.join(led)}."]
     ties: dict[tuple[str, ...], list[str]] = {}
     for tradeoff in ranking.tradeoffs:
         standing = ranking.at(tradeoff)

@@ -11,6 +11,7 @@ import numpy as np
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly._arrays.remembered import remembering
+from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
@@ -27,6 +28,7 @@ from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
 from credibly.evaluation.stages import (
     CHECK,
     CURVES,
+    IN_CLUSTERS,
     RATERS,
     REALS,
     RECALIBRATION,
@@ -49,8 +51,17 @@ from credibly.evaluation.words import (
     verdicts,
 )
 from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.set_coverage import CLAIM
 from credibly.hypotests.resampling.pvalues import CLUSTERED, HYPOTHESIS
-from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
+from credibly.predictions import (
+    ClassPredictions,
+    PredictionIntervals,
+    PredictionSets,
+    RealPredictions,
+    Rows,
+    one_rater,
+)
+from credibly.predictions.passes import detached
 from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.estimates import Estimate
@@ -58,6 +69,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 
 STAGES: tuple[Stage, ...] = (
+    CLAIMS,
     ESTIMATES,
     GROUPS,
     DECOMPOSITION,
@@ -98,7 +110,7 @@ def evaluate(
     source: Mapping[str, Any] | None = None,
     recalibrate: Sequence[str | Recalibration] | None = None,
 ) -> Evaluation:
-    """Compute all that predictions and labels allow, and say it in words.
+    """Compute all that predictions and labels allow, and report it in words.
 
     Parameters
     ----------
@@ -111,15 +123,16 @@ def evaluate(
         Names of the classes, in order.
     groups : array (n,), mapping of str to array (n,), or data frame, optional
         Group of every instance, or several attributes: the cheap statistics are also computed within each
-        group, and all groups that the attributes form are audited (see `audit`). Rows carry their own.
+        group, and all groups that the attributes form are audited (see `audit`). `Rows` carry their own.
     features : array (n, d), optional
-        Features of the instances, for weights of the set (default: the members' predictions) and for
-        recalibrations that use them. Rows carry their own.
+        Features of the instances, for the weights of a set (default: the members' predictions) and for
+        recalibrations that use them. `Rows` carry their own.
     clusters : array (n,), optional
-        Ids of what rows share: a patient, an image, a day. Standard errors, tests and folds then take rows of
-        one cluster for dependent; what cannot is in ``not_run``. Data that were read bring their own.
+        Ids that say which rows belong together: a patient, an image, a day. Standard errors, tests and folds
+        then treat rows of one cluster as dependent; whatever cannot is listed in ``not_run``. Data read by
+        `load` bring their own.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -133,18 +146,18 @@ def evaluate(
     level : float
         Level of the tests; the adjusted p-value of each statistic is compared with it.
     margin : float
-        A gap between stated and observed shares that does not matter: 0.02 are two points.
+        A gap between stated and observed shares that does not matter: 0.02 is two points.
     pairwise_rows : int, optional
         Maximum number of instances used by pairwise statistics; larger data are subsampled (a note says so).
         Default: 20 000 for statistics that you name, else 1250, and fewer beyond ten classes.
     progress : True, callable or None
-        Called with (stage, done, total). True shows a line on standard error after one second, where that is
-        a terminal or a notebook; None shows nothing.
+        Called with (stage, done, total). True shows a line on standard error after one second, in a terminal
+        or a notebook; None shows nothing.
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
     recalibrate : sequence of str or Recalibration, optional
-        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature, or one
-        scale of real values. An empty list leaves them out.
+        Recalibrations to compare on folds, see `recalibration_report`. Default: a single temperature, or a
+        single scale for real values. An empty list leaves them out.
 
     Returns
     -------
@@ -175,7 +188,7 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    given = checked_rows(predictions, labels, groups, features, classes, clusters, blocks)
+    given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
     rows, attributes = grouped_rows(given)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
@@ -213,12 +226,19 @@ def evaluate(
     told = [note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes)]
     if found["audit"] is not None:
         told += [note for note in found["audit"].notes if note not in (*survey.notes, *drawn)]
+    claims = found["claims"]
+    if claims is not None:  # what was tested stands once
+        found["claims"] = dataclasses.replace(claims, tests={})
     read = set() if source else set(recorded.get("notes", ()))
     notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()))
     return Evaluation(
         predictions=work.summary,
         classes=names,
-        verdicts=verdicts(found["tests"], work.summary, level)
+        verdicts=(
+            verdicts(found["tests"], work.summary, level)
+            if claims is None
+            else claims_verdicts(found["tests"], claims, level)
+        )
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=(
             *(str(one) for one in (dependences(single) if tests else ())),
@@ -228,7 +248,7 @@ def evaluate(
         not_run=tuple(work.left_out),
         settings={
             "version": version(),
-            "hypothesis": HYPOTHESIS if work.summary.n_clusters is None else CLUSTERED,
+            "hypothesis": _hypothesis(work),
             "seed": list(seed),
             "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
             "n_resamples": int(n_resamples),
@@ -243,6 +263,12 @@ def evaluate(
         source=recorded,
         **found,
     )
+
+
+def _hypothesis(work: Work) -> str:
+    if work.found["claims"] is not None:
+        return CLAIM
+    return HYPOTHESIS if work.summary.n_clusters is None else CLUSTERED
 
 
 def _read_from(rows: Rows) -> dict[str, Any] | None:
@@ -280,6 +306,8 @@ def _method(statistic: Statistic) -> dict[str, str]:
 
 def _why_untested(rows: Rows, tests: bool) -> str:
     some = rows.sample.predictions
+    if isinstance(some, (PredictionSets, PredictionIntervals)):
+        return "tests were switched off" if not tests else IN_CLUSTERS
     if not isinstance(some, (ClassPredictions, RealPredictions)):
         return f"no statistic of this version applies to {type(some).__name__} predictions"
     return "no statistic was left to test" if tests else "tests were switched off"

@@ -18,8 +18,8 @@ class Answer(Result):
 
     Attributes
     ----------
-    about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where"}
-        What is asked; the report puts the figure of this name beside it.
+    about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where", "claimed"}
+        What is asked; the report puts the figure of this name next to it.
     question : str
         The question.
     word : {"conflict", "no conflict found", "cannot tell"}
@@ -48,9 +48,9 @@ class Headline(Part):
     sentence : str
         Direction, size, and whether chance explains it.
     remedy : str
-        What would help, and how much; empty where nothing was found to mend, or nothing was tried.
+        What would help, and how much; empty if there was nothing to repair, or nothing was tried.
     size : float or None
-        The gap, as a share: mean confidence minus accuracy; of real values stated minus observed coverage.
+        The gap, as a share: mean confidence minus accuracy; for real values, stated minus observed coverage.
     interval : tuple of float or None
         Its 95 % interval.
     margin : float
@@ -76,7 +76,7 @@ class Headline(Part):
     @property
     def findings(self) -> tuple[Answer, ...]:
         """What was found, once each: this first, then the questions that it does not answer itself."""
-        own = {"confidence", "coverage"}
+        own = {"confidence", "coverage", "claimed"}
         asked = "How far can these predictions be believed?"
         return (
             Answer("headline", asked, self.word, str(self)),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import to_host
+from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
     FEW,
@@ -198,7 +199,7 @@ def _in_parts(facts: _Classes) -> str:
         name = worst.name.removeprefix("class ")
         often = "often" if size > 0 else "rarely"
         return (
-            f"The probabilities of single classes are off, more than chance explains: class {name} is "
+            f"The probabilities of single classes are off by more than chance explains: class {name} is "
             f"predicted {points(size)} too {often}."
         )
     story = story_of(str(first.statistic))
@@ -268,7 +269,7 @@ def _error_question(work: Work) -> Answer:
     elif risk == 1:
         said = f"It gave no right answer in {instances(curve.n)}: nothing to compare."
     elif np.ptp(curve.threshold) == 0:
-        said = "It is equally sure of all its answers, so its confidence points to no mistake."
+        said = "It is equally sure of all its answers, so its confidence cannot point to its mistakes."
     elif interval[1] < risk:
         word = "no conflict found"
     elif interval[0] > risk:
@@ -380,7 +381,7 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
     if word != "conflict":
         return "", (
             (
-                "Look at parts of the data: a model can be right on average and wrong for some.",
+                "Look at parts of the data: a model can be right on average and wrong for some groups.",
                 audit_command(file),
             ),
         )
@@ -412,6 +413,8 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
 
 
 def _run(rows: Rows, work: Work) -> Headline:
+    if work.found["claims"] is not None:
+        return claims_headline(work.found["claims"], rows, work)
     if isinstance(rows.sample.predictions, ClassPredictions):
         return _for_everyone(_class_headline(rows, work), work)
     return _for_everyone(real_headline(rows, work) or _untested(work), work)
@@ -424,7 +427,7 @@ def _for_everyone(headline: Headline, work: Work) -> Headline:
         return headline
     worst, over_all = found.findings[0], headline.sentence
     sentence = (
-        f"Off for some groups, the clearest {worst.group}: {worst.words}. "
+        f"Off for some groups, most clearly for {worst.group}: {worst.words}. "
         f"Over all groups: {over_all[0].lower()}{over_all[1:]}"
     )
     file, names = file_of(work), ",".join(found.attributes)
@@ -433,13 +436,15 @@ def _for_everyone(headline: Headline, work: Work) -> Headline:
         if file is None
         else f"credibly audit {file} --by {shlex.quote(names)}"
     )
-    steps = (("See all groups, and the smallest effect that each could have shown.", command),)
+    steps = (("See all groups, with the smallest detectable effect in each.", command),)
     return dataclasses.replace(headline, word="conflict", sentence=sentence, steps=steps)
 
 
 def _untested(work: Work) -> Headline:
     reason = "tests were switched off" if not work.tests else "no test takes such predictions"
-    sentence = f"Not tested whether the predictions are calibrated: {reason}."
+    if work.tests and work.summary.n_clusters is not None:
+        reason = "no test takes such predictions if rows come in clusters"
+    sentence = f"Whether the predictions are calibrated was not tested: {reason}."
     return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
 
 

@@ -53,7 +53,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         else:
             ends = interval_of(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
             most = max(abs(stated - end) for end in ends)
-        held = f"its {percents(stated)[0]} intervals hold {percents(observed)[0]} of the labels"
+        held = f"its {percents(stated)[0]} intervals contain {percents(observed)[0]} of the labels"
     others = _real_conflicts(work)
     if not conflict and others:
         word = "conflict"
@@ -74,11 +74,15 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
     elif most is not None and most > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {seen(rows, work)}, its {percents(stated)[0]} intervals can hold "
-            f"{at_most(most)} more or fewer than they promise ({sure(work)} that it is not more)."
+            f"Too few data to tell: with {seen(rows, work)}, the coverage of its {percents(stated)[0]} "
+            f"intervals can be off by as much as {at_most(most)} ({sure(work)} that it is not more)."
         )
     else:
-        limit = "" if most is None else f"; they are within {at_most(most)} of their promise, {sure(work)}"
+        limit = (
+            ""
+            if most is None
+            else (f"; their true coverage is within {at_most(most)} of what they promise, {sure(work)}")
+        )
         sentence = f"No sign of miscalibration in {seen(rows, work)}: {held or said}{limit}."
     questions = []
     other: Word = "cannot tell" if word == "cannot tell" else "no conflict found"
@@ -86,7 +90,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         questions.append(
             Answer(
                 "coverage",
-                "Do its intervals hold what they promise?",
+                "Do its intervals contain as many labels as they promise?",
                 "conflict" if curve.rejects(work.level) else other,
                 f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals)."
                 f"{_sharpness(parts)}",
@@ -131,10 +135,13 @@ def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ..
     what = one.description[0].upper() + one.description[1:]
     if off[name] < abs(float(change.before.value) - stated):
         return (
-            f"{what}, fitted on held-out folds, would bring {level} intervals from {before} to {after}.",
+            (
+                f"{what}, fitted on held-out folds, would change the coverage of {level} intervals from "
+                f"{before} to {after}."
+            ),
             (("Recalibrate, then evaluate on new data.", fit_command(file, name)), *others),
         )
-    vain = f"would not help: {level} intervals hold {before} before, {after} after."
+    vain = f"would not help: {level} intervals contain {before} before and {after} after."
     return f"{what}, fitted on held-out folds, {vain}", others
 
 
@@ -158,7 +165,7 @@ def _sharpness(parts: Any) -> str:
     share = percents(parts.width / parts.label_width)[0]
     return (
         f" On average its {percents(INTERVAL)[0]} intervals are {shown(parts.width)} wide, {share} of the "
-        f"range that holds {percents(INTERVAL)[0]} of all labels."
+        f"range that contains {percents(INTERVAL)[0]} of all labels."
     )
 
 

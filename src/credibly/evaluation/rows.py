@@ -17,7 +17,7 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.calibration.lattice import crossed_levels
-from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
+from credibly.predictions import Counts, OverClasses, Predictions, RandomRows, Rows, as_rows
 from credibly.results.base import Result
 from credibly.scale import scan
 from credibly.statistics import Statistic
@@ -30,7 +30,7 @@ MOST_ROWS_UNASKED = 1250
 """And where nobody named it, at ten classes: an evaluation then takes seconds, not minutes."""
 
 _CLASSES = 10
-REAL_WIDTH = 60
+REAL_WIDTH = 90
 """Numbers that a kernel makes of a real label, about, where a class is one of them."""
 _TILE = 2**22
 
@@ -44,7 +44,7 @@ class PredictionSummary(Result):
     kind : str
         Type of the predictions.
     n, m : int
-        Number of instances and of members (1 where there is no member axis).
+        Number of instances and of members (1 if there is no member axis).
     k : int or None
         Number of classes; None for real-valued predictions.
     dtype : str
@@ -52,7 +52,7 @@ class PredictionSummary(Result):
     rated : bool
         Whether labels are counts over raters; tests then see one rater per instance.
     n_clusters : int or None
-        Number of independent clusters, where rows belong together.
+        Number of independent clusters, if rows belong together.
     """
 
     kind: str
@@ -137,7 +137,7 @@ def summarise(rows: Rows) -> PredictionSummary:
         kind=type(predictions).__name__,
         n=rows.n,
         m=predictions.n_members,
-        k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
+        k=predictions.n_classes if isinstance(predictions, OverClasses) else None,
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
         rated=has_counts(rows),
         n_clusters=None if clusters is None else clusters.levels.size,
@@ -146,7 +146,7 @@ def summarise(rows: Rows) -> PredictionSummary:
 
 def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tuple[str, ...]:
     """Return one name per class; the indices where none were given, nothing for real-valued predictions."""
-    if not isinstance(predictions, ClassPredictions):
+    if not isinstance(predictions, OverClasses):
         return ()
     k = predictions.n_classes
     if classes is None:
@@ -187,7 +187,7 @@ def rows_for_pairs(given: int | None, *, asked: bool, n_classes: int) -> int:
     if given is not None:
         require_positive("`pairwise_rows`", given, "Try 2500.")
         if given < 2:
-            raise InputError("`pairwise_rows`", "must leave a pair", f"got {given}", "Try 2500.")
+            raise InputError("`pairwise_rows`", "must be at least 2", f"got {given}", "Try 2500.")
         return int(given)
     if asked:
         return MOST_ROWS_ASKED

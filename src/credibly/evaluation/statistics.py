@@ -19,7 +19,9 @@ from credibly.predictions import (
     ClassPredictions,
     Counts,
     Dataset,
+    PredictionIntervals,
     Predictions,
+    PredictionSets,
     RealPredictions,
     Reals,
     Rows,
@@ -49,7 +51,10 @@ def choose(
     """Return the statistics that can be computed, and the reasons of those that cannot."""
     if isinstance(statistics, (str, Statistic)):
         raise InputTypeError(
-            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, even for a single one."
+            "`statistics`",
+            "must be a sequence",
+            f"got {statistics!r}",
+            "Pass a list, even for a single item.",
         )
     asked = _of_this_kind(rows.sample.predictions) if statistics is None else list(statistics)
     chosen: list[Statistic] = []
@@ -76,7 +81,12 @@ def choose(
 
 
 def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
-    """Return the names of the statistics of classes, or of real values, that need not be asked for."""
+    """Return the names of the statistics of classes, or of real values, that need not be asked for.
+
+    Sets with a claimed coverage state no probabilities and have none.
+    """
+    if isinstance(predictions, (PredictionSets, PredictionIntervals)):
+        return []
     kind = "reals" if isinstance(predictions, RealPredictions) else "classes"
     unasked = ((name, one) for name, one in registered().items() if one.in_evaluations)
     return [name for name, one in unasked if kind in one.traits.labels]
@@ -85,7 +95,7 @@ def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
 def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
     predictions, labels = rows.sample.predictions, rows.sample.batch
     if statistic.traits.reduction == "opaque" and rows.loaded() is None:
-        return "it is a function of all rows at once, and these come in chunks; `load` them"
+        return "it needs all rows at once, and these come in chunks; read them with `load`"
     if not tests and compares_pairs(statistic):
         return "it compares pairs of instances, which tests=False leaves out"
     try:
@@ -108,7 +118,7 @@ def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another `label_kernel`"
     if statistic.name == "spread_slope" and states_one_spread(rows.sample.predictions):
-        return "all instances state one spread, and a slope needs two"
+        return "all instances state the same spread, and a slope needs two different ones"
     if compares_pairs(statistic) and rows.n < 2:
         return "it compares pairs, and there is one instance"
     return None
@@ -158,11 +168,13 @@ class GroupTask(Task):
 
 
 def _estimates(rows: Rows, work: Work) -> dict[str, Estimate]:
+    if work.found["claims"] is not None:
+        return dict(work.found["claims"].estimates)
     return estimate_all(rows, work.statistics, work.tell)
 
 
 def _has_groups(rows: Rows, work: Work) -> str | None:
-    return NOT_ASKED if rows.sample.groups is None else None
+    return None if rows.sample.groups is not None and work.statistics else NOT_ASKED
 
 
 def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
@@ -178,10 +190,10 @@ def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
 
 
 def _audited(rows: Rows, work: Work) -> str | None:
-    if rows.sample.groups is None or not work.tests:
+    if rows.sample.groups is None or not work.tests or work.found["claims"] is not None:
         return NOT_ASKED
     if not isinstance(rows.sample.predictions, (ClassPredictions, RealPredictions)):
-        return "the rows are no predictions"
+        return "the rows are not predictions"
     return None
 
 
@@ -207,11 +219,13 @@ def _decomposition(rows: Rows, work: Work) -> BrierDecomposition:
 
 
 def _tested(rows: Rows, work: Work) -> str | None:
-    return None if work.tests and work.statistics else NOT_ASKED
+    return None if work.tests and (work.statistics or work.found["claims"] is not None) else NOT_ASKED
 
 
 def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
     """Test every statistic on the same replicates; the omnibus result does not repeat its components."""
+    if work.found["claims"] is not None:
+        return dict(work.found["claims"].tests)
     testable = [one for one in work.statistics if _is_drawable(one, rows, work)]
     if not testable:
         return {}

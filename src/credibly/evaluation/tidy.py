@@ -29,7 +29,7 @@ class NumberRow:
     Attributes
     ----------
     part : str
-        Where it stands in the evaluation: ``"estimates"``, ``"groups.b"``, ``"raters.loss"``.
+        Where it is in the evaluation: ``"estimates"``, ``"groups.b"``, ``"raters.loss"``.
     statistic : str
         What it is.
     value : float
@@ -80,6 +80,8 @@ def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
         answers.setdefault(verdict.statistic, verdict)
     rows = []
     for part, name, found in _numbers(evaluation, "", ""):
+        if part != "estimates" and any(found is one for one in evaluation.estimates.values()):
+            continue  # a part may hold what stands among the estimates
         if isinstance(found, Estimate):
             row = _estimate_row(part, found)
             tested = evaluation.tests.get(name) if part == "estimates" else None
@@ -111,11 +113,11 @@ class StandingRow:
     model : str
         Its name.
     place_best, place_worst : int
-        Places that these instances cannot tell apart.
+        Best and worst place that these instances allow.
     score, difference : float
         Mean score, and its difference to the first model's.
     low, high : float or None
-        Joint interval of the difference; none of the first model.
+        Joint interval of the difference; None for the first model.
     distance, imprecision : float
         The parts of the score.
     """
@@ -177,11 +179,11 @@ class ScoreRow:
     statistic, model : str
         Their names.
     place_best, place_worst : int
-        Places that these instances cannot tell apart.
+        Best and worst place that these instances allow.
     score, difference : float
         Mean score, and its difference to the first model's.
     low, high : float or None
-        Joint interval of the difference; none of the first model.
+        Joint interval of the difference; None for the first model.
     """
 
     statistic: str

@@ -12,7 +12,7 @@ from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, re
 from credibly.io.loading import arranged, assemble
 from credibly.io.naming import assign_roles
 from credibly.io.roles import Content, Said
-from credibly.predictions import ClassPredictions, Dataset, Ensemble, LabelCounts
+from credibly.predictions import Dataset, Ensemble, LabelCounts, OverClasses
 from credibly.results.base import Result
 
 
@@ -52,7 +52,7 @@ class Inspection(Result):
     classes : tuple of str or None
         Names of the classes.
     problems : tuple of str
-        What is wrong, each with its remedy; empty where `load` would succeed.
+        What is wrong, each problem with its remedy; empty if `load` would succeed.
     notes : tuple of str
         What was inferred.
     """
@@ -86,15 +86,18 @@ class Inspection(Result):
         Returns
         -------
         tuple of str
-            Names, in the order given. Empty without labels.
+            Names, in the order given. Empty without labels. Sets with a claimed coverage state no
+            probabilities: ``"set_coverage"`` is all they allow.
         """
         if self.labels is None or self.type is None or self.type == "LabelCounts":
             return ()
+        if self.kind in ("prediction-sets", "prediction-intervals"):
+            return ("set_coverage",)
         return tuple(name for name, entry in statistics.items() if self.labels in entry.traits.labels)
 
     @property
     def has_members(self) -> bool:
-        """Whether what compares members (credal test, Bayesian check) can be run."""
+        """Whether methods that compare members (credal test, Bayesian check) can be run."""
         return self.axes.get("m", 1) > 1
 
 
@@ -113,6 +116,7 @@ def inspect(
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
     clusters: str | None = None,
+    claimed: float | None = None,
 ) -> Inspection:
     """Look at a file: arrays, inferred kind and axes, problems.
 
@@ -123,6 +127,8 @@ def inspect(
     kind, labels, member_axis, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels
         As for `load`.
     clusters : str, optional
+        As for `load`.
+    claimed : float, optional
         As for `load`.
 
     Returns
@@ -149,6 +155,7 @@ def inspect(
         classes,
         levels,
         clusters,
+        claimed=claimed,
     )
     problems: list[str] = []
     arrays: tuple[ArrayFacts, ...] = ()
@@ -204,7 +211,7 @@ def _axes(data: Dataset) -> dict[str, int]:
     axes = {"n": len(predictions) + data.dropped}
     if isinstance(predictions, Ensemble) or predictions.n_members > 1:
         axes["m"] = predictions.n_members
-    if isinstance(predictions, ClassPredictions | LabelCounts):
+    if isinstance(predictions, OverClasses | LabelCounts):
         axes["k"] = predictions.n_classes
     return axes
 
@@ -212,4 +219,4 @@ def _axes(data: Dataset) -> dict[str, int]:
 def _label_kind(data: Dataset) -> str | None:
     if data.labels is None or isinstance(data.labels, LabelCounts):
         return None if data.labels is None else "counts"
-    return "classes" if isinstance(data.predictions, ClassPredictions | LabelCounts) else "reals"
+    return "classes" if isinstance(data.predictions, OverClasses | LabelCounts) else "reals"

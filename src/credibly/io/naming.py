@@ -40,6 +40,8 @@ def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None =
     fields = KINDS[content.kind].fields
     for name in fields:
         if name not in content.arrays:
+            if name == "claimed":
+                raise _unclaimed(content.kind)
             raise _needs(content.kind, f"`{name}` is not in the file", "Add it under this name.")
     rest = [name for name in content.arrays if name not in fields and name not in BESIDE]
     if rest:
@@ -56,11 +58,11 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         variance = arrays.pop("variance")
         with np.errstate(invalid="ignore"):  # a negative variance is a row that the checks name
             arrays["std"] = np.sqrt(np.asarray(variance, dtype=np.float64))
-        content.note("the standard deviation is the root of the variance")
+        content.note("the standard deviation is the square root of the variance")
     if "log_variance" in arrays and "std" not in arrays:
         with np.errstate(over="ignore"):  # an infinite deviation is a row that the checks name
             arrays["std"] = np.exp(0.5 * np.asarray(arrays.pop("log_variance"), dtype=np.float64))
-        content.note("the standard deviation is made of the natural logarithm of the variance")
+        content.note("the standard deviation is computed from the natural logarithm of the variance")
     others = [made.leading for made in KINDS.values() if made.leading in arrays and made.leading != "counts"]
     if "score" in arrays and (others or content.lone is not None):
         content.note(f"not used: {described({'score': arrays.pop('score')})}")
@@ -68,7 +70,12 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         observed = labels if labels is not None else arrays
         arrays["probs"] = _both_columns(arrays.pop("score"), content, observed.get("y"))
     one_value = [name for name in ("lower", "upper") if name in arrays and arrays[name].ndim == 1]
-    if one_value == ["lower", "upper"]:
+    if said.claimed is not None:
+        arrays["claimed"] = np.array([said.claimed], dtype=np.float64)
+    if one_value == ["lower", "upper"] and "claimed" in arrays and said.levels is None:
+        arrays |= {"lower_end": arrays.pop("lower"), "upper_end": arrays.pop("upper")}
+        content.note("`lower` and `upper` are read as intervals of a real value with a claimed coverage")
+    elif one_value == ["lower", "upper"]:
         arrays["values"] = np.stack([arrays.pop("lower"), arrays.pop("upper")], axis=-1)
         arrays["levels"] = np.asarray(_levels_of_bounds(said), dtype=np.float64)
         content.note(f"`lower` and `upper` are read as quantiles at {arrays['levels'].tolist()}")
@@ -175,11 +182,13 @@ def _levels_of_bounds(said: Said) -> Sequence[float]:
     if said.levels is None:
         raise InputError(
             "`lower` and `upper`",
-            "must have levels where they bound a real value",
-            "the file does not say how much lies between them",
+            "must have levels, or a claimed coverage, if they bound a real value",
+            "the file does not say what share lies between them",
             Remedy(
-                "Say `levels=[0.05, 0.95]` for a 90 % interval or `levels=[0.025, 0.975]` for 95 %.",
-                "Say `--levels 0.05,0.95` for a 90 % interval or `--levels 0.025,0.975` for 95 %.",
+                "Use `claimed=0.9` for intervals that claim to contain 90 %, as conformal ones do, or "
+                "`levels=[0.05, 0.95]` if they are quantiles.",
+                "Use `--claimed 0.9` for intervals that claim to contain 90 %, as conformal ones do, or "
+                "`--levels 0.05,0.95` if they are quantiles.",
             ),
         )
     return said.levels
@@ -202,7 +211,7 @@ def use_canonical_names(content: Content) -> None:
                 "must be one array",
                 f"found {' and '.join(found)}",
                 f"Rename the right one to {wanted!r}"
-                + (f", or say `labels={found[0]!r}`." if wanted == "y" else "."),
+                + (f", or pass `labels={found[0]!r}`." if wanted == "y" else "."),
             )
         content.arrays[wanted] = content.arrays.pop(found[0])
         if wanted == "id":
@@ -262,7 +271,7 @@ def _kind_by_name(content: Content, kind: str | None) -> str | None:
             content.note("array 'counts' is read as `label_counts`, the raters' labels")
     if not held and "label_counts" in arrays and kind in (None, "counts") and content.lone is None:
         arrays["counts"] = arrays.pop("label_counts")
-        content.note("the file holds label counts only; they take the place of the predictions")
+        content.note("the file contains only label counts; they are used as the predictions")
         held = ["counts"]
     if not held:
         _find_lone(content)
@@ -270,7 +279,7 @@ def _kind_by_name(content: Content, kind: str | None) -> str | None:
     if kind is None and len(held) > 1:
         raise InputError(
             "the file",
-            "must hold one kind of prediction, or the kind must be said",
+            "must hold one kind of prediction, or the kind must be given",
             f"found {', '.join(held)}",
             " or ".join(f"`kind={name!r}`" for name in held) + ".",
         )
@@ -301,6 +310,15 @@ def _find_lone(content: Content) -> None:
             "Rename the array, for example `numpy.savez(path, probs=probs, y=labels)`.",
         )
     content.lone = candidates[0]
+
+
+def _unclaimed(kind: str) -> InputError:
+    return InputError(
+        f"kind {kind!r}",
+        "must say what share of labels the sets claim to contain",
+        "`claimed` is not in the file",
+        Remedy("Add it under this name, or pass `claimed=0.9`.", "Add it, or pass `--claimed 0.9`."),
+    )
 
 
 def _needs(kind: str, evidence: str, remedy: str) -> InputError:
@@ -344,13 +362,13 @@ def _kind_of_lone(content: Content, said: Said) -> str:
             looks, remedy = _looks_like(array, content.classes)
             raise InputError(
                 "predictions",
-                "must be rows of probabilities where no kind is said",
+                "must be rows of probabilities if no kind is given",
                 f"in {found} {share:.0%} of the rows are; {looks}",
                 remedy,
             )
         how_many = "all" if share == 1 else f"{share:.2%} of the"
         words = f"{how_many} rows sum to 1, so the array is read as probabilities (`kind='probs'`)"
-        content.note(Note(ROUTINE, f"the kind was not said; {words}"))
+        content.note(Note(ROUTINE, f"no kind was given; {words}"))
         kind = "probs"
     content.arrays[KINDS[kind].leading] = content.arrays.pop(name)
     content.lone = None
@@ -388,7 +406,7 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
     if extra is not None:
         return (
             f"without the column {extra!r} all rows do",
-            Remedy(f"Say `exclude=[{extra!r}]`.", f"Say `exclude={extra}`."),
+            Remedy(f"Use `exclude=[{extra!r}]`.", f"Use `exclude={extra}`."),
         )
     low, high, whole, zeros = np.inf, -np.inf, True, False
     with np.errstate(all="ignore"):
@@ -433,7 +451,7 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
 
 
 def _say(kind: str) -> str:
-    return f"If so, say `kind={kind!r}`."
+    return f"If so, use `kind={kind!r}`."
 
 
 def _axis_of_classes(array: Array) -> int | None:
@@ -500,12 +518,16 @@ def _orient(content: Content, said: int | None) -> None:
             )
             return
         if (n is None and first <= second > 1) or n == second:
-            told = "nothing in the file tells the instances" if n is None else f"there are {n} labels or ids"
+            told = (
+                ("nothing in the file shows which axis holds the instances")
+                if n is None
+                else f"there are {n} labels or ids"
+            )
             raise InputError(
                 f"`{name}`",
                 "must say which axis holds the members",
                 f"got shape {tuple(array.shape)} and {told}",
-                "Say `member_axis=0` for (members, instances, ...) or `member_axis=1` "
+                "Use `member_axis=0` for (members, instances, ...) or `member_axis=1` "
                 "for (instances, members, ...).",
             )
         content.note(f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members")
@@ -543,7 +565,7 @@ def _require_lengths(content: Content) -> None:
             if leading.ndim > 1 and leading.shape[1] == array.shape[0]:
                 remedy = "The predictions look transposed: instances come first."
                 if content.has_members:
-                    remedy = "Axis 1 of the predictions fits: say the other `member_axis`."
+                    remedy = "Axis 1 of the predictions fits: use the other `member_axis`."
             raise InputError(
                 f"`{name}`", f"must have one entry per prediction ({n})", f"got {array.shape[0]}", remedy
             )

@@ -25,7 +25,9 @@ from credibly.predictions import (
     Intervals,
     LabelCounts,
     Point,
+    PredictionIntervals,
     Predictions,
+    PredictionSets,
     Quantiles,
     Samples,
 )
@@ -156,10 +158,22 @@ ROLES: dict[str, Role] = {
     ),
     "samples": Role("draws", "(n, s) or (n, m, s)", ("draws",), prefixes=("sample", "samples", "draw")),
     "values": Role("quantiles", "(n, s)", ("quantiles", "y_quantiles"), prefixes=("q", "quantile")),
+    "sets": Role(
+        "sets of classes as 0 and 1",
+        "(n, k)",
+        ("prediction_sets", "pred_sets"),
+        prefixes=("in_set",),
+        over_classes=True,
+    ),
+    "lower_end": Role("lower ends of intervals", "(n,)", ("interval_low", "pi_lower", "pi_low")),
+    "upper_end": Role("upper ends of intervals", "(n,)", ("interval_high", "pi_upper", "pi_high")),
     "counts": Role("label counts", "(n, k)", prefixes=("count", "counts"), over_classes=True),
     "focal_sets": Role("focal sets as 0 and 1", "(s, k)", per="file"),
     "levels": Role(
         "levels of the quantiles", "(s,)", ("quantile_levels", "taus", "quantile_probs"), per="file"
+    ),
+    "claimed": Role(
+        "claimed coverage", "(1,)", ("claimed_coverage", "nominal_coverage", "target_coverage"), per="file"
     ),
     # what is turned into one of them
     "score": Role(
@@ -284,8 +298,8 @@ def _of_alpha(alpha: Array) -> Predictions:
     return Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
 
 
-def _of_gaussian(mean: Array, std: Array) -> Predictions:
-    return Gaussian(mean, std, member_axis=1 if mean.ndim == 2 else None)
+def _of_gaussian(mean: Array, std: Array, weights: Array | None = None) -> Predictions:
+    return Gaussian(mean, std, member_axis=1 if mean.ndim == 2 else None, weights=weights)
 
 
 def _of_samples(samples: Array) -> Predictions:
@@ -298,6 +312,29 @@ def _of_beliefs(beliefs: Array, focal_sets: Array) -> Predictions:
 
 def _of_masses(masses: Array, focal_sets: Array) -> Predictions:
     return Belief(masses, sets_of(focal_sets), focal_sets.shape[-1])
+
+
+def _of_sets(sets: Array, claimed: Array) -> Predictions:
+    if sets.dtype.kind == "f" and np.isin(sets, (0, 1)).all():  # as the text of a table is read
+        sets = sets.astype(np.bool_)
+    return PredictionSets(sets, _one_claim(claimed))
+
+
+def _of_ends(lower: Array, upper: Array, claimed: Array) -> Predictions:
+    return PredictionIntervals(lower, upper, _one_claim(claimed))
+
+
+def _one_claim(claimed: Array) -> float:
+    """Return the one coverage that a file claims, also where a column repeats it."""
+    every = np.unique(np.asarray(claimed, dtype=np.float64))
+    if every.size != 1:
+        raise InputError(
+            "`claimed`",
+            "must be one number for all instances",
+            f"got {every.size} from {every.min():.6g} to {every.max():.6g}",
+            "Save the sets of each claim in a separate file.",
+        )
+    return float(every[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -338,11 +375,15 @@ KINDS: dict[str, Kind] = {
     "gaussian": Kind({"mean": "mean", "std": "std"}, _of_gaussian, (Gaussian,), axes_with_members=2),
     "samples": Kind({"samples": "values"}, _of_samples, (Samples,), axes_with_members=3),
     "quantiles": Kind({"values": "values", "levels": "levels"}, Quantiles, (Quantiles,)),
+    "prediction-sets": Kind({"sets": "members", "claimed": "claimed"}, _of_sets, (PredictionSets,)),
+    "prediction-intervals": Kind(
+        {"lower_end": "lower", "upper_end": "upper", "claimed": "claimed"}, _of_ends, (PredictionIntervals,)
+    ),
     "counts": Kind({"counts": "counts"}, LabelCounts, (LabelCounts,)),
 }
 
 RAW_LOGITS = "raw-logits"
-"""Says that rows which are probabilities already are meant as logits."""
+"""Treat rows that look like probabilities as logits."""
 KIND_NAMES = (*KINDS, RAW_LOGITS)
 
 FIELDS = frozenset(field for kind in KINDS.values() for field in kind.fields)
@@ -373,6 +414,7 @@ class Said:
     levels: Sequence[float] | None = None
     clusters: str | None = None
     groups: Sequence[str] | None = None
+    claimed: float | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None:

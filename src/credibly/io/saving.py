@@ -28,7 +28,16 @@ from credibly.io.naming import assign_roles
 from credibly.io.roles import BESIDE, KINDS, ROLES, Content, Said, membership_of, sets_of
 from credibly.io.text import FORMULA_STARTS
 from credibly.io.writing import as_path, atomic_files, atomic_store, require_store_writable, require_writable
-from credibly.predictions import Belief, Ensemble, LabelCounts, Predictions, as_predictions
+from credibly.predictions import (
+    Belief,
+    Ensemble,
+    Gaussian,
+    LabelCounts,
+    PredictionIntervals,
+    Predictions,
+    PredictionSets,
+    as_predictions,
+)
 from credibly.results.base import jsonable
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
@@ -55,7 +64,7 @@ def save(
     path : path
         The extension chooses the format: .npz and .json hold everything exactly; .parquet, .pt, .nc and .zarr
         need their extras; .csv and .tsv hold tables of probabilities and the like; .npy holds probabilities,
-        and labels go to a second file beside it: ``pred.npy`` and ``pred-labels.npy``.
+        and labels go to a second file next to it: ``pred.npy`` and ``pred-labels.npy``.
     predictions : Predictions or array
         The predictions.
     labels : array (n,) or LabelCounts, optional
@@ -76,13 +85,13 @@ def save(
     Returns
     -------
     Path
-        The path written, that of the predictions where the labels have a file of their own.
+        The path written; that of the predictions if the labels have a file of their own.
 
     Raises
     ------
     FileError
         If a file exists and `overwrite` is false, if it cannot be written, or if the format cannot hold
-        what was given. What was there before is then intact.
+        what was given. Existing files are then unchanged.
 
     Examples
     --------
@@ -163,7 +172,9 @@ def content_of(predictions: Predictions) -> Content:
     arrays: dict[str, Any] = {role: getattr(predictions, name) for role, name in KINDS[kind].fields.items()}
     if isinstance(predictions, Belief):
         arrays["focal_sets"] = membership_of(predictions.focal_sets, predictions.n_classes)
-    if isinstance(predictions, Ensemble) and predictions.weights is not None:
+    if isinstance(predictions, (PredictionSets, PredictionIntervals)):
+        arrays["claimed"] = np.array([predictions.claimed])
+    if isinstance(predictions, (Ensemble, Gaussian)) and predictions.weights is not None:
         arrays["member_weights"] = predictions.weights
     held = {name: np.asarray(to_host(array)) for name, array in arrays.items()}
     return Content("memory", held, kind=kind)
@@ -263,6 +274,7 @@ def _write_json(content: Content, file: BinaryIO, path: str) -> None:
 def _write_table(content: Content, file: BinaryIO, path: str) -> None:
     """Write .csv or .tsv."""
     shared = _shared(content)
+    shared.pop("claimed", None)  # has a column that repeats it
     if shared and content.kind != "quantiles":
         _refuse(path, f"no place for {', '.join(shared)}")
     if content.meta:
@@ -289,6 +301,8 @@ def _write_table(content: Content, file: BinaryIO, path: str) -> None:
 def _lines(content: Content) -> Iterator[list[Any]]:
     """Yield the header and one row per instance, or per instance and member."""
     rows, members = content.rows, content.has_members
+    if "claimed" in content.arrays:
+        rows["claimed"] = np.repeat(content.arrays["claimed"], content.n)
     ids = rows.pop("id").tolist() if "id" in rows else range(content.n) if members else None
     beside = [name for name in ("y", "group", "cluster", "features", "label_counts") if name in rows]
     fields = [name for name in rows if name not in BESIDE]
@@ -303,7 +317,8 @@ def _lines(content: Content) -> Iterator[list[Any]]:
             for name in beside:
                 row += [_guarded(one) for one in _cells(name, rows[name][i], content)]
             for name in fields:
-                row += np.atleast_1d(rows[name][i, j] if members else rows[name][i]).tolist()
+                own_cells = np.atleast_1d(rows[name][i, j] if members else rows[name][i])
+                row += (own_cells.astype(np.uint8) if own_cells.dtype == np.bool_ else own_cells).tolist()
             yield row
 
 
@@ -321,7 +336,7 @@ def _cells(name: str, value: Any, content: Content) -> list[Any]:
 
 def _column_names(name: str, content: Content) -> list[str]:
     array, role = content.arrays[name], ROLES[name]
-    if name in ("y", "group", "cluster", "mean", "std"):
+    if name in ("y", "group", "cluster", "mean", "std", "lower_end", "upper_end", "claimed"):
         return [name]
     suffixes: Iterable[Any] = range(array.shape[-1] if array.ndim > 1 else 1)
     if name == "values":

@@ -185,12 +185,18 @@ def _number(cell: str) -> float | None:
         return None
 
 
+_TRUTH = {"true": True, "false": False}
+"""How a table of booleans is written, which only sets are made of."""
+
+
 def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool = False) -> Array:
     """Return a column as integers, floats or text; in a numeric column the first text cell is named."""
     words = [cell for _, cell in cells]
     numbers = [_number(cell) for cell in words]
     if all(_is_integer(cell) for cell in words):
         return np.array([int(cell) for cell in words])
+    if all(cell.lower() in _TRUTH for cell in words) and (field_of(name) or ("",))[0] == "sets":
+        return np.array([_TRUTH[cell.lower()] for cell in words])
     if not numeric and all(_LIST.fullmatch(cell) for cell in words):
         return _lists(name, cells, path)
     named = name.lower() in NAMES and not numeric

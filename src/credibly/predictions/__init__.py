@@ -1,6 +1,6 @@
-"""The nouns: what a model predicted and what was observed. Each validates itself once, at birth."""
+"""What a model predicted and what was observed; each type validates itself once, when it is created."""
 
-from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
+from credibly.predictions.base import ClassPredictions, OverClasses, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dataset import Dataset
@@ -20,6 +20,7 @@ from credibly.predictions.label_checks import label_dtype
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Classes, Counts, Labels, Reals, as_labels, as_point
 from credibly.predictions.point import Point
+from credibly.predictions.prediction_sets import PredictionIntervals, PredictionSets
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian, Samples
 from credibly.predictions.rows import GroupRows, InMemory, RandomRows, Rows, Ungrouped, group_rows, one_rater
@@ -38,7 +39,10 @@ __all__ = [
     "Intervals",
     "LabelCounts",
     "Labels",
+    "OverClasses",
     "Point",
+    "PredictionIntervals",
+    "PredictionSets",
     "Predictions",
     "Quantiles",
     "RandomRows",

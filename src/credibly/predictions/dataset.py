@@ -48,7 +48,7 @@ class Dataset:
     digest : str
         First 16 hexadecimal digits of the SHA-256 of the bytes that were read.
     dropped : int
-        Rows that were dropped on purpose.
+        Number of rows dropped on request.
     weights : array (n,) or None
         Weights of the instances.
     start : int

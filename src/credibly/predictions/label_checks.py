@@ -7,7 +7,7 @@ from typing import Any
 from credibly._arrays.checks import describe_rows, find_rows
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array, is_numpy, namespace
-from credibly.predictions.base import ClassPredictions, Predictions
+from credibly.predictions.base import OverClasses, Predictions
 
 _UNLABELLED = (-1, -100, 255)
 NAMED_CLASSES = "Pass one class index from 0 to k - 1 per entry; map class names to indices first."
@@ -31,7 +31,7 @@ def require_same_length(predictions: Predictions, labels: Array, what: str) -> N
 def require_label_vector(predictions: Predictions, labels: Array) -> None:
     """Raise unless `labels` is one vector as long as the predictions; one-hot and swapped input is named."""
     shape = tuple(labels.shape)
-    if isinstance(predictions, ClassPredictions) and shape == (len(predictions), predictions.n_classes):
+    if isinstance(predictions, OverClasses) and shape == (len(predictions), predictions.n_classes):
         raise InputError(
             "`labels`",
             "must be one class index per instance",
@@ -67,7 +67,7 @@ def check_classes(labels: Array, n_classes: int) -> Array:
     if not 0 <= int(xp.min(wide)) <= int(xp.max(wide)) < n_classes:
         bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
         value = int(labels[bad[0]])
-        remedy = _unlabelled(value) or "Map unlabelled instances out first."
+        remedy = _unlabelled(value) or "Remove unlabelled instances first."
         if value == n_classes and int(xp.min(labels)) >= 1:
             remedy = "Labels seem to start at 1: subtract 1."
         raise InputError(
@@ -86,7 +86,7 @@ def _unlabelled(value: int) -> str | None:
     means = f"If {value} means unlabelled,"
     return Remedy(
         f"{means} leave these instances out; `load` does so with `ignore_label={value}`.",
-        f"{means} say `ignore_label={value}`.",
+        f"{means} pass `ignore_label={value}`.",
     )
 
 

@@ -23,7 +23,7 @@ from credibly._arrays.namespace import (
     namespace,
     to_host,
 )
-from credibly.predictions.base import ClassPredictions, Predictions
+from credibly.predictions.base import ClassPredictions, OverClasses, Predictions
 from credibly.predictions.joining import aligned
 from credibly.predictions.label_checks import (
     NAMED_CLASSES,
@@ -134,7 +134,7 @@ def as_labels(
             raise no_weight()
     if isinstance(labels, LabelCounts):
         require_same_length(predictions, labels.counts, "label counts")
-        if isinstance(predictions, ClassPredictions) and labels.n_classes != predictions.n_classes:
+        if isinstance(predictions, OverClasses) and labels.n_classes != predictions.n_classes:
             raise InputError(
                 "label counts",
                 f"must have {predictions.n_classes} classes like the predictions",
@@ -154,7 +154,7 @@ def as_labels(
     if isinstance(labels, LabelCounts):
         return as_labels(predictions, labels, sample_weight, some_rows=some_rows)
     array = beside(as_array(labels, "labels", NAMED_CLASSES), labels, predictions._leading)
-    if isinstance(predictions, ClassPredictions):
+    if isinstance(predictions, OverClasses):
         require_label_vector(predictions, array)
         return Classes(check_classes(array, predictions.n_classes)[None, :], predictions.n_classes, weights)
     require_label_vector(predictions, array)
@@ -190,7 +190,7 @@ def read_labels(
     values = label_values(labels)
     if is_torch(values) and is_numpy(predictions._leading):
         values = to_host(values)
-    if not isinstance(predictions, ClassPredictions):
+    if not isinstance(predictions, OverClasses):
         column = getattr(values, "ndim", 0) == 2 and values.shape[1] == 1
         one, said = (values[:, 0], (*joined, ONE_COLUMN)) if column else (values, joined)
         return _beside(one, predictions), said

@@ -159,7 +159,9 @@ def detached(rows: Rows) -> Rows:
     if whole is None:
         return rows
     given = without_graph(whole.predictions)
-    if isinstance(given, ClassPredictions) and not isinstance(given, Point):
+    if isinstance(given, ClassPredictions) and not (
+        isinstance(given, Point) or isinstance(given.mean, _Once)
+    ):
         kept = copy.copy(given)
         kept._set(mean=_Once(given))
         given = kept

@@ -1,8 +1,8 @@
 """Predictions of real numbers by Gaussians and samples, with or without members.
 
-Mixtures of normal distributions with equal weights: distribution function, density and quantiles.
+Mixtures of normal distributions: distribution function, density and quantiles.
 
-F(y) = 1/m sum_j Phi((y - mu_j) / sigma_j)
+F(y) = sum_j w_j Phi((y - mu_j) / sigma_j),   w_j = 1/m where no weights are given
 
 The quantile at level p lies between the smallest and the largest member quantile at p. Inside that bracket F
 is tabulated with two derivatives at a few nodes per row, inverted there by polynomials, and corrected by
@@ -24,10 +24,12 @@ from credibly._arrays.checks import (
     require_same_shape,
     require_shape,
 )
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
     as_float64,
+    clip,
     device,
     is_numpy,
     is_torch,
@@ -42,7 +44,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.remembered import remembered
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
-from credibly.predictions.ensemble import members_second, refuse_member_axis
+from credibly.predictions.ensemble import check_weights, members_second, refuse_member_axis
 
 _NODES = 49
 
@@ -66,15 +68,26 @@ _STEEPEST = math.exp(-0.5) / math.sqrt(2.0 * math.pi)
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
-def mixture_cdf(mean: Array, std: Array, values: Array) -> Array:
+def over_members(values: Array, weights: Array | None, axis: int = 1) -> Array:
+    """Average over the axis of the members, with their weights (m,) where there are some."""
+    xp = namespace(values)
+    if weights is None:
+        return xp.mean(values, axis=axis)
+    shape = [1] * values.ndim
+    shape[axis] = -1
+    return xp.sum(values * xp.reshape(weights, tuple(shape)), axis=axis)
+
+
+def mixture_cdf(mean: Array, std: Array, values: Array, weights: Array | None = None) -> Array:
     """Return F_i(values[..., i]) of rows of members (n, m) at values (..., n)."""
     total: Any = 0.0
     for j in range(mean.shape[1]):
-        total = total + ndtr((values - mean[:, j]) / std[:, j])
-    return total / mean.shape[1]
+        own = ndtr((values - mean[:, j]) / std[:, j])
+        total = total + (own if weights is None else weights[j] * own)
+    return total / mean.shape[1] if weights is None else total
 
 
-def mixture_quantiles(mean: Array, std: Array, levels: Array) -> Array:
+def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | None = None) -> Array:
     """Return the quantiles (n, l) of rows of members (n, m) at levels (l,), as exact as F itself."""
     xp = namespace(mean)
     if is_torch(mean):  # a root is no differentiable expression of its equation
@@ -84,18 +97,19 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array) -> Array:
         return mean + std * ndtri(levels)
     n, width = mean.shape[0], max(_NODES, levels.shape[0])
     step = CACHE_ELEMENTS // width if is_numpy(mean) else rows_within_budget(8 * 16 * width)
-    return xp.concat([_invert(mean[rows, :], std[rows, :], levels) for rows in tiles(n, step)], axis=0)
+    made = [_invert(mean[rows, :], std[rows, :], levels, weights) for rows in tiles(n, step)]
+    return xp.concat(made, axis=0)
 
 
-def _invert(mean: Array, std: Array, levels: Array) -> Array:
+def _invert(mean: Array, std: Array, levels: Array, weights: Array | None) -> Array:
     """Return quantiles of some rows, in units of the row: squares of its widths then stay in range."""
     xp = namespace(mean)
     unit = xp.max(std, axis=1, keepdims=True)
     std = xp.maximum(std / unit, xp.full_like(std, _NARROWEST))
-    return unit * _invert_scaled(mean / unit, std, levels)
+    return unit * _invert_scaled(mean / unit, std, levels, weights)
 
 
-def _invert_scaled(mean: Array, std: Array, levels: Array) -> Array:
+def _invert_scaled(mean: Array, std: Array, levels: Array, weights: Array | None) -> Array:
     xp = namespace(mean)
     normal = ndtri(levels)
     low = high = mean[:, :1] + std[:, :1] * normal
@@ -104,12 +118,12 @@ def _invert_scaled(mean: Array, std: Array, levels: Array) -> Array:
         low, high = xp.minimum(low, own), xp.maximum(high, own)
     target = xp.zeros_like(low) + levels
     if levels.shape[0] < _FEW_LEVELS:
-        return _solve(mean, std, low, high, target, 0.5 * low + 0.5 * high)
+        return _solve(mean, std, low, high, target, 0.5 * low + 0.5 * high, weights)
     nodes = like(_FRACTIONS, mean, mean.dtype) * (xp.max(high, axis=1) - xp.min(low, axis=1))[:, None]
     nodes = nodes + xp.min(low, axis=1)[:, None]
-    table = (*_two(mean, std, nodes), _density_slopes(mean, std, nodes))
+    table = (*_two(mean, std, nodes, weights), _density_slopes(mean, std, nodes, weights))
     # the first node is at or below every bracket, the last at or above
-    cell = xp.clip(count_at_most(table[0], target.T).T, 1, _NODES - 1)
+    cell = clip(count_at_most(table[0], target.T).T, 1, _NODES - 1)
     left, right = xp.take_along_axis(nodes, cell - 1, axis=1), xp.take_along_axis(nodes, cell, axis=1)
     # rounding may put a root on the other side of a node that nearly coincides with it
     low = xp.minimum(xp.maximum(low, left), high)
@@ -118,30 +132,34 @@ def _invert_scaled(mean: Array, std: Array, levels: Array) -> Array:
         (xp.take_along_axis(one, cell - 1, axis=1), xp.take_along_axis(one, cell, axis=1)) for one in table
     ]
     start = _solve_polynomial(ends, left, right, low, high, target)
-    return _solve(mean, std, low, high, target, start)
+    return _solve(mean, std, low, high, target, start, weights)
 
 
-def _two(mean: Array, std: Array, values: Array) -> tuple[Array, Array]:
+def _two(mean: Array, std: Array, values: Array, weights: Array | None) -> tuple[Array, Array]:
     """Return F and its density at values (n, l)."""
     xp = namespace(mean)
     total = density = xp.zeros_like(values)
     for j in range(mean.shape[1]):
         inverse = 1.0 / std[:, j : j + 1]
         z = (values - mean[:, j : j + 1]) * inverse
-        total = total + ndtr(z)
-        density = density + xp.exp(-0.5 * z * z) * inverse
+        own, height = ndtr(z), xp.exp(-0.5 * z * z) * inverse
+        total = total + (own if weights is None else weights[j] * own)
+        density = density + (height if weights is None else weights[j] * height)
+    if weights is not None:
+        return total, density * _DENSITY
     return total / mean.shape[1], density * (_DENSITY / mean.shape[1])
 
 
-def _density_slopes(mean: Array, std: Array, values: Array) -> Array:
+def _density_slopes(mean: Array, std: Array, values: Array, weights: Array | None) -> Array:
     """Return the slope of the density at values (n, l)."""
     xp = namespace(mean)
     slope = xp.zeros_like(values)
     for j in range(mean.shape[1]):
         inverse = 1.0 / std[:, j : j + 1]
         z = (values - mean[:, j : j + 1]) * inverse
-        slope = slope - z * xp.exp(-0.5 * z * z) * inverse * inverse
-    return slope * (_DENSITY / mean.shape[1])
+        own = z * xp.exp(-0.5 * z * z) * inverse * inverse
+        slope = slope - (own if weights is None else weights[j] * own)
+    return slope * (_DENSITY / (mean.shape[1] if weights is None else 1.0))
 
 
 def _solve_polynomial(
@@ -161,19 +179,27 @@ def _solve_polynomial(
     for _ in range(4):
         value = f0 + x * (d0 + x * (0.5 * c0 + x * (a3 + x * (a4 + x * a5))))
         slope = d0 + x * (c0 + x * (3.0 * a3 + x * (4.0 * a4 + x * 5.0 * a5)))
-        x = xp.clip(x - (value - target) / xp.where(slope > 0, slope, xp.ones_like(slope)), 0.0, 1.0)
-    return xp.clip(left + x * h, low, high)
+        x = clip(x - (value - target) / xp.where(slope > 0, slope, xp.ones_like(slope)), 0.0, 1.0)
+    return clip(left + x * h, low, high)
 
 
-def _solve(mean: Array, std: Array, low: Array, high: Array, target: Array, start: Array) -> Array:
+def _solve(
+    mean: Array,
+    std: Array,
+    low: Array,
+    high: Array,
+    target: Array,
+    start: Array,
+    weights: Array | None,
+) -> Array:
     """Return the root of F = target inside [low, high]: Newton steps, bisection where they leave it."""
     xp = namespace(mean)
     # |F''| is nowhere larger than c, so a Newton step h leaves an error of at most c h^2 / 2
-    curvature = _STEEPEST * xp.mean(1.0 / (std * std), axis=1, keepdims=True)
+    curvature = _STEEPEST * over_members(1.0 / (std * std), weights)[:, None]
     short = xp.sqrt(2.0 * _EXACT / curvature)
     x = start
     for _ in range(_MOST_STEPS):
-        value, density = _two(mean, std, x)
+        value, density = _two(mean, std, x, weights)
         error = value - target
         low, high = xp.where(error <= 0, x, low), xp.where(error >= 0, x, high)
         usable = density > _THINNEST * xp.abs(error)
@@ -189,12 +215,19 @@ def _solve(mean: Array, std: Array, low: Array, high: Array, target: Array, star
         if not count:
             return x
         if 4 * count < math.prod(x.shape):  # few are left: go on with these alone
-            return _solve_few(mean, std, low, high, target, x, ~settled)
+            return _solve_few(mean, std, low, high, target, x, ~settled, weights)
     return x
 
 
 def _solve_few(
-    mean: Array, std: Array, low: Array, high: Array, target: Array, x: Array, open_: Array
+    mean: Array,
+    std: Array,
+    low: Array,
+    high: Array,
+    target: Array,
+    x: Array,
+    open_: Array,
+    weights: Array | None,
 ) -> Array:
     xp = namespace(mean)
     rows, columns = xp.nonzero(open_)
@@ -210,11 +243,49 @@ def _solve_few(
         chosen(high),
         chosen(target),
         chosen(x),
+        weights,
     )
     # positions of the chosen among all, so that no array is written to
     place = xp.reshape(xp.cumulative_sum(xp.astype(xp.reshape(open_, (-1,)), xp.int64)) - 1, x.shape)
-    spread = xp.reshape(xp.take(found[:, 0], xp.reshape(xp.clip(place, 0, None), (-1,))), x.shape)
+    spread = xp.reshape(xp.take(found[:, 0], xp.reshape(clip(place, 0, None), (-1,))), x.shape)
     return xp.where(open_, spread, x)
+
+
+def used_weights(
+    weights: Any, members: Array, axes: int
+) -> tuple[Array | None, Array | None, tuple[str, ...]]:
+    """Return weights of the members that count, which of them these are (None: all), and a note.
+
+    Equal weights are none at all, so that they give the same numbers; `axes` is that of arrays with members.
+    """
+    if weights is None:
+        return None, None, ()
+    if members.ndim != axes:
+        raise InputError(
+            "`weights`",
+            "belong to members, along the second axis",
+            f"got predictions of shape {tuple(members.shape)}",
+            "Leave them out, or give the members.",
+        )
+    array = check_weights(weights, members)
+    values = to_host(as_float64(array))
+    kept = np.flatnonzero(values > 0)
+    few, notes = (None, ()) if kept.size == values.size else (like(kept, members), (_left_out(values, kept),))
+    equal = np.ptp(values[kept]) <= 1e-12 * values.max()
+    return None if equal else array if few is None else namespace(array).take(array, few), few, notes
+
+
+def _left_out(values: Any, kept: Any) -> str:
+    number = values.size - kept.size
+    return f"{number} member{'s' * (number > 1)} of weight 0 {'are' if number > 1 else 'is'} left out"
+
+
+def normalised(weights: Array | None) -> Array | None:
+    """Return weights in double precision that sum to 1 exactly as far as rounding lets them."""
+    if weights is None:
+        return None
+    exact = as_float64(weights)
+    return exact / namespace(exact).sum(exact)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -228,8 +299,11 @@ class Gaussian(RealPredictions):
     std : array (n,) or (n, m)
         Standard deviations (not variances), positive.
     member_axis : {0, 1}, optional
-        Where the members are: 1 (the default) for (n, m), 0 for (m, n). With as many members as instances the
-        order cannot be seen and must be said.
+        Where the members are: 1 (the default) for (n, m), 0 for (m, n). Required if there are as many members
+        as instances, because the shape then does not show the order.
+    weights : array (m,), optional
+        Weights of the members, non-negative and summing to 1. Default: equal weights. Members of weight 0 are
+        left out.
 
     Examples
     --------
@@ -241,6 +315,7 @@ class Gaussian(RealPredictions):
     mean: Array
     std: Array
     member_axis: dataclasses.InitVar[int | None] = None
+    weights: Array | None = None
     row_fields: ClassVar[tuple[str, ...]] = ("mean", "std")
 
     def __post_init__(self, member_axis: int | None) -> None:
@@ -262,7 +337,10 @@ class Gaussian(RealPredictions):
             fact=lambda row: f"holds {np.min(row):.6g}",
             remedy="Drop these rows, or give standard deviations instead of log-variances.",
         )
-        self._set(mean=mean, std=std)
+        weights, kept, notes = used_weights(self.weights, mean, 2)
+        if kept is not None:
+            mean, std = (namespace(part).take(part, kept, axis=1) for part in (mean, std))
+        self._set(mean=mean, std=std, weights=weights, notes=notes)
 
     @property
     def n_members(self) -> int:
@@ -273,6 +351,11 @@ class Gaussian(RealPredictions):
         """Return means and standard deviations as (n, m), double precision."""
         mean, std = as_float64(self.mean), as_float64(self.std)
         return (mean, std) if mean.ndim == 2 else (mean[:, None], std[:, None])
+
+    @property
+    def shares(self) -> Array | None:
+        """The weights of the members, (m,), double precision, summing to 1; None if all are equal."""
+        return normalised(self.weights)
 
     def cdf(self, values: Any) -> Array:
         """Return the probability of at most `values` under the mixture of the members.
@@ -293,7 +376,7 @@ class Gaussian(RealPredictions):
         >>> cr.Gaussian([[-1.0, 1.0]], [[0.5, 0.5]]).cdf([0.0])
         array([0.5])
         """
-        return mixture_cdf(*self.members(), self._values(values))
+        return mixture_cdf(*self.members(), self._values(values), self.shares)
 
     def quantile(self, levels: Any) -> Array:
         """Return quantiles of the mixture of the members.
@@ -318,15 +401,14 @@ class Gaussian(RealPredictions):
         if self.n_members == 1:
             return mixture_quantiles(*self.members(), wanted)
         key = (self, tuple(to_host(wanted).tolist()))
-        return remembered(key, lambda: (mixture_quantiles(*self.members(), wanted),))[0]
+        return remembered(key, lambda: (mixture_quantiles(*self.members(), wanted, self.shares),))[0]
 
     def expectation(self) -> Array:
         """Return the mean of the mixture, (n,)."""
-        mean, _ = self.members()
-        return namespace(mean).mean(mean, axis=1)
+        return over_members(self.members()[0], self.shares)
 
     def _facts(self) -> str:
-        return f"n={len(self)}, m={self.n_members}"
+        return f"n={len(self)}, m={self.n_members}{', weighted' * (self.weights is not None)}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -336,16 +418,16 @@ class Samples(RealPredictions):
     Parameters
     ----------
     values : array (n, s) or (n, m, s)
-        Draws, finite. Any number will do: tests pool each label with its draws and are exact even for one.
+        Draws, finite. Any number works: tests pool each label with its draws and are exact even for one draw.
     member_axis : {0, 1}, optional
-        Where the members are, or the draws where there are no members: 1 (the default) for (n, m, s) and
-        (n, s), 0 for (m, n, s) and (s, n). With as many of them as instances the order cannot be seen and
-        must be said.
+        Where the members are, or the draws if there are no members: 1 (the default) for (n, m, s) and
+        (n, s), 0 for (m, n, s) and (s, n). Required if there are as many of them as instances, because the
+        shape then does not show the order.
 
     Notes
     -----
-    Draws of an instance are independent draws from one distribution, and their order says nothing. Of
-    (n, m, s) member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
+    Draws for an instance are independent draws from one distribution, and their order carries no information.
+    In (n, m, s), member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
     posterior predictive distribution stores them.
 
     Examples
@@ -402,7 +484,7 @@ class Samples(RealPredictions):
         return xp.reshape(xp.astype(counts, xp.float64) / draws.shape[1], given.shape)
 
     def quantile(self, levels: Any) -> Array:
-        """Return the smallest draws whose share of draws at most as large reaches the levels.
+        """Return, for each level, the smallest draw such that the share of draws up to it reaches the level.
 
         Parameters
         ----------

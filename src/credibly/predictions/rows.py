@@ -450,8 +450,8 @@ def one_rater(rows: Rows, seed: Seed) -> tuple[Rows, tuple[str, ...]]:
     if not isinstance(rows.sample.batch, Counts):
         return rows, ()
     note = (
-        "one label per instance was tested, drawn from its raters by the seed of the test, because raters of "
-        "one instance share its truth; `validity_test` takes all of them"
+        "one label per instance was tested, drawn from its raters with the seed of the test, because "
+        "labels of one instance are not independent; `validity_test` uses all of them"
     )
     whole = rows.loaded()
     return OneRater(rows, rows.n, seed) if whole is None else InMemory(_one_rater(seed, whole)), (note,)

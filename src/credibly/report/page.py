@@ -31,9 +31,10 @@ from credibly.report.sections import (
     risk_coverage_section,
     score_section,
 )
-from credibly.report.sets import credal_section, validity_section
+from credibly.report.sets import claims_section, credal_section, validity_section
 from credibly.report.svg import summarised
 from credibly.results.audit import AuditResult
+from credibly.results.coverage import SetCoverage
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 
@@ -46,6 +47,7 @@ LAST = (
     ("again", "Make this report again"),
 )
 SECTION_OF: dict[type, Callable[[Any, Evaluation], Section]] = {
+    SetCoverage: claims_section,
     RealParts: real_section,
     CredalParts: credal_section,
     PredictiveCheck: check_section,

@@ -1,19 +1,21 @@
-"""What sets and intervals with a claimed coverage hold."""
+"""Coverage of sets and intervals that claim a coverage."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from credibly.results.base import Result
+from credibly.results.base import Result, require_level
 from credibly.results.estimates import Estimate
+from credibly.results.tests import HypotestResult
 
 
 @dataclasses.dataclass(frozen=True)
 class Strata(Result):
-    """Coverage in parts of the instances, and one p-value of "each part holds what is claimed".
+    """Coverage in parts of the instances, and one p-value for "each part has the claimed coverage".
 
     Attributes
     ----------
@@ -24,26 +26,26 @@ class Strata(Result):
     n : ndarray (s,)
         Instances of each.
     coverage : ndarray (s,)
-        Share of them whose label is held.
-    pvalue : float
-        Chi-square statistic against replicates: exact.
+        Share of these whose label is covered.
+    pvalue : float or None
+        Chi-square statistic against replicates: exact. None if nothing was drawn.
     """
 
     by: str
     names: tuple[str, ...]
     n: np.ndarray[Any, Any]
     coverage: np.ndarray[Any, Any]
-    pvalue: float
+    pvalue: float | None
 
     @property
     def lowest(self) -> float:
-        """Coverage of the part that is held least: by size the size-stratified coverage."""
+        """Coverage of the worst part; for parts by size, the size-stratified coverage."""
         return float(self.coverage.min())
 
 
 @dataclasses.dataclass(frozen=True)
 class Slab(Result):
-    """The slab of features, a <= <v, x> <= b, whose labels are held least.
+    """The slab of features, a <= <v, x> <= b, with the lowest coverage.
 
     Attributes
     ----------
@@ -54,9 +56,10 @@ class Slab(Result):
     n : int
         Instances inside.
     coverage : float
-        Share of them whose label is held: too low by search, so look at the p-value.
-    pvalue : float
-        Share of replicates whose worst slab is at least as bad: exact.
+        Share of these whose label is covered: too low because the slab was searched for, so look at the
+        p-value.
+    pvalue : float or None
+        Share of replicates whose worst slab is at least as bad: exact. None if nothing was drawn.
     """
 
     direction: np.ndarray[Any, Any]
@@ -64,45 +67,77 @@ class Slab(Result):
     high: float
     n: int
     coverage: float
-    pvalue: float
+    pvalue: float | None
 
 
 @dataclasses.dataclass(frozen=True)
 class SetCoverage(Result):
-    """What prediction sets or intervals with a claimed coverage hold, on average and in parts.
+    """Coverage of prediction sets or intervals that claim a coverage, on average and in parts.
 
     Attributes
     ----------
+    kind : {"sets", "intervals"}
+        Sets of classes, or intervals of a real value.
     claimed : float
         Coverage that is claimed.
     coverage : Estimate
-        Share of labels that are held, with Wilson's interval.
+        Share of labels that are covered, with Wilson's interval.
     pvalue : float
         Exact binomial, two-sided.
     size : Estimate
         Mean number of classes in a set, or mean width of an interval.
     score : Estimate or None
         Mean interval score; None for sets of classes.
+    empty : float
+        Share of sets that are empty, or of intervals without width.
     by_size : Strata
         Coverage by size.
     by_group : Strata or None
-        Coverage by group, where there are groups.
+        Coverage by group, if there are groups.
     features_pvalue : float or None
-        Whether features predict which labels are held: ridge regression on other folds, exact by replicates.
+        P-value of whether features predict which labels are covered: ridge regression on other folds, exact
+        by replicates.
     slab : Slab or None
         The worst slab of the features.
+    tests : mapping of str to HypotestResult
+        All of these tests, with p-values adjusted for each other: ``"set_coverage"``,
+        ``"coverage_by_size"``, ``"coverage_by_group"``, ``"coverage_by_features"`` and ``"worst_slab"``.
     n, n_resamples : int
         Instances, and replicates behind p-values.
+    notes : tuple of str
+        How sets and labels were read.
     """
 
+    kind: Literal["sets", "intervals"]
     claimed: float
     coverage: Estimate
     pvalue: float
     size: Estimate
     score: Estimate | None
+    empty: float
     by_size: Strata
     by_group: Strata | None
     features_pvalue: float | None
     slab: Slab | None
+    tests: Mapping[str, HypotestResult]
     n: int
     n_resamples: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """Coverage, size and, of intervals, their score by name."""
+        found = (self.coverage, self.size, self.score)
+        return {one.name: one for one in found if one is not None}
+
+    def rejects(self, level: float = 0.05) -> bool:
+        """Tell whether any of the tests rejects the claim; the chance of a false yes is at most `level`."""
+        require_level(level)
+        return any(one.deciding_pvalue <= level for one in self.tests.values())
+
+    def __str__(self) -> str:
+        share = 100 * self.coverage.value
+        held = f"{100 * self.claimed:.4g} % {self.kind} contain {share:.4g} % of {self.n} labels"
+        return (
+            f"{held}, p = {self.pvalue:.3g}; mean {'width' if self.score else 'size'} {self.size.value:.4g}"
+        )

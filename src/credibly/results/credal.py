@@ -25,7 +25,7 @@ class LocalDeviations(Result):
     Attributes
     ----------
     regions : tuple of str
-        The conditions that make each region.
+        The conditions that define each region.
     sizes : ndarray (r,)
         Instances in it.
     classes : ndarray (r,)
@@ -37,7 +37,7 @@ class LocalDeviations(Result):
     adjusted_pvalues : ndarray (r,)
         Against the largest deviation of all regions and classes under replicates (Westfall-Young).
     columns : tuple of str
-        Names of what was cut.
+        Names of the columns that define the regions.
     lower, upper : ndarray (r, d)
         Range of every column within the region.
     n : int
@@ -65,7 +65,7 @@ class LocalDeviations(Result):
         Parameters
         ----------
         level : float
-            Probability of any false entry, at most, for predictions that do not depend on these labels.
+            Maximum probability of any false entry, for predictions that do not depend on these labels.
 
         Returns
         -------
@@ -91,11 +91,11 @@ class SimplexPicture(Result):
     members : ndarray (m, 3)
         Members of an ensemble; empty for other kinds.
     hull : ndarray (v, 3)
-        Corners of the set itself, in order around it; one or two where it is a point or a line.
+        Corners of the set itself, in order around it; one or two if it is a point or a line.
     envelope : ndarray (v, 3)
-        Corners of all distributions that keep to its lower and upper probabilities.
+        Corners of the set of all distributions within its lower and upper probabilities.
     mean : ndarray (3,)
-        The one distribution that stands for the set.
+        The single distribution that represents the set.
     label : int or None
         The observed class.
     target : ndarray (3,) or None
@@ -120,7 +120,7 @@ Outcome = Literal["both", "witness alone", "weights alone", "neither"]
 
 @dataclasses.dataclass(frozen=True)
 class CredalTestResult(HypotestResult):
-    """Whether a set of distributions holds the truth and a calibrated combination, and what was found.
+    """Whether a set of distributions contains the truth and a calibrated combination.
 
     The fields of :class:`HypotestResult`, and these. With both methods the statistic is that of the weights,
     and the p-value the larger of two.
@@ -129,12 +129,12 @@ class CredalTestResult(HypotestResult):
     ----------
     weights : ndarray (n, a) or (a,)
         Weights on `weight_names`, per instance (learned) or one vector (constant, mean). The weight of a
-        member by name says something only where members differ in kind (another architecture, other data); of
-        exchangeable ones (other seeds) it is chance.
+        particular member is meaningful only if members differ in kind (another architecture, other data); for
+        exchangeable members (other seeds) it is chance.
     weight_names : tuple of str
         What is mixed: members, corners, draws, boundary points.
     notion : {"confidence", "classwise", "distribution"}
-        Which kind of calibration the statistic looks at; labels are drawn from whole distributions always.
+        Which kind of calibration the statistic measures; labels are always drawn from whole distributions.
     test_rows : ndarray
         Instances the statistic was computed on; weights were learned on the others.
     combination : object
@@ -142,9 +142,9 @@ class CredalTestResult(HypotestResult):
     method : {"both", "witness", "weights"}
         Which hypotheses were tested.
     validity : WitnessResult or None
-        Is the distribution of the label in the set? None where only weights were looked for.
+        Is the distribution of the label in the set? None if only weights were tested.
     calibration : HypotestResult or None
-        The papers' hypothesis by itself, where both were tested: is some combination calibrated?
+        The papers' hypothesis on its own, if both were tested: is some combination calibrated?
     """
 
     weights: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
@@ -159,7 +159,7 @@ class CredalTestResult(HypotestResult):
     def plot(
         self, ax: Axes | None = None, *, kind: str | None = None, label: str | None = None, **options: Any
     ) -> Axes:
-        """Draw the test of the weights; of a witness alone, where it points. See :meth:`Result.plot`."""
+        """Draw the test of the weights; for a witness alone, where it points. See :meth:`Result.plot`."""
         if kind is None and self.null_distribution is None and self.validity is not None:
             return self.validity.plot(ax, label=label, **options)
         return super().plot(ax, kind=kind, label=label, **options)
@@ -218,28 +218,33 @@ class CredalTestResult(HypotestResult):
         Returns
         -------
         str
-            What was rejected, and where the set misses the truth.
+            What was rejected, and where the truth lies outside the set.
         """
         found = self.outcome(level)
         if self.validity is not None and self.validity.impossible_rows.size:
-            return f"{self.validity.impossible_words()}: the set misses the truth, as does every combination."
+            return (
+                f"{self.validity.impossible_words()}: the truth lies outside the set, and no "
+                f"combination is calibrated."
+            )
         seen = "the predictions" if self.validity is None else f"the {self.validity.given}"
         where = "" if self.validity is None else self.validity.where(class_names)
         pointed = f": {where}" if where else ""
         if found == "both":
             return (
-                f"The set misses the truth, and no combination of it that was found is calibrated{pointed}."
+                f"The truth lies outside the set, and no combination that was found is calibrated{pointed}."
             )
         if found == "witness alone":
-            told = f"The set misses the truth given {seen}{pointed}"
+            told = f"Given {seen}, the truth lies outside the set{pointed}"
             return told + ("." if self.method == "witness" else "; some combination may still be calibrated.")
         if found == "weights alone":
-            told = "No combination that these weights can express is calibrated"
+            told = "No combination that these weights can represent is calibrated"
             if self.settings.get("weights") == "mean":
                 told = "The mean of the set is not calibrated"
-            return told + ("." if self.method == "weights" else f"; given {seen} the set may hold the truth.")
+            return told + (
+                "." if self.method == "weights" else (f"; given {seen}, the set may contain the truth.")
+            )
         if self.verdict(level) == "cannot tell":
-            return f"Cannot tell: {self.why_not(level) or 'the replicates are too few'}."
+            return f"Cannot tell: {self.why_not(level) or 'there are too few replicates'}."
         return "No conflict found between the set and the labels."
 
     def __str__(self) -> str:
@@ -257,7 +262,7 @@ class CredalTestResult(HypotestResult):
         predictions : Predictions or array
             Predictions of the kind that was tested, with as many members and classes.
         features : array (n, d), optional
-            Needed where the weights were learned from features.
+            Needed if the weights were learned from features.
 
         Returns
         -------
@@ -276,7 +281,7 @@ class CredalTestResult(HypotestResult):
         labels : array (n,)
             What was observed.
         features : array (n, d), optional
-            Needed where the weights were learned from features.
+            Needed if the weights were learned from features.
 
         Returns
         -------
@@ -301,12 +306,12 @@ class CredalTestResult(HypotestResult):
         Parameters
         ----------
         predictions : Predictions or array
-            Predictions of the kind that was tested; best those at `test_rows`, which weights were not
-            learned on.
+            Predictions of the kind that was tested; preferably those at `test_rows`, on which weights were
+            not learned.
         labels : array (n,)
             What was observed.
         features : array (n, d), optional
-            Needed where the weights were learned from features.
+            Needed if the weights were learned from features.
         space : array (n, d), optional
             What to divide into regions. Default: the features, or the mean prediction if there are none.
         n_resamples : int
@@ -317,8 +322,8 @@ class CredalTestResult(HypotestResult):
         Returns
         -------
         LocalDeviations
-            Regions of about equally many instances, cut without looking at labels. Their p-values take the
-            combination as given.
+            Regions with about equally many instances, chosen without looking at labels. Their p-values take
+            the combination as given.
         """
         found: LocalDeviations = self.combination.regions(
             predictions, labels, features, space, n_resamples, rng
@@ -328,28 +333,28 @@ class CredalTestResult(HypotestResult):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ValidityResult(HypotestResult):
-    """Whether the distribution of labels lies in the predicted set: of all instances, and of each.
+    """Whether the distribution of labels lies in the predicted set: over all instances, and for each.
 
     The fields of :class:`HypotestResult` are those of the test over all instances.
 
     Attributes
     ----------
     deviance : array (n,)
-        Twice the log likelihood that the set lacks: 0 where the observed frequencies lie in it.
+        Twice the log-likelihood lost by staying in the set: 0 if the observed frequencies lie in it.
     pvalues : array (n,)
-        P-value of each instance by itself.
+        P-value of each instance on its own.
     adjusted_pvalues : array (n,)
-        The same against the largest deviance of all instances: the probability of any false rejection among
-        them is at most the level.
+        The same, adjusted by the largest deviance of all instances: the probability of any false rejection is
+        at most the level.
     nearest : array (n, k)
         The distribution of each set under which the observed labels are most probable.
     raters : array (n,)
         Number of labels per instance.
     smallest_pvalues : array (n,)
-        The smallest p-value each instance could have had, about: all its raters agree on the class that the
-        set holds least probable.
+        Approximately the smallest p-value each instance could have had: all its raters agree on the class
+        that is least probable under the set.
     largest_explained : float
-        The largest deviance of an instance that chance among all of them explains, at 5 %.
+        The largest deviance that chance explains over all instances, at 5 %.
     """
 
     deviance: Any = None
@@ -366,7 +371,7 @@ class ValidityResult(HypotestResult):
         Parameters
         ----------
         level : float
-            Probability of any false entry in the list, at most.
+            Maximum probability of any false entry in the list.
 
         Returns
         -------

@@ -37,9 +37,9 @@ class HypotestResult(Tested, Result):
     pvalue : float
         Probability, under the hypothesis, of a statistic at least as extreme.
     pvalue_interval : tuple of float or None
-        95 % Monte-Carlo interval of the p-value; None where it is not simulated.
+        95 % Monte-Carlo interval of the p-value; None if it is not simulated.
     tail : {"greater", "two-sided", "less"}
-        Which deviations count as extreme; "less" of the test that an error is within a margin.
+        Which deviations count as extreme; "less" for the test that an error is within a margin.
     null_distribution : ndarray or None
         The replicates' statistics.
     acceptance_region : tuple of float
@@ -53,17 +53,17 @@ class HypotestResult(Tested, Result):
     n_resamples : int
         Number of replicates.
     statistic_range : tuple of float or None
-        Smallest and largest value the statistic can take, None where unbounded.
+        Smallest and largest value the statistic can take; None if unbounded.
     settings : mapping
-        What lets the test run again, the seed included.
+        Everything needed to repeat the test, including the seed.
     notes : tuple of str
         What was accepted, converted or left out on the way.
     adjusted_pvalue : float or None
-        Westfall-Young adjustment where several statistics were tested together.
+        Westfall-Young adjustment, if several statistics were tested together.
     components : mapping of str to HypotestResult
         Per-statistic results of an omnibus test.
     n_clusters : int or None
-        Number of independent clusters, where rows belong together.
+        Number of independent clusters, if rows belong together.
     """
 
     name: str
@@ -97,7 +97,7 @@ class HypotestResult(Tested, Result):
 
     @property
     def deciding_pvalue(self) -> float:
-        """The p-value behind the verdict: the adjusted one where several statistics were tested together."""
+        """The p-value behind the verdict: the adjusted one if several statistics were tested together."""
         return self.pvalue if self.adjusted_pvalue is None else self.adjusted_pvalue
 
     def rejects(self, level: float = 0.05) -> bool:
@@ -108,9 +108,9 @@ class HypotestResult(Tested, Result):
     def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
         """Return the test's answer in one of three words.
 
-        "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was out of reach,
-        for the reason that `why_not` gives, or that the statistic lies beyond all replicates, but an adjusted
-        p-value does not follow. Everything else is "no conflict found".
+        "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was impossible,
+        for the reason that `why_not` gives, or that the statistic lies beyond all replicates but its adjusted
+        p-value is still too large. Everything else is "no conflict found".
         """
         require_level(level)
         if self.deciding_pvalue <= level:
@@ -118,7 +118,7 @@ class HypotestResult(Tested, Result):
         return "cannot tell" if self.is_beyond_replicates or self.why_not(level) else "no conflict found"
 
     def why_not(self, level: float = 0.05) -> str:
-        """Return why no labels could have been rejected at `level`, "" where some could.
+        """Return why no labels could have been rejected at `level`, or "" if some could.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class CheckResult(HypotestResult):
     statistic_range : tuple of float or None
         Smallest and largest value the statistic can take.
     settings : mapping
-        What lets the check run again.
+        Everything needed to repeat the check.
     notes : tuple of str
         What was accepted, converted or left out on the way.
     adjusted_pvalue : float or None
@@ -208,7 +208,7 @@ class CheckResult(HypotestResult):
     components : mapping of str to HypotestResult
         Empty: a check has no parts.
     n_clusters : int or None
-        Number of independent clusters, where rows belong together.
+        Number of independent clusters, if rows belong together.
     paper_pvalue : float
         P21's p: share of the replicates strictly below the observation (its Algorithm 3).
     upper_pvalue, lower_pvalue : float
@@ -216,20 +216,20 @@ class CheckResult(HypotestResult):
     direction : {"above", "below"}
         On which side of the replicates the observation lies: the side of the smaller one-sided p-value.
     sharpness : float
-        Distance between the 5 % and the 95 % quantile of the replicates: how much the check lets pass.
+        Distance between the 5 % and the 95 % quantile of the replicates: how much the check would accept.
     n_members : int
         Members of the ensemble.
     member_counts : ndarray (m,) or None
-        Replicates drawn by each member; None where no member is drawn.
+        Number of replicates drawn by each member; None if no member is drawn.
     member_below, member_above : ndarray (m,) or None
-        Of these, the share at most, and at least, as large as the observation; NaN where there are none.
+        The share of these at most, and at least, as large as the observation; NaN if there are none.
     member_pvalue : float or None
-        Two-sided p-value that counts the truth as one more member: members are then draws from something
-        larger, and no p-value is below 2 / (m + 1). Verdicts need it as well.
+        Two-sided p-value that counts the truth as one more member: members are then a sample from a larger
+        population, and no p-value is below 2 / (m + 1). A conflict requires this p-value to be small as well.
     paper_rules : mapping of str to bool
         Whether P21's rules fail the model; empty outside its paper mode.
     group : str or None
-        Which instances, where not all.
+        Which group of instances; None for all.
     """
 
     paper_pvalue: float = float("nan")
@@ -247,7 +247,7 @@ class CheckResult(HypotestResult):
 
     @property
     def deciding_pvalue(self) -> float:
-        """The p-value behind the verdict: adjusted, and of several members not below `member_pvalue`."""
+        """The p-value behind the verdict: adjusted and, with several members, not below `member_pvalue`."""
         usual = super().deciding_pvalue
         return usual if self.member_pvalue is None or self.n_members < 2 else max(usual, self.member_pvalue)
 
@@ -258,7 +258,7 @@ class CheckResult(HypotestResult):
     def verdict(self, level: float = 0.05) -> Word:
         """Return the answer in one of three words; in paper mode a conflict is beyond all replicates.
 
-        Where only `member_pvalue` stands against a rejection, members are too few: "cannot tell".
+        If only `member_pvalue` prevents a rejection, there are too few members: "cannot tell".
         """
         if self.paper_rules:
             return "conflict" if self.paper_rules["outside the replicates"] else "no conflict found"

@@ -31,18 +31,18 @@ class CalibrationIndex(CellStatistic):
     Parameters
     ----------
     span : float
-        Share of the instances that the curve is fitted to at every prediction.
+        Share of the instances used for the local fit at every prediction.
     target : {"classwise", "top_label"}
-        The mean over the indices of all classes (of two classes both are the same), or the index of the
+        The mean over the indices of all classes (for two classes both are the same), or the index of the
         confidence of the predicted class.
 
     Notes
     -----
-    A sum over instances: 1024 cells of predictions are kept, whatever n is. Where different predictions have
-    different cells this is the mean of |lowess(p) - p|, which is `Eavg` of `rms::val.prob` but for the
+    A sum over instances: 1024 cells of predictions are kept for any n. If different predictions fall into
+    different cells, this is the mean of |lowess(p) - p|, which is `Eavg` of `rms::val.prob` except for the
     interpolation there. Austin and Steyerberg smooth by `loess`: local parabolas over three quarters of the
-    instances. Like theirs, the curve is not cut to [0, 1]. Gaps that change their sign within the span
-    cancel, and chance alone leaves the index of a calibrated model above 0. `corp_curve(...).gap` is the
+    instances. As in their method, the curve is not clipped to [0, 1]. Gaps that change their sign within the
+    span cancel, and by chance alone the index of a calibrated model is above 0. `corp_curve(...).gap` is the
     index of an isotonic curve, with an interval.
 
     Examples

@@ -36,6 +36,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
+    clip,
     device,
     is_numpy,
     like,
@@ -54,6 +55,7 @@ from credibly.predictions import (
     Rows,
     Samples,
 )
+from credibly.predictions.regression import over_members
 from credibly.statistics.kernels import Norm, chosen_rows, median_distance, spaced, taken
 from credibly.statistics.pairwise import BandwidthPlan, as_number, tracks_gradient
 
@@ -128,7 +130,7 @@ class LabelFeatures:
     def of(self, values: Array) -> Array:
         """Return f of labels (b, n), (b, width, n)."""
         xp = namespace(values)
-        angle = self._angle(xp.clip(as_float64(values), self.low, self.high))
+        angle = self._angle(clip(as_float64(values), self.low, self.high))
         cosine, sine = xp.cos(angle), xp.sin(angle)
         amplitudes = self._amplitudes().tolist()
         out = [np.empty((angle.shape[0], self.width, angle.shape[1]))] if is_numpy(angle) else []
@@ -145,24 +147,27 @@ class LabelFeatures:
                 sines.append(amplitude * s)
         return out[0] if out else xp.stack([*cosines, *sines], axis=1)
 
-    def expected(self, mean: Array, std: Array) -> Array:
+    def expected(self, mean: Array, std: Array, shares: Array | None = None) -> Array:
         """Return E f under mixtures of normal members (n, m), (n, width)."""
         xp = namespace(mean)
         angle, spread = self._angle(mean), std * (self.step / self.bandwidth)
         cosines, sines = [], []
         for j, amplitude in enumerate(self._amplitudes().tolist(), start=1):
             damped = amplitude * xp.exp(-0.5 * (j * spread) ** 2)
-            cosines.append(xp.mean(damped * xp.cos(j * angle), axis=1))
-            sines.append(xp.mean(damped * xp.sin(j * angle), axis=1))
+            cosines.append(over_members(damped * xp.cos(j * angle), shares))
+            sines.append(over_members(damped * xp.sin(j * angle), shares))
         return xp.stack([*cosines, *sines], axis=1)
 
-    def covariances(self, mean: Array, std: Array) -> Covariances:
+    def covariances(self, mean: Array, std: Array, shares: Array | None = None) -> Covariances:
         """Return the covariances of f under mixtures of normal members (n, m)."""
         scale = self.step / as_number(self.bandwidth)
         at = np.arange(2 * self.nodes + 1)[:, None, None]
         damped = np.exp(-0.5 * (at * to_host(std) * scale) ** 2)
         angle = at * (to_host(mean) - 0.5 * (self.low + self.high)) * scale
-        cosine, sine = (np.mean(damped * one(angle), axis=2).T for one in (np.cos, np.sin))  # (n, 2 J + 1)
+        given = None if shares is None else to_host(shares)
+        cosine, sine = (  # (n, 2 J + 1)
+            over_members(damped * one(angle), given, axis=2).T for one in (np.cos, np.sin)
+        )
         each = slice(1, self.nodes + 1)
         weights = np.tile(self._amplitudes(), 2)
         first = np.concatenate([cosine[:, each], sine[:, each]], axis=1) * weights
@@ -266,14 +271,17 @@ def of_gaussian(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
     """Return places and residuals of Gaussians; of several members MMD distances between mixtures."""
     features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, precision)
     mean, std = predictions.members()
-    expected = features.expected(mean, std)
+    shares = predictions.shares
+    expected = features.expected(mean, std, shares)
     xp = namespace(mean)
     points = xp.concat([mean, std], axis=1) if mean.shape[1] == 1 else expected
 
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
         return xp.astype(_less(features.of(labels.values), expected[rows, :]), dtype, copy=False)
 
-    return Sides(points, features.width, residuals, covariances=lambda: features.covariances(mean, std))
+    return Sides(
+        points, features.width, residuals, covariances=lambda: features.covariances(mean, std, shares)
+    )
 
 
 def of_quantiles(predictions: Quantiles) -> Sides:

@@ -253,7 +253,7 @@ row(
     S,
     "`cat, dog, cow, label` with integers as labels",
     table(cols(NAMES.tolist()) | {"label": Y3}),
-    refused="the order must be said",
+    refused="the order must be given",
 )
 row(
     S,
@@ -405,7 +405,7 @@ row(
     S,
     "`score` and labels `no`, `yes`",
     table({"label": np.array(["no", "yes"])[Y2], "score": P1}),
-    refused="where the classes have no names",
+    refused="if the classes have no names",
 )
 row(
     S,
@@ -634,7 +634,7 @@ row(
     S,
     "names without classes",
     npz(probs=P3, y=NAMES[Y3]),
-    refused="must be class indices where the classes have no names",
+    refused="must be class indices if the classes have no names",
 )
 row(
     S,
@@ -891,7 +891,7 @@ row(
     S,
     "`lower, upper, y`",
     table({"lower": Q[0.05], "upper": Q[0.95], "y": REAL}),
-    refused="90 % interval or .*95 %",
+    refused="claimed=0.9` for intervals .*levels=",
 )
 row(
     S,
@@ -945,6 +945,56 @@ row(
     "`sample_0, sample_1, ..., y`",
     table({f"sample_{j}": MEAN + d for j, d in enumerate((-1.0, 0.0, 1.0))} | {"y": REAL}),
     number=R,
+)
+
+S = "Sets and intervals with a claimed coverage"
+SETS = P3 >= 0.2
+HELD3 = float(SETS[np.arange(N), Y3].mean())
+ENDS = {"lower": Q[0.05], "upper": Q[0.95]}
+HELD = float(((ENDS["lower"] <= REAL) & (ENDS["upper"] >= REAL)).mean())
+IN_SET = ("in_set_cat", "in_set_dog", "in_set_cow")
+row(S, "npz `sets` (n, k) of booleans, `claimed`, `y`", npz(sets=SETS, claimed=0.9, y=Y3), number=HELD3)
+row(
+    S,
+    "npz `sets`, `y`",
+    npz({"claimed": 0.9}, sets=SETS.astype(np.int64), y=Y3),
+    number=HELD3,
+    said="--claimed 0.9",
+)
+row(S, "npz `sets`, `y`", npz(sets=SETS, y=Y3), refused="must say what share of labels")
+row(
+    S,
+    "`in_set_cat, in_set_dog, in_set_cow, claimed, label` of 0 and 1, with names as labels",
+    table(cols(IN_SET, SETS.astype(np.int64)) | {"claimed": np.full(N, 0.9), "label": NAMES[Y3]}),
+    number=HELD3,
+    note="class names",
+)
+row(
+    S,
+    "`in_set_cat, in_set_dog, in_set_cow, label` of True and False",
+    table(cols(IN_SET, SETS) | {"label": NAMES[Y3]}, claimed=0.9),
+    number=HELD3,
+    said="--claimed 0.9",
+)
+row(
+    S,
+    "`lower, upper, y`",
+    table(ENDS | {"y": REAL}, claimed=0.9),
+    number=HELD,
+    note="intervals of a real value with a claimed coverage",
+    said="--claimed 0.9",
+)
+row(
+    S,
+    "`lower_end, upper_end, claimed, y`",
+    table({"lower_end": Q[0.05], "upper_end": Q[0.95], "claimed": np.full(N, 0.9), "y": REAL}),
+    number=HELD,
+)
+row(
+    S,
+    "`lower, upper, claimed, y` with two claims",
+    table(ENDS | {"claimed": np.where(np.arange(N) < 9, 0.8, 0.9), "y": REAL}),
+    refused="one number for all instances",
 )
 
 S = "Text and JSON"

@@ -15,6 +15,9 @@ from unit.io.corpus import REAL, ROWS, Row, agreement, hits
 
 def number_of(found: cr.Dataset) -> float:
     predictions = found.predictions
+    if isinstance(predictions, (cr.PredictionSets, cr.predictions.PredictionIntervals)):
+        assert predictions.claimed == 0.9
+        return float(np.mean(predictions.held(found.batch)))
     if not isinstance(predictions, ClassPredictions):
         assert isinstance(predictions, (cr.Gaussian, cr.Samples, cr.Quantiles))
         np.testing.assert_allclose(found.labels, REAL)

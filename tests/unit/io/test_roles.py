@@ -24,7 +24,7 @@ def test_no_name_belongs_to_two_roles() -> None:
 
 def test_kinds_are_made_of_roles_over_instances_and_of_those_of_the_file() -> None:
     assert set(ROLES) >= FIELDS
-    assert {name for name in FIELDS if ROLES[name].per == "file"} == {"focal_sets", "levels"}
+    assert {name for name in FIELDS if ROLES[name].per == "file"} == {"focal_sets", "levels", "claimed"}
     assert all(ROLES[kind.leading].per == "instance" for kind in KINDS.values())
     leading = [kind.leading for kind in KINDS.values()]
     assert len(set(leading)) == len(leading)

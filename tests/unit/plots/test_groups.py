@@ -1,4 +1,4 @@
-"""Groups of an audit as data, then as marks on axes."""
+"""Groups of an audit, and parts of sets, as data, then as marks on axes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots.groups import AuditDisplay
+from credibly.plots.groups import AuditDisplay, ClaimedCoverageDisplay
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +44,32 @@ def test_marks(found: cr.results.AuditResult, small: bool) -> None:
 
 def test_a_result_draws_itself(found: cr.results.AuditResult) -> None:
     assert found.plot().get_xlabel() == "observed minus predicted, points"
+
+
+def test_what_sets_hold_in_parts() -> None:
+    labels, members = np.zeros(100, dtype=int), np.ones((100, 2), dtype=bool)
+    members[:40, 1] = False  # 40 sets of one class, which hold; of 60 of two classes all hold
+    members[40:60] = [False, True]  # and 20 of one class that miss
+    groups = np.where(np.arange(100) < 60, "a", "b")
+    sets = cr.PredictionSets(members, 0.9)
+    found = cr.hypotests.set_coverage(sets, labels, groups=groups, n_resamples=99, rng=0)
+    display = ClaimedCoverageDisplay(found)
+    assert display.parts == (
+        ("all", 100, 0.8),
+        ("size 1", 60, pytest.approx(40 / 60)),
+        ("size 2", 40, 1.0),
+        ("group a", 60, pytest.approx(40 / 60)),
+        ("group b", 40, 1.0),
+    )
+    # Wilson of 40 of 60: 0.541 to 0.773
+    assert display.intervals[1] == pytest.approx((0.541, 0.773), abs=1e-3)
+    assert (
+        display.finding
+        == "90 % sets contain 80.0 % of 100 labels; the intervals of 4 of 4 parts miss the claim."
+    )
+    ax = found.plot()
+    assert ax.get_xlabel() == "share of labels covered"
+    assert [label.get_text() for label in ax.get_yticklabels()][1] == "size 1 (n = 60)"
+    lines = {line.get_label(): line.get_xdata() for line in ax.get_lines()}
+    assert lines["interval without the claim"] == pytest.approx([0.8, 40 / 60, 1.0, 40 / 60, 1.0])
+    assert lines["claimed"] == [0.9, 0.9]

@@ -169,7 +169,7 @@ def test_power_curves(check: cr.results.PredictiveCheck) -> None:
     assert display.table().columns == ("temperature", "Accuracy", "Log loss")
     line = next(one for one in display.draw().lines if one.get_label() == "Log loss")
     assert np.array_equal(line.get_ydata(), curve.power["independent"]["log_loss"])
-    assert "Noticed with power 0.8" in display.finding
+    assert "Detected with power 0.8" in display.finding
     ax = PowerDisplay(curve).draw()
     assert ax.get_xlabel() == "temperature"
     assert len(display.table().rows) == 3

@@ -56,16 +56,16 @@ def test_error_is_the_binned_error_of_the_statistic() -> None:
 
 def test_finding_names_bins_band_and_the_weightiest_gap() -> None:
     assert ReliabilityDisplay(curve()).finding == (
-        "1 of 3 filled bins lies outside its 95 % band (about 0.2 would by chance); "
-        "the gap that weighs most is at confidence 0.9, where the observed frequency is 0.1 below it "
+        "1 of 3 non-empty bins lies outside its 95 % band (about 0.2 would by chance); "
+        "the gap with the largest weight is at confidence 0.9, where the observed frequency is 0.1 below it "
         "(60 of 100 instances)."
     )
-    assert ReliabilityDisplay(curve()).summary == "Error 0.07; 1 of 3 filled bins outside its band."
+    assert ReliabilityDisplay(curve()).summary == "Error 0.07; 1 of 3 non-empty bins outside its band."
     both = ReliabilityDisplay(dataclasses.replace(curve(), observed=np.array([np.nan, 0.5, 0.6, 0.8])))
-    assert both.finding.startswith("2 of 3 filled bins lie outside their 95 % band")
+    assert both.finding.startswith("2 of 3 non-empty bins lie outside their 95 % band")
     bare = ReliabilityDisplay(curve("class 3", band=False))
     assert bare.finding == (
-        "The gap that weighs most is at predicted probability 0.9, where the "
+        "The gap with the largest weight is at predicted probability 0.9, where the "
         "observed frequency is 0.1 below it (60 of 100 instances)."
     )
     assert bare.summary == "Error 0.07."

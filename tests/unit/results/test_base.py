@@ -55,7 +55,7 @@ def test_interval_is_refused_with_its_reason():
     with pytest.raises(cr.UnsupportedError, match="no standard error here"):
         cr.results.Estimate("x", 0.3, None, 50).interval()
     with pytest.raises(
-        cr.UnsupportedError, match=r"`x` is only given where.*biased upwards.*calibration_test"
+        cr.UnsupportedError, match=r"`x` is given only where.*biased upwards.*calibration_test"
     ):
         cr.results.Estimate("x", 0.3, 0.1, 50, interval_refusal="it is biased upwards").interval()
 

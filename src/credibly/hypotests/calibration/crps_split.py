@@ -9,25 +9,31 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, like, to_host
 from credibly.hypotests.calibration.corp import ROUNDING, isotonic_fits
-from credibly.predictions import RealPredictions, as_rows, require_independent
+from credibly.predictions import RealPredictions, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.decompositions import CrpsDecomposition
-from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor, mean_error
 from credibly.statistics.regression import crps
 
 _THRESHOLDS = 100
 _FOLDS = 5
 
 
-def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95) -> CrpsDecomposition:
+def decompose_crps(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    level: float = 0.95,
+    clusters: Any = None,
+    blocks: int | None = None,
+) -> CrpsDecomposition:
     """Split the CRPS into miscalibration, discrimination and uncertainty.
 
     Parameters
@@ -38,6 +44,11 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
         Observed numbers. Leave out for rows that carry their own.
     level : float
         Coverage of the intervals of miscalibration and discrimination.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
+        allow for them.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
@@ -47,10 +58,10 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     Notes
     -----
     The CRPS is the integral over thresholds t of the Brier score of F(t) for the event y <= t. At each of up
-    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. Fitted and
-    measured on the same rows, miscalibration and discrimination come out too large; fitted on other folds,
-    too small. Their intervals therefore reach from the lower limit of the cross-fitted number to the upper
-    limit of the other.
+    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. If fitted
+    and measured on the same rows, miscalibration and discrimination come out too large; if fitted on other
+    folds, too small. Their intervals therefore extend from the lower limit of the cross-fitted number to the
+    upper limit of the other.
 
     References
     ----------
@@ -68,8 +79,7 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     True
     """
     require_level(level)
-    rows = detached(as_rows(predictions, labels))
-    require_independent(rows, "a decomposition of the CRPS")
+    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     data = rows.at_once("a decomposition of the CRPS")
     given, batch = data.predictions, data.batch
     crps.require_predictions(given)
@@ -77,8 +87,8 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     y = to_host(batch.values)[0].astype(np.float64)
     n = len(y)
     loss = to_host(crps.loss(given)(batch.values))[0]
-    own = _climate(y)
-    whole, apart = _gains(given, y)
+    own, codes = _climate(y), rows.cluster_codes()
+    whole, apart = _gains(given, y, codes)
     parts = {
         "loss": (loss, None),
         "miscalibration": (loss - own + whole, _BIASED_CRPS),
@@ -87,20 +97,13 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
         "skill": (own - loss, None),
     }
     found = {
-        name: Estimate(
-            name,
-            float(values.mean()),
-            standard_error(values) if n > 1 else None,
-            n,
-            notes=given.notes,
-            interval_refusal=why or (mean_refusal(values) if n > 1 else "one instance has no standard error"),
-        )
+        name: Estimate(name, float(values.mean()), n=n, notes=given.notes, **_error(values, codes, why))
         for name, (values, why) in parts.items()
     }
     return CrpsDecomposition(
         **found,
-        miscalibration_interval=_bracket(loss - own + apart, loss - own + whole, level),
-        discrimination_interval=_bracket(apart, whole, level),
+        miscalibration_interval=_bracket(loss - own + apart, loss - own + whole, level, codes),
+        discrimination_interval=_bracket(apart, whole, level, codes),
         level=float(level),
         n=n,
     )
@@ -110,6 +113,14 @@ _BIASED_CRPS = (
     "isotonic regression fits noise too, so the plug-in number is too large; "
     "`miscalibration_interval` and `discrimination_interval` allow for that"
 )
+
+
+def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[str, Any]:
+    """Return the error of a mean, as fields of an Estimate, with a reason of its own against an interval."""
+    if len(values) < 2:
+        return {"stderr": None, "interval_refusal": why or "one instance has no standard error"}
+    error = mean_error(values, codes)
+    return {**error, "interval_refusal": why or error["interval_refusal"]}
 
 
 def _climate(y: HostArray) -> HostArray:
@@ -126,15 +137,20 @@ def _climate(y: HostArray) -> HostArray:
     return np.asarray(found - 0.5 * found.mean())
 
 
-def _gains(predictions: RealPredictions, y: HostArray) -> tuple[HostArray, HostArray]:
+def _gains(
+    predictions: RealPredictions, y: HostArray, codes: HostArray | None
+) -> tuple[HostArray, HostArray]:
     """Return what recalibrated F(t) gain over one number for all, per instance, fitted with it and without.
 
-    Integrals over t of (event - share)^2 - (event - r(F(t)))^2; outside the labels both are 0.
+    Integrals over t of (event - share)^2 - (event - r(F(t)))^2; outside the labels both are 0. Folds keep
+    clusters whole.
     """
     n = len(y)
     edges = np.unique(np.quantile(y, np.linspace(0.0, 1.0, min(n, _THRESHOLDS + 1))))
     whole, apart = np.zeros(n), np.zeros(n)
-    fold = np.random.default_rng(0).permutation(n) % _FOLDS  # whichever; folds need no seed of the caller
+    number = n if codes is None else int(codes.max()) + 1
+    fold = np.random.default_rng(0).permutation(number) % _FOLDS  # whichever: they need no seed
+    fold = fold if codes is None else fold[codes]
     for low, high in pairwise(edges):
         middle = 0.5 * (low + high)
         events = (y <= middle).astype(np.float64)
@@ -164,10 +180,17 @@ def _recalibrated(stated: HostArray, events: HostArray, at: HostArray) -> HostAr
     return np.asarray(np.interp(at, ordered[starts], fitted))
 
 
-def _bracket(low: HostArray, high: HostArray, level: float) -> tuple[float, float]:
+def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | None) -> tuple[float, float]:
     """Return the lower limit of a mean that tends to be too small, and the upper of one too large."""
     if len(low) < 2:
         return 0.0, math.inf
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    lower = float(low.mean()) - z * standard_error(low)
-    return max(0.0, lower), max(0.0, float(high.mean()) + z * standard_error(high))
+    if codes is not None and codes.max() + 1 < FEWEST_CLUSTERS:
+        return 0.0, math.inf
+    lower, upper = (_half(one, level, codes) for one in (low, high))
+    return max(0.0, float(low.mean()) - lower), max(0.0, float(high.mean()) + upper)
+
+
+def _half(values: HostArray, level: float, codes: HostArray | None) -> float:
+    """Return half the length of the interval of a mean."""
+    error = mean_error(values, codes)
+    return float(factor(level, error.get("degrees_of_freedom"))) * float(error["stderr"])

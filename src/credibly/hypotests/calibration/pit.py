@@ -52,6 +52,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, detached
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import HypotestResult, smallest_pvalue
@@ -122,17 +123,18 @@ def pit_test(
     labels : array (n,)
         Observed numbers. Leave out for chunks, which carry their own.
     levels : int or tuple of float
-        M for the levels j / M, or the levels themselves; `Quantiles` have their own.
+        M for the levels j / M, or the levels themselves; ignored for `Quantiles`, which have their own.
     hypothesis : {"independent", "bayesian"}
-        Labels drawn from the mixture, or all labels of a replicate from one drawn member.
+        Whether labels are drawn from the mixture, or all labels of a replicate from one randomly drawn
+        member.
     level : float
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): replicates then keep their dependence.
+        Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed; the same seed gives the same envelope on every array library and device.
     progress : callable or True, optional
@@ -146,8 +148,8 @@ def pit_test(
 
     Notes
     -----
-    Of `Samples` every label changes places with one of its draws, so that the p-value is exact for any number
-    of draws. Of `Quantiles` the cell of a label is drawn; with one level this is a binomial test. Of several
+    For `Samples`, every label is exchanged with one of its draws, so the p-value is exact for any number of
+    draws. For `Quantiles`, the cell of a label is drawn; with one level this is a binomial test. For several
     members with several draws each, "bayesian" tests every member and returns the one that fits best.
 
     References
@@ -193,17 +195,18 @@ def coverage_curve(
     labels : array (n,)
         Observed numbers. Leave out for chunks, which carry their own.
     levels : int
-        M for intervals that hold j / M; `Quantiles` have the intervals between their symmetric levels.
+        M for intervals with coverage j / M; `Quantiles` use the intervals between their symmetric levels.
     hypothesis : {"independent", "bayesian"}
-        Labels drawn from the mixture, or all labels of a replicate from one drawn member.
+        Whether labels are drawn from the mixture, or all labels of a replicate from one randomly drawn
+        member.
     level : float
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): replicates then keep their dependence.
+        Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed.
     progress : callable or True, optional
@@ -257,7 +260,7 @@ def _checked(
             name,
             "needs real-valued predictions",
             f"got {type(given).__name__}",
-            "For classes see `calibration_test` and `reliability_curve`.",
+            remedy_for(given, "For classes see `calibration_test` and `reliability_curve`."),
         )
     if not isinstance(rows.sample.batch, Reals):
         raise InputTypeError(
@@ -293,8 +296,8 @@ def _curve(
     if clusters is not None and hypothesis == "bayesian":
         raise UnsupportedError(
             'hypothesis="bayesian"',
-            "draws the labels of all rows from one member",
-            "rows in clusters keep their labels",
+            "would draw the labels of all rows from one member",
+            "tests of clustered rows draw no labels",
             'Use hypothesis="independent".',
         )
     words, least = HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER, 0.0
@@ -379,10 +382,11 @@ def require_members(predictions: Predictions) -> None:
 
 
 def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0) -> HypotestResult:
-    """Ask of one label whether its predicted distribution expected it.
+    """Check whether one label is plausible under its predicted distribution.
 
     F(y) of a single label is uniform under both hypotheses, whether members are drawn for every label or once
-    for all, so one label needs no replicates. It says little: the check accepts 95 % of all labels.
+    for all, so one label needs no replicates. The check says little: under the hypothesis it accepts 95 % of
+    labels.
 
     Parameters
     ----------
@@ -396,8 +400,8 @@ def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0
     Returns
     -------
     HypotestResult
-        F(y), and the two-sided p-value 2 min(F(y), 1 - F(y)); of draws, the share of draws at least as
-        extreme, the label itself counted.
+        F(y), and the two-sided p-value 2 min(F(y), 1 - F(y)); for draws, the share of draws at least as
+        extreme, counting the label itself.
 
     References
     ----------

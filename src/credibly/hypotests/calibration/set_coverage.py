@@ -14,20 +14,43 @@ Angelopoulos and Bates 2021 (size-stratified coverage).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, require_positive
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import HostArray, is_array, ndtri, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.pvalues import monte_carlo_pvalue
-from credibly.results.base import require_level
+from credibly.hypotests.calibration.lattice import crossed_levels
+from credibly.hypotests.resampling.pvalues import (
+    acceptance_region,
+    distance,
+    monte_carlo_pvalue,
+    pooled_pvalues,
+    westfall_young,
+)
+from credibly.predictions import (
+    Classes,
+    Dataset,
+    PredictionIntervals,
+    Predictions,
+    PredictionSets,
+    RealPredictions,
+    Reals,
+    Rows,
+    as_rows,
+    require_independent,
+)
+from credibly.predictions.prediction_sets import require_claimed
+from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Slab, Strata
 from credibly.results.estimates import Estimate
+from credibly.results.tests import HypotestResult
+from credibly.statistics.regression import central_interval
 
 _FOLDS = 5
 _DIRECTIONS = 200
@@ -42,33 +65,37 @@ Measure = Callable[[HostArray], HostArray]
 """From coins (b, n), which labels are held, to numbers (b,) that are large where it goes wrong."""
 
 
+CLAIM = "every set contains its label with the claimed probability, whatever its size, group and features"
+
+
 @takes_rng
 def set_coverage(
     sets: Any,
-    labels: Any,
+    labels: Any = None,
     *,
-    claimed: float,
+    claimed: float | None = None,
     groups: Any = None,
     features: Any = None,
     least: float = 0.1,
     n_resamples: int = 999,
     rng: Any = None,
 ) -> SetCoverage:
-    """Test whether prediction sets or intervals hold the share of labels that they claim.
+    """Test whether prediction sets or intervals contain the share of labels that they claim.
 
     Parameters
     ----------
-    sets : bool array (n, k), or pair of arrays (n,)
-        Which classes are in the set of every instance; or lower and upper ends of intervals, which count as
-        inside.
+    sets : PredictionSets, PredictionIntervals, bool array (n, k), or pair of arrays (n,)
+        Sets of classes, or intervals of a real value; also as booleans, or as lower and upper ends, with
+        `claimed`. For distributions (`Gaussian`, `Samples`, `Quantiles`), the central intervals. What `load`
+        or `scan` returned, or a path, brings its own labels, groups and features.
     labels : array (n,)
         Observed classes from 0 to k - 1, or real numbers.
-    claimed : float
-        Share of labels that the sets are said to hold.
-    groups : array (n,), optional
-        Groups that are compared.
+    claimed : float, optional
+        Share of labels that the sets claim to contain; default: what the sets themselves claim.
+    groups : array (n,) or mapping of str to array (n,), optional
+        Groups to compare; with several attributes, their combinations.
     features : array (n, f), optional
-        Numbers that might tell where labels are missed.
+        Numeric features that might show where labels are missed.
     least : float
         Smallest share of the instances in a slab of features.
     n_resamples : int
@@ -83,7 +110,8 @@ def set_coverage(
 
     Notes
     -----
-    The sets must not depend on these labels. Sets that hold more than they claim are a conflict, too.
+    The sets must not depend on these labels. Sets that contain more labels than they claim are also a
+    conflict.
 
     References
     ----------
@@ -92,87 +120,162 @@ def set_coverage(
     Examples
     --------
     >>> import credibly as cr
-    >>> sets = [[True, False], [True, True], [True, True], [False, True]]
-    >>> found = cr.hypotests.set_coverage(sets, [0, 1, 0, 0], claimed=0.9, n_resamples=99, rng=0)
+    >>> sets = cr.PredictionSets([[True, False], [True, True], [True, True], [False, True]], claimed=0.9)
+    >>> found = cr.hypotests.set_coverage(sets, [0, 1, 0, 0], n_resamples=99, rng=0)
     >>> found.coverage.value, found.size.value
     (0.75, 1.5)
     """
-    require_level(claimed)
     require_resamples(n_resamples)
     if not 0 < least < 1:
         raise InputError("`least`", "must lie strictly between 0 and 1", f"got {least!r}", "Try 0.1.")
-    held, size, score, real = _held(sets, labels, claimed)
+    given, claimed = _wrapped(sets, claimed)
+    rows = as_rows(given, labels, groups=groups, features=features)
+    return coverage_of(rows, as_seed(rng), n_resamples, claimed=claimed, least=least)
+
+
+def coverage_of(
+    rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | None = None, least: float = 0.1
+) -> SetCoverage:
+    """Return what the sets of rows hold; without replicates no p-value but the exact one."""
+    require_independent(rows, "`set_coverage`")
+    some = rows.sample.predictions
+    claimed = _claim(some, claimed)
+    parts = list(rows.map(partial(_facts, claimed)))
+    held, size, score, groups, features = (
+        _joined([getattr(one, field.name) for one in parts]) for field in dataclasses.fields(_Facts)
+    )
     n = held.size
-    seed = as_seed(rng)
-    own = None if groups is None else np.asarray(groups).astype(str)
-    if own is not None and own.shape != (n,):
-        raise InputError("`groups`", f"must have {n} entries", f"got {own.shape}", "Give one per set.")
-    parts = {"size": _width_parts(size) if real else _size_parts(size)}
+    real = score is not None
+    strata = {"size": _width_parts(size) if real else _size_parts(size)}
+    own = _one_group(groups, n)
     if own is not None:
-        parts["group"] = np.unique(own, return_inverse=True)
-    measures: dict[str, Measure] = {by: partial(_chi_square, *one, claimed) for by, one in parts.items()}
+        strata["group"] = np.unique(own, return_inverse=True)
+    measures: dict[str, Measure] = {"set_coverage": _share}
+    measures |= {f"coverage_by_{by}": partial(_chi_square, *one, claimed) for by, one in strata.items()}
     slabs = None
     if features is not None:
         table = _standardised(features, n)
         slabs = _Slabs(table, least, seed)
-        measures["features"] = partial(_foretold, table, _folds(n, seed), claimed)
-        measures["slab"] = slabs.lowest
-    pvalues = _pvalues(measures, held, claimed, n_resamples, seed)
-    strata = {by: _strata(by, *one, held, pvalues[by]) for by, one in parts.items()}
+        measures["coverage_by_features"] = partial(_foretold, table, _folds(n, seed), claimed)
+        measures["worst_slab"] = partial(_shortfall, slabs, claimed)
+    values = _values(measures, held, claimed, n_resamples, seed)
+    tests = _tests(values, held, claimed, seed) if n_resamples else {}
+    pvalue = {name: one.pvalue for name, one in tests.items()}
     return SetCoverage(
-        claimed=float(claimed),
+        kind="intervals" if real else "sets",
+        claimed=claimed,
         coverage=_mean("set_coverage", held.astype(np.float64), "wilson"),
         pvalue=binomial_pvalue(int(held.sum()), n, claimed),
-        size=_mean("set_size", size, "normal"),
-        score=None if score is None else _mean("interval_score", score, "normal"),
-        by_size=strata["size"],
-        by_group=strata.get("group"),
-        features_pvalue=pvalues.get("features"),
-        slab=None if slabs is None else slabs.worst(held, pvalues["slab"]),
+        size=_mean("interval_width" if real else "set_size", size, "normal"),
+        score=_mean("interval_score", score, "normal") if score is not None else None,
+        empty=float((size == 0).mean()),
+        by_size=_strata("size", *strata["size"], held, pvalue.get("coverage_by_size")),
+        by_group=None
+        if own is None
+        else _strata("group", *strata["group"], held, pvalue.get("coverage_by_group")),
+        features_pvalue=pvalue.get("coverage_by_features"),
+        slab=None if slabs is None else slabs.worst(held, pvalue.get("worst_slab")),
+        tests=tests,
         n=n,
         n_resamples=int(n_resamples),
+        notes=some.notes,
     )
 
 
-def _held(sets: Any, labels: Any, claimed: float) -> tuple[HostArray, HostArray, HostArray | None, bool]:
-    """Return which labels are held, sizes, interval scores (or None), and whether labels are real."""
-    given = to_host(labels) if is_array(labels) else np.asarray(labels)
-    if isinstance(sets, (tuple, list)) and len(sets) == 2 and np.ndim(sets[0]) == 1 and _is_real(sets[0]):
-        low, high = (np.asarray(to_host(one) if is_array(one) else one, dtype=np.float64) for one in sets)
-        y = given.astype(np.float64)
-        good = low.shape == high.shape == y.shape and y.ndim == 1 and y.size > 0
-        if not good or not (np.isfinite(low) & np.isfinite(high) & np.isfinite(y) & (low <= high)).all():
-            raise InputError(
-                "`sets`",
-                "must be lower and upper ends, (n,) each, finite and in order, with one label per interval",
-                f"got shapes {low.shape}, {high.shape} and labels {y.shape}",
-                "Sort the ends, and drop rows without them.",
-            )
-        outside = np.clip(np.maximum(low - y, y - high), 0.0, None)
-        return outside == 0, high - low, high - low + 2.0 / (1.0 - claimed) * outside, True
-    members = to_host(sets) if is_array(sets) else np.asarray(sets)
-    if members.ndim != 2 or members.dtype != np.bool_:
-        raise InputTypeError(
-            "`sets`",
-            "must be booleans (n, k), or a pair of lower and upper ends",
-            f"got dtype {members.dtype} and shape {members.shape}",
-            "Write `probs >= threshold`, or `(lower, upper)`.",
-            argument="sets",
-        )
-    n, k = members.shape
-    whole = given.astype(np.int64) if given.dtype.kind in "iub" else None
-    if whole is None or whole.shape != (n,) or n == 0 or whole.min() < 0 or whole.max() >= k:
+def _wrapped(sets: Any, claimed: float | None) -> tuple[Any, float | None]:
+    """Return plain arrays as predictions that claim a coverage; everything else as it is."""
+    pair = isinstance(sets, (tuple, list)) and len(sets) == 2 and np.ndim(sets[0]) == 1 and _is_real(sets[0])
+    nested = isinstance(sets, list) and not pair
+    if not (pair or nested or is_array(sets)):
+        return sets, claimed
+    if claimed is None:
         raise InputError(
-            "`labels`",
-            f"must be {n} classes from 0 to {k - 1}",
-            f"got dtype {given.dtype} and shape {given.shape}",
-            "Give one class per set.",
+            "`claimed`",
+            "must be given with plain arrays: the share of labels that they claim to contain",
+            "got none",
+            "Write `claimed=0.9`, or wrap them: `PredictionSets(sets, claimed=0.9)`.",
         )
-    return members[np.arange(n), whole], members.sum(axis=1).astype(np.float64), None, False
+    if pair:
+        return PredictionIntervals(sets[0], sets[1], claimed), None
+    return PredictionSets(sets, claimed), None
 
 
 def _is_real(values: Any) -> bool:
     return np.asarray(to_host(values) if is_array(values) else values).dtype.kind in "fiu"
+
+
+def _claim(predictions: Predictions, claimed: float | None) -> float:
+    """Return the coverage that predictions claim, or that is asked of distributions."""
+    if isinstance(predictions, (PredictionSets, PredictionIntervals)):
+        if claimed is not None and claimed != predictions.claimed:
+            raise InputError(
+                "`claimed`",
+                "must be left out if the sets claim a coverage themselves",
+                f"got {claimed!r} beside {predictions.claimed:g}",
+                "Leave it out, or make the sets with the other claim.",
+            )
+        return predictions.claimed
+    if isinstance(predictions, RealPredictions):
+        return require_claimed(claimed)
+    raise InputTypeError(
+        "`sets`",
+        "must be sets or intervals with a claimed coverage, or distributions of a real value",
+        f"got {type(predictions).__name__}",
+        "Make sets from the probabilities first: `PredictionSets(probs >= threshold, claimed=0.9)`.",
+        argument="sets",
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Facts:
+    """Of some rows: which labels are held, sizes, interval scores or None, and what stands beside them."""
+
+    held: HostArray
+    size: HostArray
+    score: HostArray | None
+    groups: Any
+    features: HostArray | None
+
+
+def _facts(claimed: float, rows: Dataset) -> _Facts:
+    given, batch = rows.predictions, rows.batch
+    features = rows.features
+    beside = (rows.groups, to_host(features) if is_array(features) else features)
+    if batch.weights is not None:
+        raise UnsupportedError(
+            "`set_coverage`", "counts every instance once", "got sample weights", "Leave them out."
+        )
+    if isinstance(given, RealPredictions):
+        given = PredictionIntervals(*central_interval(given, claimed), claimed)
+    if isinstance(given, PredictionIntervals) and isinstance(batch, Reals):
+        beyond = to_host(given.beyond(batch))[0]
+        size = to_host(given.sizes())
+        return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, *beside)
+    if isinstance(given, PredictionSets) and isinstance(batch, Classes):
+        return _Facts(to_host(given.held(batch))[0], to_host(given.sizes()), None, *beside)
+    raise UnsupportedError(
+        "`set_coverage`",
+        "takes one label per instance",
+        f"got {type(batch).__name__.lower()} beside {type(given).__name__}",
+        "Draw or choose one label per instance first.",
+        argument="labels",
+    )
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Return the arrays of all chunks as one; attributes of rows in memory as they are."""
+    plain = parts[0] is None or isinstance(parts[0], Mapping)
+    return parts[0] if plain else np.concatenate([np.asarray(one) for one in parts])
+
+
+def _one_group(groups: Any, n: int) -> HostArray | None:
+    """Return one group per row as text; several attributes are crossed."""
+    if groups is None:
+        return None
+    own = crossed_levels(groups, n) if isinstance(groups, Mapping) else np.asarray(groups)
+    if own.shape != (n,):
+        raise InputError("`groups`", f"must have {n} entries", f"got {own.shape}", "Give one per set.")
+    return own.astype(str)
 
 
 def binomial_pvalue(count: int, n: int, share: float) -> float:
@@ -186,9 +289,12 @@ def binomial_pvalue(count: int, n: int, share: float) -> float:
 
 def _mean(name: str, values: HostArray, method: Any) -> Estimate:
     n = values.size
+    if not np.isfinite(values).all():
+        refusal = f"{int(np.isinf(values).sum())} of {n} are infinite"
+        return Estimate(name, float("inf"), None, n, {}, (), refusal, method)
     stderr = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None
-    refusal = None if stderr is not None else "one instance has no standard error"
-    return Estimate(name, float(values.mean()), stderr, n, {}, (), refusal, method)
+    alone = None if stderr is not None else "one instance has no standard error"
+    return Estimate(name, float(values.mean()), stderr, n, {}, (), alone, method)
 
 
 def _size_parts(size: HostArray) -> tuple[HostArray, HostArray]:
@@ -197,29 +303,82 @@ def _size_parts(size: HostArray) -> tuple[HostArray, HostArray]:
 
 
 def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
-    """Cut widths into equally filled parts; equal widths stay together."""
-    edges = np.unique(np.quantile(width, np.arange(1, _SIZES) / _SIZES))
-    place = np.searchsorted(edges, width, side="left")
-    kept, place = np.unique(place, return_inverse=True)
-    names = [f"{width[place == at].min():.4g} to {width[place == at].max():.4g}" for at in range(kept.size)]
-    return np.asarray(names), place
+    """Cut widths into equally filled parts; widths that differ by rounding alone stay together."""
+    finite = np.isfinite(width)
+    largest = float(width[finite].max()) if finite.any() else 1.0
+    unit = largest if largest > 0 else 1.0
+    cut = np.where(finite, np.round(width / unit, 9), 2.0)  # infinite ones are the widest
+    edges = np.unique(np.quantile(cut, np.arange(1, _SIZES) / _SIZES))
+    kept, place = np.unique(np.searchsorted(edges, cut, side="left"), return_inverse=True)
+    ends = [(f"{width[place == at].min():.4g}", f"{width[place == at].max():.4g}") for at in range(kept.size)]
+    return np.asarray([low if low == high else f"{low} to {high}" for low, high in ends]), place
 
 
-def _pvalues(
+def _values(
     measures: dict[str, Measure], held: HostArray, claimed: float, n_resamples: int, seed: Seed
-) -> dict[str, float]:
-    """Return the p-value of every measure, large values counting against the sets: coins in tiles."""
-    observed = {name: float(one(held[None, :].astype(np.float64))[0]) for name, one in measures.items()}
+) -> dict[str, HostArray]:
+    """Return every measure of the observation, then of coins, (1 + b,): all coins in tiles."""
+    found = {name: [one(held[None, :].astype(np.float64))] for name, one in measures.items()}
     uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
-    null: dict[str, list[HostArray]] = {name: [] for name in measures}
     for reps in tiles(n_resamples, rows_within_budget(32 * held.size, 0.25)):
         coins = (uniforms.block(reps, rows) < claimed).astype(np.float64)
         for name, one in measures.items():
-            null[name].append(one(coins))
-    return {
-        name: monte_carlo_pvalue(observed[name], np.concatenate(own), "greater")[0]
-        for name, own in null.items()
-    }
+            found[name].append(one(coins))
+    return {name: np.concatenate(own) for name, own in found.items()}
+
+
+def _tests(
+    values: dict[str, HostArray], held: HostArray, claimed: float, seed: Seed
+) -> dict[str, HypotestResult]:
+    """Return the test of every measure; adjusted p-values hold for all of them together."""
+    parts: list[Tail] = ["greater"] * (len(values) - 1)
+    tails: tuple[Tail, ...] = ("two-sided", *parts)
+    _, adjusted, _ = westfall_young(pooled_pvalues(np.stack(list(values.values())), tails))
+    made = {}
+    for (name, own), tail, together in zip(values.items(), tails, adjusted, strict=True):
+        observed, null = float(own[0]), own[1:]
+        effect, z_score = distance(observed, null)
+        pvalue, interval = monte_carlo_pvalue(observed, null, tail)
+        bounds = (0.0, np.inf) if name in ("coverage_by_size", "coverage_by_group") else None
+        region, limits = acceptance_region(null, tail, bounds), None
+        exact: dict[str, Any] = {"pvalue": pvalue, "pvalue_interval": interval}
+        if name == "set_coverage":
+            exact = {"pvalue": binomial_pvalue(int(held.sum()), held.size, claimed), "pvalue_interval": None}
+            region, limits = _accepted(held.size, claimed), (0.0, 1.0)
+        made[name] = HypotestResult(
+            name="set_coverage",
+            hypothesis=CLAIM,
+            statistic_name=name,
+            statistic=observed,
+            **exact,
+            tail=tail,
+            null_distribution=null,
+            acceptance_region=region,
+            effect_size=effect,
+            z_score=z_score,
+            n=held.size,
+            n_resamples=null.size,
+            statistic_range=limits,
+            settings={"claimed": claimed, "seed": list(seed), "n_resamples": int(null.size)},
+            adjusted_pvalue=max(float(together), exact["pvalue"]),
+        )
+    return made
+
+
+def _accepted(n: int, claimed: float, level: float = 0.05) -> tuple[float, float]:
+    """Return the smallest and the largest share that the exact test does not reject."""
+    from scipy.special import bdtr
+
+    below = bdtr(np.arange(n + 1), n, claimed)  # P(count <= c)
+    low = int(np.searchsorted(2 * below, level, side="right"))
+    high = n - int(np.searchsorted(2 * (1 - below[::-1][1:]), level, side="right"))
+    return low / n, max(low, high) / n
+
+
+def _share(every: HostArray) -> HostArray:
+    """Return the share of coins (b, n) that say held."""
+    found: HostArray = every.mean(axis=1)
+    return found
 
 
 def _chi_square(names: HostArray, place: HostArray, claimed: float, every: HostArray) -> HostArray:
@@ -231,7 +390,7 @@ def _chi_square(names: HostArray, place: HostArray, claimed: float, every: HostA
     return found
 
 
-def _strata(by: str, names: HostArray, place: HostArray, held: HostArray, pvalue: float) -> Strata:
+def _strata(by: str, names: HostArray, place: HostArray, held: HostArray, pvalue: float | None) -> Strata:
     sizes = np.bincount(place, minlength=names.size)
     counts = np.bincount(place, weights=held, minlength=names.size)
     return Strata(by, tuple(names.tolist()), sizes, counts / sizes, pvalue)
@@ -270,6 +429,11 @@ def _foretold(table: HostArray, folds: HostArray, claimed: float, every: HostArr
     return total
 
 
+def _shortfall(slabs: _Slabs, claimed: float, every: HostArray) -> HostArray:
+    """Return the claim minus the smallest coverage of all slabs, (b,)."""
+    return claimed + slabs.lowest(every)
+
+
 class _Slabs:
     """Slabs between quantiles of every feature, and of random directions."""
 
@@ -301,7 +465,7 @@ class _Slabs:
             found = np.maximum(found, -self._shares(order, every).min(axis=1))
         return found
 
-    def worst(self, held: HostArray, pvalue: float) -> Slab:
+    def worst(self, held: HostArray, pvalue: float | None) -> Slab:
         """Return the slab whose labels are held least."""
         every = held[None, :].astype(np.float64)
         shares = [self._shares(order, every)[0] for order in self.orders]

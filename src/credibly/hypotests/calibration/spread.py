@@ -9,9 +9,11 @@ import numpy as np
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.reliability import wider
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.predictions import as_rows, require_independent
+from credibly.hypotests.resampling.wild import wild
+from credibly.predictions import as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
@@ -27,22 +29,28 @@ def spread_curve(
     n_bins: int = 15,
     level: float | None = 0.95,
     n_resamples: int = 999,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = None,
 ) -> SpreadCurve:
-    """Compare the spread that is stated with the errors that are made, in bins of the stated spread.
+    """Compare the stated spread with the actual errors, in bins of the stated spread.
 
     Parameters
     ----------
     predictions : Gaussian or Rows
-        What states a mean and a variance; members are represented by their mixture.
+        Predictions that state a mean and a variance; members are represented by their mixture.
     labels : array (n,)
         Observed numbers. Leave out for chunks, which carry their own.
     n_bins : int
-        Number of bins that hold equally many instances; equal spreads stay together.
+        Number of bins with equally many instances; equal spreads stay together.
     level : float or None
         Coverage, per bin, of the band of a calibrated model; None leaves it out.
     n_resamples : int
         Replicates behind the band.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of the band.
 
@@ -66,8 +74,7 @@ def spread_curve(
     ([1.0, 2.0], [0.5, 2.0])
     """
     statistic = ExpectedNormalisedError(n_bins)
-    rows = detached(as_rows(predictions, labels))
-    require_independent(rows, "`spread_curve`")
+    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     statistic.require_predictions(rows.sample.predictions)
     statistic.require_labels(rows.sample.batch)
     if level is not None:
@@ -81,13 +88,17 @@ def spread_curve(
     size, stated = (to_host(found.observed[name])[0] for name in ("size", "stated"))
     filled = size > 0
     edges = np.sqrt(np.asarray(plan.edges))
+    band = None if level is None else _band(found.values[1:, filled], level)
+    if band is not None and level is not None and rows.clusters is not None:
+        (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, values=_wild_errors)
+        band = wider(band, _band(signed.values[1:, filled], level))
     return SpreadCurve(
         left=edges[:-1][filled],
         right=edges[1:][filled],
         weight=size[filled],
         stated=np.sqrt(stated[filled] / size[filled]),
         observed=found.values[0, filled],
-        band=None if level is None else _band(found.values[1:, filled], level),
+        band=band,
         level=level,
         n=rows.n,
     )
@@ -98,6 +109,12 @@ def _errors(bound: Bound, state: State) -> Array:
     xp = namespace(state["size"])
     size = xp.clip(state["size"], 1e-300, None)
     return xp.sqrt(state["observed"] / size)
+
+
+def _wild_errors(bound: Bound, expected: State, added: State, signs: HostArray) -> HostArray:
+    """Return the same of errors with drawn signs; what falls below 0 is 0."""
+    square = np.maximum(expected["observed"] + signs @ added["observed"], 0.0)
+    return np.asarray(np.sqrt(square / np.maximum(expected["size"], 1e-300)))
 
 
 def _band(errors: HostArray, level: float) -> tuple[HostArray, HostArray]:

@@ -316,7 +316,7 @@ class LearnedCombination(PointCombination):
             if features is not None:
                 raise InputError(
                     "`features`",
-                    "were not given to the test, whose weights look at the sets themselves",
+                    "were not given to the test, whose weights depend on the sets themselves",
                     "got some",
                     "Leave them out.",
                 )
@@ -324,7 +324,7 @@ class LearnedCombination(PointCombination):
         if features is None:
             raise InputError(
                 "`features`",
-                f"are needed: the weights were learned from {self.n_features} of them",
+                f"are needed: the weights were learned from {self.n_features} features",
                 "got none",
                 "Pass the features of these instances.",
             )
@@ -334,7 +334,7 @@ class LearnedCombination(PointCombination):
                 "`features`",
                 f"must have {self.n_features} columns, as in the test",
                 f"got {made.shape[1]}",
-                "Make them the same way.",
+                "Compute them in the same way.",
             )
         return made
 

@@ -33,6 +33,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
+    clip,
     device,
     is_numpy,
     like,
@@ -242,9 +243,12 @@ class RealReplicates:
         self.n, self.m = len(predictions), predictions.n_members
         self.uniforms, self.choices = Uniforms(seed, Stream.RESTS), Uniforms(seed, Stream.MEMBERS)
         self.on_device = on_accelerator(leading)
+        self.steps: HostArray | None = None  # of members with weights: where each but the last ends
         self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
         if isinstance(predictions, Gaussian):
             self.mean, self.std = (self._here(part) for part in predictions.members())
+            shares = predictions.shares
+            self.steps = None if shares is None else np.cumsum(to_host(shares))[:-1]
         else:
             assert isinstance(predictions, Quantiles)
             self.levels, self.table = self._here(predictions.levels), self._here(predictions.values)
@@ -270,7 +274,14 @@ class RealReplicates:
     def members(self, reps: slice) -> np.ndarray[Any, Any]:
         """Return the member that each replicate is drawn from, (b,), where one is shared by all instances."""
         uniform = self.choices.block(reps, slice(0, 1))[:, 0]
-        return np.asarray(uniform * self.m, dtype=np.int64)
+        return np.asarray(self._member(uniform), dtype=np.int64)
+
+    def _member(self, uniform: Array) -> Array:
+        """Return which member uniform numbers choose, by its weight."""
+        xp = namespace(uniform)
+        if self.steps is None:
+            return xp.astype(uniform * self.m, xp.int64)
+        return sum(xp.astype(uniform >= step, xp.int64) for step in self.steps.tolist())
 
     def _draw(self, reps: slice, rows: slice) -> Array:
         shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
@@ -281,9 +292,9 @@ class RealReplicates:
             chosen = np.zeros((1, 1), dtype=np.int64) if self.m == 1 else self.members(reps)[:, None]
             member = like(chosen, self.reference) if self.on_device else chosen
         else:
-            member = xp.astype(self.choices.block(reps, shifted, reference) * self.m, xp.int64)
+            member = self._member(self.choices.block(reps, shifted, reference))
         row = xp.arange(rows.start, rows.stop, device=device(uniform))[None, :]
-        return self._quantile(xp.clip(uniform, _SMALLEST, None), row * self.m + member)
+        return self._quantile(clip(uniform, _SMALLEST), row * self.m + member)
 
     def _normal(self, uniform: Array, at: Array) -> Array:
         """Return normal quantiles of the members at flat indices `at`, (b, n) or (1, n)."""
@@ -328,12 +339,11 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
     m = predictions.n_members
     if isinstance(predictions, Samples) and is_joint(predictions):
         return (uniform * (m + 1)).astype(np.intp)  # 0 chooses the labels themselves
-    if isinstance(predictions, RealPredictions):
-        return (uniform * m).astype(np.intp)
-    if weights is None:
-        return np.sort((uniform * m).astype(np.intp))
-    steps = np.cumsum(to_host(as_float64(weights)))
-    return np.sort(np.searchsorted(steps[:-1] / steps[-1], uniform, side="right"))
+    chosen = (uniform * m).astype(np.intp)
+    if weights is not None:
+        steps = np.cumsum(to_host(as_float64(weights)))
+        chosen = np.searchsorted(steps[:-1] / steps[-1], uniform, side="right")
+    return chosen if isinstance(predictions, RealPredictions) else np.sort(chosen)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -449,7 +459,10 @@ def member_probs(predictions: ClassPredictions) -> Array:
         means = predictions.member_means()
         return means if means.ndim == 3 else means[:, None, :]
     raise InputTypeError(
-        "members", "are those of an Ensemble or a Dirichlet", f"got {type(predictions).__name__}", "Use one."
+        "members",
+        "exist only in Ensemble and Dirichlet predictions",
+        f"got {type(predictions).__name__}",
+        "Use one.",
     )
 
 

@@ -82,11 +82,11 @@ def test_bad_input() -> None:
     low, high, y = intervals(5)
     with pytest.raises(cr.InputTypeError, match="must be booleans"):
         COVER(np.ones((3, 2)), [0, 1, 0], claimed=0.9)
-    with pytest.raises(cr.InputError, match="must be 2 classes from 0 to 1"):
+    with pytest.raises(cr.InputError, match="must lie between 0 and 1 for 2 classes"):
         COVER([[True, False], [True, True]], [0, 2], claimed=0.9)
-    with pytest.raises(cr.InputError, match="finite and in order"):
+    with pytest.raises(cr.InputError, match="must be below infinity and not exceed `upper`"):
         COVER((high, low), y, claimed=0.9)
-    with pytest.raises(cr.InputError, match="`level` must lie strictly"):
+    with pytest.raises(cr.InputError, match="`claimed` must lie strictly"):
         COVER((low, high), y, claimed=1.0)
     with pytest.raises(cr.InputError, match="`groups` must have 5 entries"):
         COVER((low, high), y, claimed=0.9, groups=["a"])
@@ -94,3 +94,74 @@ def test_bad_input() -> None:
         COVER((low, high), y, claimed=0.9, features=np.full((5, 1), np.nan))
     with pytest.raises(cr.InputError, match="`least`"):
         COVER((low, high), y, claimed=0.9, least=0)
+
+
+def test_sets_that_claim_bring_everything() -> None:
+    rng = np.random.default_rng(1)
+    sets, labels = rng.random((60, 3)) < 0.7, rng.integers(0, 3, size=60)
+    plain = COVER(sets, labels, claimed=0.7, groups=np.arange(60) % 2, n_resamples=99, rng=0)
+    own = COVER(cr.PredictionSets(sets, 0.7), labels, groups=np.arange(60) % 2, n_resamples=99, rng=0)
+    assert own.to_dict() == plain.to_dict()
+    chunks = cr.scan(
+        cr.PredictionSets(sets, 0.7), labels, groups=(np.arange(60) % 2).astype(str), chunk_rows=7
+    )
+    assert COVER(chunks, n_resamples=99, rng=0).by_group.pvalue == plain.by_group.pvalue  # type: ignore[union-attr]
+    crossed = COVER(
+        sets, labels, claimed=0.7, groups={"a": np.arange(60) % 2, "b": np.arange(60) % 3 % 2}, n_resamples=9
+    )
+    assert crossed.by_group is not None
+    assert len(crossed.by_group.names) == 4
+
+
+def test_central_intervals_of_distributions() -> None:
+    rng = np.random.default_rng(2)
+    mean, labels = rng.normal(size=200), rng.normal(size=200)
+    gaussian = cr.Gaussian(mean, np.ones(200))
+    found = COVER(gaussian, labels, claimed=0.8, n_resamples=9, rng=0)
+    assert found.coverage.value == cr.picp(gaussian, labels, level=0.8).value
+    assert found.score is not None
+    assert found.score.value == pytest.approx(cr.interval_score(gaussian, labels, level=0.8).value)
+
+
+def test_adjusted_pvalues_hold_together() -> None:
+    low, high, y = intervals(400, missed=0.3)
+    found = COVER(
+        (low, high), y, claimed=0.9, features=np.stack([low, y * 0], axis=1), n_resamples=199, rng=0
+    )
+    assert list(found.tests) == ["set_coverage", "coverage_by_size", "coverage_by_features", "worst_slab"]
+    for one in found.tests.values():
+        assert one.adjusted_pvalue is not None
+        assert one.adjusted_pvalue >= one.pvalue
+    assert found.tests["set_coverage"].pvalue == found.pvalue < 1e-10
+    assert found.tests["worst_slab"].statistic == pytest.approx(0.9 - found.slab.coverage)  # type: ignore[union-attr]
+    assert found.rejects()
+    assert str(found).startswith("90 % intervals contain 71 % of 400 labels")
+
+
+@pytest.mark.parametrize(("n", "claimed"), [(1, 0.5), (20, 0.9), (57, 0.3), (400, 0.95)])
+def test_accepted_shares_are_those_not_rejected(n: int, claimed: float) -> None:
+    from credibly.hypotests.calibration.set_coverage import _accepted
+
+    kept = [count for count in range(n + 1) if binomial_pvalue(count, n, claimed) > 0.05]
+    assert _accepted(n, claimed) == pytest.approx((kept[0] / n, kept[-1] / n))
+
+
+def test_equal_widths_are_one_part_whatever_rounding_does() -> None:
+    x = np.random.default_rng(0).normal(size=50)
+    found = COVER((x - 1.2, x + 1.2), x, claimed=0.9, n_resamples=9)
+    assert found.by_size.names == ("2.4",)
+
+
+def test_claims_that_are_missing_or_differ() -> None:
+    sets = np.ones((3, 2), dtype=bool)
+    with pytest.raises(cr.InputError, match="must be given with plain arrays"):
+        COVER(sets, [0, 1, 0])
+    with pytest.raises(cr.InputError, match="must be left out if the sets claim"):
+        COVER(cr.PredictionSets(sets, 0.9), [0, 1, 0], claimed=0.8)
+    with pytest.raises(cr.InputTypeError, match="must be sets or intervals"):
+        COVER(cr.Point([[0.5, 0.5]]), [0], claimed=0.8)
+    with pytest.raises(cr.UnsupportedError, match="one label per instance"):
+        COVER(cr.PredictionSets(sets, 0.9), cr.LabelCounts([[1, 2]] * 3))
+    clustered = cr.Dataset(cr.PredictionSets(sets, 0.9), [0, 1, 0], clusters=np.array([0, 0, 1]))
+    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
+        COVER(clustered)

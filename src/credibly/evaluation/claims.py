@@ -1,0 +1,200 @@
+"""Sets and intervals that claim a coverage: what they hold, said in words. They have no other statistics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from credibly.evaluation.findings import Answer, Headline
+from credibly.evaluation.phrases import FEW, at_most, interval_of, percents, points, seen, sure, within
+from credibly.evaluation.stages import IN_CLUSTERS, NOT_ASKED, Stage, Work
+from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title, worst_first
+from credibly.hypotests.calibration.set_coverage import coverage_of
+from credibly.predictions import PredictionIntervals, PredictionSets, Rows
+from credibly.results.certificates import Certificate
+from credibly.results.coverage import SetCoverage, Strata
+from credibly.results.tests import HypotestResult
+
+MARGINAL = "set_coverage"
+
+
+def _applies(rows: Rows, work: Work) -> str | None:
+    if not isinstance(rows.sample.predictions, (PredictionSets, PredictionIntervals)):
+        return NOT_ASKED
+    return None if rows.sample.clusters is None else IN_CLUSTERS
+
+
+def _run(rows: Rows, work: Work) -> SetCoverage:
+    found = coverage_of(work.single, work.seed, work.n_resamples if work.tests else 0)
+    work.tell("coverage", 1, 1)
+    return found
+
+
+CLAIMS = Stage("claims", _run, _applies, "coverage of the sets")
+
+
+def claims_verdicts(
+    tests: dict[str, HypotestResult], claims: SetCoverage, level: float
+) -> tuple[Verdict, ...]:
+    """Return one verdict per test of sets with a claimed coverage, conflicts first."""
+    return worst_first(
+        Verdict(
+            word=one.verdict(level),
+            statistic=name,
+            finding=_finding(name, one, claims, level),
+            evidence=evidence(one, len(tests)),
+            scope=f"n = {one.n}, {one.n_resamples} replicates",
+            size=one.effect_size,
+            limit=one.acceptance_region,
+        )
+        for name, one in tests.items()
+    )
+
+
+def _finding(name: str, result: HypotestResult, claims: SetCoverage, level: float) -> str:
+    word = result.verdict(level)
+    if name == MARGINAL:
+        said = f"{_held(claims)}; chance would give {shown_range(result.acceptance_region)}"
+        return f"{_capital(said)}: {word}."
+    told = {
+        "coverage_by_size": lambda: _part(claims.by_size, claims),
+        "coverage_by_group": lambda: "" if claims.by_group is None else _part(claims.by_group, claims),
+        "worst_slab": lambda: _slab(claims),
+        "coverage_by_features": lambda: (
+            f"features {'predict' if word == 'conflict' else 'do not predict'} which labels are missed"
+        ),
+    }[name]()
+    return f"{_capital(title(name))}: {told}: {word}."
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _held(claims: SetCoverage) -> str:
+    """Say what was claimed and what is held."""
+    (observed,) = percents(float(claims.coverage.value))
+    return f"its {percent(claims.claimed)} {claims.kind} contain {observed} of the labels"
+
+
+def _members(strata: Strata, at: int, claims: SetCoverage) -> str:
+    """Say which part of the instances is meant."""
+    name = strata.names[at]
+    if strata.by == "group":
+        return f"in group {name}"
+    if claims.kind == "intervals":
+        return f"of width {name}"
+    return "of empty sets" if name == "0" else f"of sets with {name} class{'es' * (name != '1')}"
+
+
+def _part(strata: Strata, claims: SetCoverage) -> str:
+    """Say which part is farthest from the claim, in standard errors of chance."""
+    away = np.abs(strata.coverage - claims.claimed) * np.sqrt(strata.n)
+    at = int(away.argmax())
+    (observed,) = percents(float(strata.coverage[at]))
+    return f"{observed} of the labels {_members(strata, at, claims)} are covered (n = {int(strata.n[at])})"
+
+
+def _slab(claims: SetCoverage) -> str:
+    slab = claims.slab
+    if slab is None:
+        return ""
+    (observed,) = percents(slab.coverage)
+    return f"{observed} of the labels in the worst slab of the features are covered (n = {slab.n})"
+
+
+def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
+    """Say whether sets hold what they claim, on average and in parts, and how large they are."""
+    tests = dict(work.found["tests"] or {})
+    gap = claims.claimed - float(claims.coverage.value)
+    interval = interval_of(claims.coverage)
+    hits = round(float(claims.coverage.value) * claims.n)
+    bound = Certificate(
+        "coverage", abs(gap), 1 - work.level, claims.n, hits=hits, confidence=claims.claimed
+    ).upper
+    off = [name for name, one in tests.items() if one.verdict(work.level) == "conflict"]
+    held, chance = f"{_held(claims)}{within(interval)}", "more than chance explains"
+    word: Word = "conflict" if off else "no conflict found"
+    if MARGINAL in off:
+        small, large = (
+            ("Too narrow", "Too wide") if claims.kind == "intervals" else ("Too small", "Too large")
+        )
+        fewer = "few" if gap > 0 else "many"
+        sentence = f"{small if gap > 0 else large}: {held}, {points(gap)} too {fewer}, {chance}."
+    elif off:
+        where = _worst_part(claims, off)
+        sentence = f"Right on average, but not everywhere: {held}, but {where}, {chance}."
+    elif not tests:
+        word, sentence = "cannot tell", f"Not tested: {held}; whether chance explains it was not tested."
+    elif bound > FEW:
+        word = "cannot tell"
+        sentence = (
+            f"Too few data to tell: with {seen(rows, work)}, the coverage of its {percent(claims.claimed)} "
+            f"{claims.kind} can be off by as much as {at_most(bound)} ({sure(work)} that it is not more)."
+        )
+    else:
+        sentence = (
+            f"No sign of wrong coverage in {seen(rows, work)}: {held}; their true coverage is within "
+            f"{at_most(bound)} of the claim, {sure(work)}."
+        )
+    questions = (_average(claims, tests, word, off), *_everywhere(claims, tests, word, off))
+    remedy = ""
+    if MARGINAL in off:
+        remedy = f"Recalibrating the {claims.kind} on held-out labels of such data would help."
+    elif off:
+        remedy = f"Calibrating the {claims.kind} within groups, or depending on features, would help."
+    return Headline(
+        word,
+        sentence,
+        remedy,
+        gap,
+        None if interval is None else (claims.claimed - interval[1], claims.claimed - interval[0]),
+        work.margin,
+        bound,
+        questions,
+        (),
+    )
+
+
+def _worst_part(claims: SetCoverage, off: list[str]) -> str:
+    """Say where coverage is off although it is right on average: the first of group, size and features."""
+    if "coverage_by_group" in off and claims.by_group is not None:
+        return _part(claims.by_group, claims)
+    if "coverage_by_size" in off:
+        return _part(claims.by_size, claims)
+    if claims.slab is not None and "worst_slab" in off:
+        return _slab(claims)
+    return "its features predict which labels are missed"
+
+
+def _average(claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, off: list[str]) -> Answer:
+    own = tests.get(MARGINAL)
+    answer: Word = "conflict" if MARGINAL in off else word if word != "conflict" else "no conflict found"
+    said = f"{_capital(_held(claims))}{within(interval_of(claims.coverage))}."
+    if own is not None:
+        said += f" p = {shown(claims.pvalue)} (exact binomial)."
+    what = "they are {} wide" if claims.kind == "intervals" else "they contain {} classes"
+    said += f" On average {what.format(shown(float(claims.size.value)))}"
+    if claims.score is not None:
+        said += f"; their interval score is {shown(float(claims.score.value))}"
+    if claims.empty and claims.kind == "sets":
+        said += f", and {percents(claims.empty)[0]} of them are empty"
+    return Answer(
+        "claimed", f"Do its {claims.kind} contain as many labels as they claim?", answer, f"{said}."
+    )
+
+
+def _everywhere(
+    claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, off: list[str]
+) -> list[Answer]:
+    """Answer whether coverage is the same in all parts; nothing where nothing was tested."""
+    parts = [name for name in tests if name != MARGINAL]
+    if not parts:
+        return []
+    own = [name for name in parts if name in off]
+    answer: Word = "conflict" if own else word if word != "conflict" else "no conflict found"
+    said = [_part(claims.by_size, claims)]
+    said += [] if claims.by_group is None else [_part(claims.by_group, claims)]
+    said += [] if claims.slab is None else [_slab(claims)]
+    least = min(tests[name].deciding_pvalue for name in parts)
+    sentence = f"Farthest from the claim: {'; '.join(said)}. Smallest adjusted p = {shown(least)}."
+    return [Answer("parts", "Is their coverage the same everywhere?", answer, sentence)]

@@ -1,0 +1,176 @@
+"""Sets with a claimed coverage: of classes, or intervals of a real value. They state no probabilities.
+
+    h_i = 1[y_i in C_i],   claimed: P(h_i = 1)
+
+Conformal methods give these. `credibly.hypotests.set_coverage` tests their coverage.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+
+from credibly._arrays.checks import (
+    as_array,
+    as_real,
+    require_classes,
+    require_rows,
+    require_same_shape,
+    require_shape,
+)
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly.predictions.base import OverClasses, Predictions
+from credibly.predictions.labels import Classes, Reals
+
+
+def require_claimed(claimed: Any) -> float:
+    """Return a claimed coverage, strictly between 0 and 1, or raise."""
+    number = isinstance(claimed, (float, int, np.floating, np.integer)) and not isinstance(claimed, bool)
+    if not number or not 0 < claimed < 1:
+        raise InputError(
+            "`claimed`",
+            "must lie strictly between 0 and 1: the share of labels that the sets claim to contain",
+            f"got {claimed!r}",
+            "Write 0.9 for 90 %.",
+        )
+    return float(claimed)
+
+
+def remedy_for(predictions: Predictions, remedy: str) -> str:
+    """Return what to do where probabilities are needed: `remedy`, or for sets the one test they have."""
+    if isinstance(predictions, (PredictionSets, PredictionIntervals)):
+        return "Such sets state no probabilities: use `evaluate` or `hypotests.set_coverage`."
+    return remedy
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class PredictionSets(OverClasses):
+    """A set of classes per instance that claims to contain the label with a given probability.
+
+    Parameters
+    ----------
+    members : bool array (n, k)
+        Which classes are in the set of every instance; 0 and 1 are read as booleans. Sets may be empty.
+    claimed : float
+        Share of labels that the sets claim to contain, 0.9 for 90 %.
+
+    Notes
+    -----
+    Sets state no probabilities, so statistics of calibration refuse them. `credibly.hypotests.set_coverage`
+    tests their coverage, and `evaluate` reports it in words. For intervals of real values use
+    `credibly.predictions.PredictionIntervals`.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.PredictionSets([[True, False, False], [True, True, False]], claimed=0.9)
+    PredictionSets(n=2, k=3, claimed=0.9, dtype=bool)
+    """
+
+    members: Array
+    claimed: float
+    row_fields: ClassVar[tuple[str, ...]] = ("members",)
+
+    def __post_init__(self) -> None:
+        members = as_array(self.members, "members")
+        xp = namespace(members)
+        require_shape(members, "members", ("(n, k)",))
+        require_classes(members.shape[-1], "members")
+        if xp.isdtype(members.dtype, "integral"):
+            require_rows(
+                (members,),
+                lambda block: (block != 0) & (block != 1),
+                name="members",
+                rule="must be booleans, or 0 and 1",
+                fact=lambda row: f"holds {row[(row != 0) & (row != 1)][0]}",
+                remedy="Write `probs >= threshold`.",
+            )
+            members = xp.astype(members, xp.bool)
+        if not xp.isdtype(members.dtype, "bool"):
+            raise InputTypeError(
+                "`members`",
+                "must be booleans (n, k)",
+                f"got dtype {members.dtype} and shape {tuple(members.shape)}",
+                "Write `probs >= threshold`; for probabilities use `Point`.",
+            )
+        self._set(members=members, claimed=require_claimed(self.claimed))
+
+    def held(self, labels: Classes) -> Array:
+        """Return whether the set of every instance holds its label, (b, n)."""
+        xp = namespace(self.members)
+        found = xp.take_along_axis(self.members, xp.astype(labels.values.T, xp.int64), axis=1)
+        return found.T
+
+    def sizes(self) -> Array:
+        """Return the number of classes in every set, (n,)."""
+        xp = namespace(self.members)
+        return xp.sum(xp.astype(self.members, xp.float64), axis=1)
+
+    def _facts(self) -> str:
+        return f"{super()._facts()}, claimed={self.claimed:g}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class PredictionIntervals(Predictions):
+    """An interval per instance that claims to contain a real label with a given probability.
+
+    Parameters
+    ----------
+    lower, upper : array (n,)
+        Ends of the intervals, which count as inside. Conformal intervals may be infinite.
+    claimed : float
+        Share of labels that the intervals claim to contain, 0.9 for 90 %.
+
+    Notes
+    -----
+    Nothing is said about how likely a label is on either side: if the ends are quantiles at known levels, use
+    `Quantiles`, for which there are more tests.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.predictions.PredictionIntervals([0.0, 1.0], [2.0, 1.5], claimed=0.9)
+    PredictionIntervals(n=2, claimed=0.9, dtype=float64)
+    """
+
+    lower: Array
+    upper: Array
+    claimed: float
+    row_fields: ClassVar[tuple[str, ...]] = ("lower", "upper")
+
+    def __post_init__(self) -> None:
+        lower, upper = as_real(self.lower, "lower"), as_real(self.upper, "upper")
+        namespace(lower, upper, what="`lower` and `upper`")
+        require_shape(lower, "lower", ("(n,)",))
+        require_same_shape(lower, upper, ("lower", "upper"))
+        require_rows(
+            (lower, upper),
+            # NaN is neither below nor above; an interval at infinity holds no number
+            lambda low, high: ~(low <= high) | (low == np.inf) | (high == -np.inf),
+            name="lower",
+            rule="must be below infinity and not exceed `upper`, and neither may be NaN",
+            fact=lambda low, high: f"has {low:.6g} and {high:.6g}",
+            remedy="Check the order of the two arguments; sort the ends of intervals that cross.",
+        )
+        self._set(lower=lower, upper=upper, claimed=require_claimed(self.claimed))
+
+    def beyond(self, labels: Reals) -> Array:
+        """Return how far outside its interval every label lies, (b, n); 0 inside."""
+        xp = namespace(self.lower)
+        y = labels.values
+        outside = xp.maximum(as_float64(self.lower)[None, :] - y, y - as_float64(self.upper)[None, :])
+        return xp.maximum(outside, xp.zeros_like(outside))
+
+    def held(self, labels: Reals) -> Array:
+        """Return whether every interval holds its label, (b, n)."""
+        return self.beyond(labels) == 0
+
+    def sizes(self) -> Array:
+        """Return the width of every interval, (n,)."""
+        return as_float64(self.upper) - as_float64(self.lower)
+
+    def _facts(self) -> str:
+        return f"{super()._facts()}, claimed={self.claimed:g}"

@@ -1,0 +1,142 @@
+"""Sets with a claimed coverage in an evaluation: words, verdicts, one table, the report and the exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.cli import main
+from credibly.predictions import PredictionIntervals
+
+
+def sets_that_hold(share: float, n: int = 400, seed: int = 0) -> tuple[cr.PredictionSets, np.ndarray]:
+    """Return sets of two of four classes that hold this share of the labels, and the labels."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 4, size=n)
+    members = np.zeros((n, 4), dtype=bool)
+    held = np.arange(n) < round(share * n)
+    for i in range(n):
+        others = [c for c in range(4) if c != labels[i]]
+        members[i, others[: 1 if held[i] else 2]] = True
+        members[i, labels[i]] = held[i]
+    return cr.PredictionSets(members, 0.9), labels
+
+
+def test_too_few_labels_are_held() -> None:
+    sets, labels = sets_that_hold(0.84)
+    found = cr.evaluate(sets, labels, n_resamples=99)
+    assert found.headline is not None
+    assert found.headline.word == "conflict"
+    assert found.headline.sentence == (
+        "Too small: its 90 % sets contain 84 % of the labels (95 %: 80.1 to 87.3), 6.0 points too few, more "
+        "than chance explains."
+    )
+    assert found.headline.size == pytest.approx(0.06)
+    assert found["set_coverage"].value == 0.84
+    assert found["set_size"].value == 2
+    assert found.verdicts[0].word == "conflict"
+    assert found.claims is not None
+    assert found.claims.tests == {}
+    assert found.tests["set_coverage"].pvalue == found.claims.pvalue
+    assert found.not_run == ()
+    rows = found._rows()
+    assert [row.statistic for row in rows] == ["set_coverage", "set_size", "coverage_by_size"]
+    assert rows[0].verdict == "conflict"
+    assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_too_many_are_a_conflict_too() -> None:
+    found = cr.evaluate(*sets_that_hold(0.97), n_resamples=99)
+    assert found.headline is not None
+    assert found.headline.sentence.startswith("Too large: its 90 % sets contain 97 % of the labels")
+    assert "7.0 points too many" in found.headline.sentence
+
+
+def test_right_on_average_but_not_in_groups() -> None:
+    sets, labels = sets_that_hold(0.9)
+    groups = np.where(np.arange(400) < 300, "old", "young")  # the last 40 labels are missed
+    found = cr.evaluate(sets, labels, groups=groups, n_resamples=199)
+    assert found.headline is not None
+    assert found.headline.sentence == (
+        "Right on average, but not everywhere: its 90 % sets contain 90 % of the labels (95 %: 86.7 to "
+        "92.6), "
+        "but 60 % of the labels in group young are covered (n = 100), more than chance explains."
+    )
+    assert [one.word for one in found.headline.questions] == ["no conflict found", "conflict"]
+    assert found.groups == {}
+    assert found.audit is None
+
+
+def test_as_claimed_and_too_few() -> None:
+    found = cr.evaluate(*sets_that_hold(0.9), n_resamples=99)
+    assert found.headline is not None
+    assert found.headline.word == "no conflict found"
+    assert found.headline.bound is not None
+    assert "within 2.9 points of the claim, 95 % sure" in found.headline.sentence
+    few = cr.evaluate(*sets_that_hold(0.9, n=20), n_resamples=99)
+    assert few.headline is not None
+    assert few.headline.word == "cannot tell"
+    off = cr.evaluate(*sets_that_hold(0.5), tests=False)
+    assert off.headline is not None
+    assert off.headline.sentence.startswith("Not tested: its 90 % sets contain 50 % of the labels")
+    assert off.tests == {}
+
+
+def test_intervals_in_words_and_on_the_page() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    labels = x[:, 0] + np.where(x[:, 1] > 0.5, 3.0, 1.0) * rng.normal(size=300)
+    sets = PredictionIntervals(x[:, 0] - 1.645, x[:, 0] + 1.645, 0.9)
+    found = cr.evaluate(sets, labels, features=x, n_resamples=99)
+    assert found.headline is not None
+    assert found.headline.sentence.startswith("Too narrow: its 90 % intervals contain 76 %")
+    assert "3.29 wide; their interval score is" in found.headline.questions[0].sentence
+    assert ("of the labels in the worst slab of the features are covered") in found.headline.questions[
+        1
+    ].sentence
+    from credibly.report import render_report
+
+    page = render_report(found)
+    assert "Do its intervals contain as many labels as they claim?" in page
+    assert "Worst slab of the features" in page
+    assert "Observed and claimed coverage" in page
+    assert "draws of which labels are covered if the claim is true" in page
+
+
+def test_rows_in_clusters_are_not_tested() -> None:
+    found = cr.evaluate(*sets_that_hold(0.5), clusters=np.arange(400) // 2)
+    assert found.headline is not None
+    assert found.headline.word == "cannot tell"
+    assert dict(found.not_run)["coverage of the sets"].startswith("this needs independent rows")
+
+
+def test_raters_give_one_label_each() -> None:
+    sets, labels = sets_that_hold(0.84)
+    found = cr.evaluate(sets, cr.LabelCounts(np.eye(4, dtype=int)[labels]), n_resamples=99)
+    assert found["set_coverage"].value == 0.84
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*words: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        return code, *capsys.readouterr()
+
+    path = cr.save(tmp_path / "sets.csv", *sets_that_hold(0.84))
+    code, out, _ = run("evaluate", path, "--n-resamples", 99, "--fail-on", "conflict")
+    assert code == 1
+    assert "set_coverage\t0.84\t" in out
+    assert "coverage_by_size\t" in out
+    low = np.zeros(50)
+    np.savez(tmp_path / "ends.npz", lower=low, upper=low + 1, y=low + 0.5)
+    code, out, _ = run("report", tmp_path / "ends.npz", "--claimed", 0.9, "--n-resamples", 99)
+    assert code == 0
+    assert "its 90 % intervals contain 100.0 % of the labels" in out
+    assert "--claimed 0.9" in (tmp_path / "ends-report.html").read_text(encoding="utf-8")
+    code, _, err = run("test", path)
+    assert code == 2
+    assert "state no probabilities" in err

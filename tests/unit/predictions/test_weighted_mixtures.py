@@ -1,0 +1,136 @@
+"""Members with weights: equal ones change nothing, 0 leaves a member out, shares are repeated members."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+
+RNG = np.random.default_rng(5)
+N = 40
+MEAN, STD = RNG.normal(size=(N, 3)), RNG.uniform(0.3, 2.0, size=(N, 3))
+LABELS = MEAN[:, 0] + RNG.normal(size=N)
+SHARES = np.array([0.25, 0.5, 0.25])
+WEIGHTED = cr.Gaussian(MEAN, STD, weights=SHARES)
+AGAIN = [0, 1, 1, 2]
+REPEATED = cr.Gaussian(MEAN[:, AGAIN], STD[:, AGAIN])
+EQUAL = cr.Gaussian(MEAN, STD, weights=np.full(3, 1 / 3))
+PLAIN = cr.Gaussian(MEAN, STD)
+WITHOUT = cr.Gaussian(MEAN, STD, weights=[0.5, 0.0, 0.5])
+TWO = cr.Gaussian(MEAN[:, [0, 2]], STD[:, [0, 2]])
+
+MEASURES = {
+    "cdf": lambda given: given.cdf(LABELS),
+    "quantile": lambda given: given.quantile([0.01, 0.3, 0.9]),
+    "many quantiles": lambda given: given.quantile(np.arange(1, 40) / 40),
+    "expectation": lambda given: given.expectation(),
+    "pit": lambda given: cr.pit(given, LABELS),
+    "skce": lambda given: cr.skce(given, LABELS, label_bandwidth=1.0).value,
+    "moments of skce": lambda given: (
+        cr.calibration_test(
+            given, LABELS, statistics=cr.skce.with_(label_bandwidth=1.0), method="moments"
+        ).pvalue
+    ),
+    "scaling": lambda given: (
+        cr.recalibrate.SpreadScaling().fit(given, LABELS).apply(given[1:]).cdf(LABELS[1:])
+    ),
+    "isotonic": lambda given: (
+        cr.recalibrate.IsotonicRecalibration().fit(given, LABELS).apply(given[1:]).values
+    ),
+    "shift": lambda given: cr.recalibrate.QuantileShift().fit(given, LABELS).apply(given[1:]).values,
+    "observation": lambda given: cr.hypotests.observation_check(given, LABELS, instance=3).pvalue,
+    **{
+        one.name: lambda given, one=one: one(given, LABELS).value
+        for one in (
+            cr.crps,
+            cr.gaussian_log_loss,
+            cr.interval_score,
+            cr.picp,
+            cr.rmse,
+            cr.mae,
+            cr.quantile_calibration_error,
+            cr.statistics.spread_ratio,
+            cr.statistics.spread_slope,
+            cr.statistics.ence,
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_shares_are_repeated_members(name: str) -> None:
+    measure = MEASURES[name]
+    np.testing.assert_allclose(measure(WEIGHTED), measure(REPEATED), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(measure(EQUAL), measure(PLAIN))
+    np.testing.assert_array_equal(measure(WITHOUT), measure(TWO))
+
+
+def test_weights_are_seen() -> None:
+    assert EQUAL.weights is None
+    assert repr(WEIGHTED) == "Gaussian(n=40, m=3, weighted, dtype=float64)"
+    assert WITHOUT.notes == ("1 member of weight 0 is left out",)
+    assert WITHOUT.n_members == 2
+    np.testing.assert_allclose(WEIGHTED[:7].expectation(), WEIGHTED.expectation()[:7])
+    other = cr.Gaussian(MEAN, STD, weights=[0.8, 0.1, 0.1])
+    assert abs(cr.crps(other, LABELS).value - cr.crps(PLAIN, LABELS).value) > 1e-3
+
+
+def test_brute_force() -> None:
+    """Density and score of one mixture by numerical integration."""
+    from scipy.stats import norm
+
+    mean, std, shares = MEAN[0], STD[0], np.array([0.7, 0.2, 0.1])
+    one = cr.Gaussian(mean[None], std[None], weights=shares)
+    grid = np.linspace(-25, 25, 200_001)
+    cdf = norm.cdf(grid[:, None], mean, std) @ shares
+    area = ((cdf - (grid >= 0.4)) ** 2).sum() * (grid[1] - grid[0])
+    assert cr.crps(one, [0.4]).value == pytest.approx(area, abs=1e-3)
+    assert cr.gaussian_log_loss(one, [0.4]).value == pytest.approx(
+        -np.log(norm.pdf(0.4, mean, std) @ shares), rel=1e-12
+    )
+
+
+def test_labels_are_drawn_by_weight() -> None:
+    """A member that is far away draws its share of the labels, of one row or of all of them."""
+    far = cr.Gaussian(np.tile([0.0, 1000.0], (500, 1)), np.ones((500, 2)), weights=[0.9, 0.1])
+    from credibly.hypotests.resampling.replicates import RealReplicates, drawn_members
+
+    drawn = RealReplicates(far, (1, 2)).labels(slice(0, 40)).values
+    assert (drawn > 500).mean() == pytest.approx(0.1, abs=0.01)
+    shared = RealReplicates(far, (1, 2), shared_member=True)
+    assert (shared.members(slice(0, 2000)) == drawn_members(far, (1, 2), 2000)).all()
+    assert shared.members(slice(0, 2000)).mean() == pytest.approx(0.1, abs=0.02)
+    labels = drawn[0]
+    found = cr.calibration_test(far, labels, statistics="quantile_calibration_error", n_resamples=99, rng=0)
+    assert found.pvalue > 0.05
+    equal = cr.Gaussian(far.mean, far.std)
+    found = cr.calibration_test(equal, labels, statistics="quantile_calibration_error", n_resamples=99, rng=0)
+    assert found.pvalue == 0.01
+
+
+def test_files_keep_weights(tmp_path: Path) -> None:
+    for name in ("w.npz", "w.json"):
+        found = cr.load(cr.save(tmp_path / name, WEIGHTED, LABELS)).predictions
+        assert isinstance(found, cr.Gaussian)
+        assert found.weights.tolist() == SHARES.tolist()  # type: ignore[union-attr]
+    with pytest.raises(cr.FileError, match="no place for member_weights"):
+        cr.save(tmp_path / "w.csv", WEIGHTED, LABELS)
+
+
+def test_bad_weights() -> None:
+    with pytest.raises(cr.InputError, match="must be 3 non-negative numbers summing to 1"):
+        cr.Gaussian(MEAN, STD, weights=[0.5, 0.5])
+    with pytest.raises(cr.InputError, match="belong to members"):
+        cr.Gaussian(MEAN[:, 0], STD[:, 0], weights=[1.0])
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    given = cr.Gaussian(torch.tensor(MEAN), torch.tensor(STD), weights=torch.tensor(SHARES))
+    labels = torch.tensor(LABELS)
+    assert cr.crps(given, labels).value == pytest.approx(cr.crps(WEIGHTED, LABELS).value, rel=1e-12)
+    assert cr.skce(given, labels).value == pytest.approx(cr.skce(WEIGHTED, LABELS).value, rel=1e-9)
+    np.testing.assert_allclose(given.quantile([0.2]).numpy(), WEIGHTED.quantile([0.2]), rtol=1e-12)
