@@ -60,9 +60,13 @@ class SpreadCurve(Result):
     band : tuple of ndarray or None
         Lower and upper end, per bin, of the errors of a calibrated model with these predictions.
     level : float or None
-        Coverage of `band` in each bin.
+        Coverage of `band` and `z_band` in each bin.
     n : int
         Number of instances.
+    z : ndarray (b,)
+        Root mean square of z = (label - mean) / stated spread: 1 where the spread is right.
+    z_band : tuple of ndarray or None
+        Lower and upper end, per bin, of the same of a calibrated model with these predictions.
     """
 
     left: np.ndarray[Any, Any]
@@ -73,6 +77,8 @@ class SpreadCurve(Result):
     band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
     level: float | None
     n: int
+    z: np.ndarray[Any, Any]
+    z_band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
 
 
 @dataclasses.dataclass(frozen=True)
