@@ -474,7 +474,8 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
         name: Estimate(
             name,
             float(values.mean()),
-            standard_error(values) if n > 1 else None,
+            # beside a number that is too large a standard error would say that it is not
+            standard_error(values) if n > 1 and why is None else None,
             n,
             notes=given.notes,
             interval_refusal=why or (mean_refusal(values) if n > 1 else "one instance has no standard error"),

@@ -50,7 +50,7 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.regression import LeftOut
-from credibly.statistics.coverage import CentralShares, CoverageShares, QuantileErrorBound, ShareBound
+from credibly.statistics.coverage import CentralShares, PlacedShares, QuantileErrorBound, ShareBound
 from credibly.statistics.proper import MeanBound, gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
@@ -279,7 +279,7 @@ class PoolBound(ByChoice):
         self.bind, self.pool = bind, pool
         self.places: dict[str, Array] = {}
         self.mean: MeanBound | None = None
-        if isinstance(self.inner, CoverageShares):
+        if isinstance(self.inner, PlacedShares):
             self.places = _places(bind, pool, self.inner.looks)
         elif isinstance(self.inner, LossBound):
             self.mean = MeanBound(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
@@ -288,7 +288,7 @@ class PoolBound(ByChoice):
         """Return the sums that the chosen labels and the draws they leave have, replicates in front."""
         if self.mean is not None:
             return self.mean.state(labels)
-        if isinstance(self.inner, CoverageShares):
+        if isinstance(self.inner, PlacedShares):
             chosen = {name: gather(table, labels.values) for name, table in self.places.items()}
             return self.inner.counted(chosen, labels.weights)
         xp = namespace(self.pool.values)
@@ -322,7 +322,7 @@ def _places(bind: Bind, pool: Pool, looks: Any) -> dict[str, Array]:
     xp = namespace(pool.values)
     row = xp.arange(p, dtype=xp.float64, device=device(pool.values))[None, :]
     canonical = bind(LeftOut(row))
-    assert isinstance(canonical, CoverageShares)
+    assert isinstance(canonical, PlacedShares)
     passed = canonical.places(row)
     found: dict[str, list[Array]] = {name: [] for name in looks}
     for rows in tiles(n, max(1, _TABLE_ELEMENTS // p)):
