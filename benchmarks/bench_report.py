@@ -18,24 +18,6 @@ from credibly.io import demo
 from credibly.report import render_report
 
 SECONDS, BYTES, PAGE = 60.0, 2 * 2**30, 500_000
-EVALUATION = 5.0
-_TIMED = """
-import sys, time
-import numpy as np
-import credibly as cr
-
-members = int(sys.argv[1])
-rng = np.random.default_rng(0)
-logits = 2 * rng.normal(size=(10_000, 1, 10))
-probs = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
-labels = (probs[:, 0].cumsum(axis=1) > rng.random((10_000, 1))).argmax(axis=1)
-said = np.exp(1.5 * logits + 0.5 * rng.normal(size=(10_000, members, 10)) * (members > 1))
-said /= said.sum(axis=-1, keepdims=True)
-given = cr.Ensemble(said, member_axis=1) if members > 1 else cr.Point(said[:, 0])
-began = time.process_time()
-cr.evaluate(given, labels)
-print(time.process_time() - began)
-"""
 
 
 def rows(threads: int) -> Iterator[Row]:
@@ -47,10 +29,6 @@ def rows(threads: int) -> Iterator[Row]:
     yield Row(f"{task}: peak memory (GiB, not s)", peak / 2**30, 2.0, "2 GiB", ">= 1", peak <= BYTES, threads)
     if threads > 1:
         return
-    for name, members in (("`Point`", 1), ("`Ensemble` of 5", 5)):
-        seconds = _evaluation(members)
-        task = f"`evaluate` of a {name}, n = 10,000, k = 10, all defaults, fresh process, CPU seconds"
-        yield Row(task, seconds, EVALUATION, "5 s", ">= 1", seconds <= EVALUATION, threads)
     data = demo("ensemble")
     pages = {
         "demo, 10 members": cr.evaluate(data.predictions, data.labels, classes=data.classes),
@@ -79,14 +57,6 @@ def _data(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     probs = rng.dirichlet(0.5 * np.ones(k), size=n)
     labels = np.minimum((rng.random((n, 1)) > probs.cumsum(axis=1)).sum(axis=1), k - 1)
     return probs, labels
-
-
-def _evaluation(members: int) -> float:
-    """Return CPU seconds of one evaluation with what it imports first; the model is too sure by a half."""
-    limited = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    words = [sys.executable, "-c", _TIMED, str(members)]
-    ran = subprocess.run(words, env=os.environ | limited, check=True, capture_output=True, text=True)
-    return float(ran.stdout)
 
 
 def _command_line(folder: Path, threads: int) -> tuple[float, int]:

@@ -18,9 +18,17 @@ from hypothesis import settings
 
 from costs import by_file, dear_first, pytest_runtest_setup, pytest_runtest_teardown
 from libraries import Library
+from pictures import without_pictures
 from public_data import any_data_dir, data_dir, stand_in
 
-__all__ = ["any_data_dir", "data_dir", "pytest_runtest_setup", "pytest_runtest_teardown", "stand_in"]
+__all__ = [
+    "any_data_dir",
+    "data_dir",
+    "pytest_runtest_setup",
+    "pytest_runtest_teardown",
+    "stand_in",
+    "without_pictures",
+]
 
 # What is started in the background ignores Ctrl-C, and so would every command that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -14,28 +14,29 @@ PAGE = ROOT / "docs" / "files.md"
 
 HEAD = """# Your own file
 
-What every user would mean is read, and said in one line; what could mean two things is refused, with both
-readings shown; no reading that changes a number is silent. `credibly inspect FILE` shows how a file is read
-before anything is computed. The same table of roles serves files, data frames and Python: `evaluate(frame,
-series)`, `evaluate("file.csv")` and `credibly evaluate file.csv` read alike.
+A file with one obvious meaning is read, and a line says how; a file that could mean two things is refused,
+with both readings shown; no interpretation that changes a number is silent. `credibly inspect FILE` shows how
+a file is read before anything is computed. The same rules apply to files, data frames and Python:
+`evaluate(frame, series)`, `evaluate("file.csv")` and `credibly evaluate file.csv` give the same result.
 
-- **Rows that carry names are joined by them**: ids in files, indexes in pandas; ids that differ are an
-  error that counts them. An index that only counts rows (0, 1, 2, ...) is not a name, and never a label.
-- **Classes that carry numbers are matched by number, those that carry names by name**, whatever the order
-  of the columns.
-- **A safety net**: where the accuracy is far below what the model states, and another order of the classes
-  or labels a few rows off would explain it, the evaluation, the report and the command line say so first.
-- **Nothing you have is overwritten**: no output may be a file that is read, and `--force` is needed to
-  replace any other.
+- **Rows with names are joined by name**: ids in files, indexes in pandas. If the ids differ, an error says
+  how many. An index that only counts rows (0, 1, 2, ...) is not a name, and never a label.
+- **Classes with numbers are matched by number, classes with names by name**, whatever the order of the
+  columns.
+- **A safety net**: if the accuracy is far below what the model states, and another order of the classes or
+  labels that are a few rows off would explain it, the evaluation, the report and the command line say so
+  first.
+- **Nothing is overwritten by accident**: an output file may never be an input file, and `--force` is needed
+  to replace any other.
 - The Brier score is the sum over all classes. For two classes it is twice what scikit-learn's
   `brier_score_loss` returns.
 
 Formats: .npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt, .nc, .zarr, a pandas, polars or pyarrow
-table, `-` for text on standard input, and URLs. Pickles are refused. The options below are keywords of
-`load` and `inspect`, too.
+table, `-` for text on standard input, and URLs. Pickles are refused. The options below are also keywords of
+`load` and `inspect`.
 
 Every row of this table is a small file that the tests write and read (`tests/unit/io/corpus.py`); this page
-is made from them with `python tools/make_files_page.py`.
+is generated from them with `python tools/make_files_page.py`.
 """
 
 
@@ -46,7 +47,7 @@ def page() -> str:
 
     lines = [HEAD]
     for section in dict.fromkeys(row.section for row in ROWS):
-        lines += [f"## {section}", "", "| the file holds | said | what happens |", "|---|---|---|"]
+        lines += [f"## {section}", "", "| the file contains | option | what happens |", "|---|---|---|"]
         for row in (one for one in ROWS if one.section == section):
             said = f"`{row.said}`" if row.said else ""
             words = row.refused.replace(".*", " ... ").replace("\\", "")

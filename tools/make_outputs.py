@@ -66,7 +66,7 @@ def main() -> int:
 
 def made(page: Path) -> tuple[str, dict[str, str]]:
     """Return the text of a page with its outputs, and its pictures by name."""
-    text = WRITTEN.sub("\n", page.read_text(encoding="utf-8")).replace("\n\n\n", "\n\n")
+    text = WRITTEN.sub("", page.read_text(encoding="utf-8"))
     lines = text.splitlines()
     namespace: dict[str, Any] = {"__name__": "__main__"}
     pictures: dict[str, str] = {}

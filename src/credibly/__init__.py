@@ -1,11 +1,11 @@
 """Does a model credibly know what it does not know?
 
 Predictions first, then labels, then keywords: ``cr.calibration_test(predictions, labels, rng=0)``.
-
-Names are loaded when they are first used, so that a program pays only for the rooms it enters. Each public
-name stands three times here, and a test holds the three equal: imported for type checkers, with its home in
-``_HOMES``, and in ``__all__``.
 """
+
+# Names are loaded when they are first used, so that a program pays only for the rooms it enters. Each public
+# name stands three times here, and a test holds the three equal: imported for type checkers, with its home in
+# `_HOMES`, and in `__all__`.
 
 import logging as _logging
 from importlib import import_module as _import_module

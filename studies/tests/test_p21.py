@@ -20,6 +20,7 @@ from credibly_studies.p21_location import LOCATION, LocationSize, work
 from credibly_studies.p21_quadratic import QUADRATIC
 from credibly_studies.p21_uci import UCI, UciSize, splits_of
 from credibly_studies.p21_uci_tables import Row, claims
+from credibly_studies.regressors import MODELS, predictions, ridge
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def location() -> StudyResult:
-    return LOCATION.run()
+    return dataclasses.replace(LOCATION, small=dataclasses.replace(LOCATION.small, data_sets=50)).run()
 
 
 @pytest.fixture(scope="module")
@@ -209,10 +210,14 @@ def test_corruptions_refuse_what_they_cannot_do() -> None:
 
 @pytest.mark.data
 def test_networks_beat_a_line_on_yachts(uci: StudyResult) -> None:
-    mse = {row["model"]: row["MSE"] for row in uci.table("errors").records()}
-    assert len(mse) == 6
+    rows = uci.table("models").records()
+    mse = {row["model"]: row["MSE"] for row in rows}
+    assert tuple(mse) == MODELS
     assert all(mse[name] < mse["Bayesian ridge"] / 2 for name in mse if name != "Bayesian ridge")
-    assert all(0.5 <= row["PICP"] <= 1 for row in uci.table("errors").records())
+    assert all(0.5 <= row["PICP"] <= 1 for row in rows)
+    printed = {row["model"]: row["PICP passes, printed"] for row in rows}
+    assert printed["MC dropout"] == "8 (19)"  # P21 Table 3, yacht
+    assert printed["SQR"] is None  # its row is not in the text
 
 
 @pytest.mark.data
@@ -225,30 +230,58 @@ def test_both_rules_agree_but_for_the_number_of_replicates(uci: StudyResult) -> 
     assert np.mean(gaps) < 0.15
 
 
+# P21 Tables 2 and 3, Bayesian ridge regression: mean squared error and coverage, with printed deviations
+RIDGE = {
+    "bostonHousing": ((0.28, 0.08), (0.95, 0.03)),
+    "concrete": ((0.40, 0.07), (0.95, 0.03)),
+    "energy": ((0.09, 0.02), (0.89, 0.04)),
+    "power-plant": ((0.072, 0.007), (0.964, 0.007)),
+    "wine-quality-red": ((0.63, 0.11), (0.95, 0.02)),
+    "yacht": ((0.35, 0.10), (0.94, 0.03)),
+}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", RIDGE)
+def test_ridge_has_its_printed_row(name: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))
+    splits = splits_of(name, 20)
+    arrays = ridge(splits)
+    given = [predictions({key: values[at] for key, values in arrays.items()}) for at in range(20)]
+    errors = [float(cr.rmse(one, y)) ** 2 for one, y in zip(given, splits.test_y, strict=True)]
+    covered = [float(cr.picp(one, y, paper="P21")) for one, y in zip(given, splits.test_y, strict=True)]
+    for found, (mean, deviation) in zip((errors, covered), RIDGE[name], strict=True):
+        # other splits of the same data: half a deviation is more than two standard errors of 20 of them
+        assert np.mean(found) == pytest.approx(mean, abs=deviation / 2)
+
+
 def test_the_line_of_the_study_is_that_of_least_squares(
     cache: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The study's own tables on a set that is drawn, without the networks, whose training is dear."""
     monkeypatch.setenv("CREDIBLY_DATA", str(stand_in))
-    monkeypatch.setattr(p21_uci, "MODELS", {"Bayesian ridge": p21_uci.MODELS["Bayesian ridge"]})
-    size = UciSize(("yacht",), splits=2, members=1, draws=50, steps=(1, 1), replicates=39, hidden=(50,))
+    monkeypatch.setattr(p21_uci, "MODELS", ("Bayesian ridge",))
+    size = UciSize(("yacht",), splits=2, draws=1, steps=1, replicates=39)
     found = dataclasses.replace(UCI, small=size).run()
     splits, squares = splits_of("yacht", 2), []
     for x, y, new, labels in zip(splits.train_x, splits.train_y, splits.test_x, splits.test_y, strict=True):
-        line = np.linalg.lstsq(np.column_stack([np.ones(277), x]), y, rcond=None)[0]
+        line = np.linalg.lstsq(np.column_stack([np.ones(222), x]), y, rcond=None)[0]
         squares.append(((labels - np.column_stack([np.ones(31), new]) @ line) ** 2).mean())
-    # ridge shrinks a little, and the mean of 50 draws of weights scatters
-    errors = {row["model"]: row["MSE"] for row in found.table("errors").records()}
-    assert errors["Bayesian ridge"] == pytest.approx(np.mean(squares), rel=0.05)
+    (errors,) = found.table("models").records()
+    assert errors["MSE"] == pytest.approx(np.mean(squares), rel=0.05)  # ridge shrinks a little
     rows = found.table("failures").records()
-    assert {row["hypothesis"] for row in rows} == {"bayesian", "independent"}
+    assert {row["hypothesis"] for row in rows} == {"both (one member)"}
+    # passes are what does not fail, by the printed rule
+    (picp,) = [row for row in rows if row["check"] == "Interval coverage"]
+    assert int(errors["PICP passes"]) == round(2 * (1 - picp["fails, P21"]))
     assert min(row["fails, P21"] - row["fails"] for row in rows) >= 0
 
 
 def test_splits_are_those_of_the_file(any_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CREDIBLY_DATA", str(any_data_dir))
     splits = splits_of("yacht", 2)
-    assert splits.train_x.shape == (2, 277, 6)
+    # 308 cases, of which 31 are tested: 72, 18 and 10 %
+    assert [part.shape[1] for part in (splits.train_x, splits.valid_x, splits.test_x)] == [222, 55, 31]
     assert splits.test_y.shape == (2, 31)
     np.testing.assert_allclose(splits.train_y.mean(axis=1), 0, atol=1e-12)
 
@@ -260,8 +293,8 @@ def test_without_data_the_folder_is_named(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def rows_of(bayesian: Callable[[int], bool], independent: Callable[[int], bool]) -> list[Row]:
-    values = {"mse": 1.0, "picp": 0.9, "crps": 0.5}
-    base = Row("d", "m", 0, "", "picp", values, 0.9, False, False, False, False, "above")
+    values = {"mse": 1.0, "picp": 0.9, "calibration": 0.5}
+    base = Row("d", "m", 0, "", "picp", values, False, False, False, False, "above")
     return [
         dataclasses.replace(base, split=split, hypothesis=name, fails=fails(split), paper_fails=fails(split))
         for split in range(100)
@@ -283,6 +316,38 @@ def test_outcomes_follow_the_checks(
     found = [claim.outcome for claim in claims(rows_of(bayesian, independent))]
     # 40 of 100: the interval reaches from 0.30 to 0.50, so "most" stays open
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("errors", "passes", "outcome"),
+    [
+        ((0.2, 1.0), True, "confirmed"),
+        ((1.2, 1.0), True, "not confirmed"),  # dropout is not the worst
+        ((0.2, 1.0), False, "not confirmed"),  # the worst, and not expected
+    ],
+)
+def test_the_worst_calibration_error_may_be_expected(
+    errors: tuple[float, float], passes: bool, outcome: str
+) -> None:
+    values = {"mse": 1.0, "picp": 0.9}
+    rows = [
+        Row(
+            data="concrete",
+            model=model,
+            split=split,
+            hypothesis="bayesian" if model == "MC dropout" else "both (one member)",
+            statistic="quantile_calibration_error",
+            values={**values, "calibration": error},
+            paper_fails=model == "MC dropout" and not passes,
+            fails=False,
+            adjusted_fails=False,
+            member_fails=False,
+            direction="above",
+        )
+        for model, error in zip(("SQR", "MC dropout"), errors, strict=True)
+        for split in range(4)
+    ]
+    assert claims(rows)[-1].outcome == outcome
 
 
 def test_a_value_is_near_a_share_that_holds_it() -> None:

@@ -191,6 +191,7 @@ def test_the_options_are_these(verb: str, capsys: pytest.CaptureFixture[str]) ->
 def test_the_example_of_the_help_runs(
     verb: str,
     folder: Path,
+    without_pictures: None,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
@@ -219,7 +220,7 @@ def test_the_example_of_the_help_runs(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_digits")
+@pytest.mark.usefixtures("few_digits", "without_pictures")
 def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = "predictions.npz"
     fast = ("--n-resamples", "19")

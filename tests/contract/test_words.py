@@ -1,10 +1,16 @@
-"""One name for one thing: every public function and method says the same words for its parameters."""
+"""One name for one thing: every public function and method says the same words for its parameters.
+
+And what readers stumbled over once does not come back into the sentences that they meet.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,3 +115,89 @@ def test_statistics_are_several_and_a_statistic_is_one() -> None:
 def test_randomness_is_rng(make: Callable[..., object], word: str) -> None:
     with pytest.raises(TypeError, match="rng="):
         make(**{word: 3})
+
+
+STUMBLED = {
+    r"\bwhere (it is )?not given\b": "Default: ...",
+    r"[.;:,] [Oo]f (real values|sets|classes|draws|quantiles|chunks|clusters|`\w+`) (?!and|or)": "for ...",
+    r"(?<![Tt]here )(?<!if )\b(is|are) none\b(?! of)": "is not one",
+    r"\bis no (set|statistic|Gaussian|praise|surprise)\b": "is not a ...",
+    r"\bids of what\b": "ids that say which rows belong together",
+    r"\bwhat lets\b": "everything needed to repeat ...",
+    r"\b(is|are) to be trusted\b": "can be trusted",
+    r"\bexpects? of (itself|themselves|its own|their own)\b": "itself would expect",
+    r"\banew\b": "again",
+    r"\btake turns\b": "cross-fitting",
+    r"\bnobody (can|could) tell\b": "cannot say whether",
+    r"\bcannot be told from\b": "statistically tied with",
+    r"\bcalled ties\b": "tied",
+    r"\bshall\b": "should",
+    r"\bfor sure\b": "the data show that",
+    r"\b(under|by) the seed\b": "with the seed",
+    r"\b(worst|product|one|no|whole) law\b": "distribution",
+    r"\bmisses the truth\b": "the truth lies outside",
+    r"\bfor whom\b": "for which",
+    r"\bmost (instances|groups|rows|attributes|directions) (that|shown|returned)\b": "maximum number of",
+    r"\bdefect of\b": "bug in",
+    r"\bhappens? (more|less|too) (often|rarely)": "occurs",
+    r"\btaken apart\b": "decomposition of",
+    r"\bJSON-safe types but\b": "except",
+    r"\bmust be said\b": "must be given",
+    r"\bSay `": "Use `",
+    r"\bPass a list, also\b": "even",
+    r"\bplays? no part\b": "is ignored",
+    r"\bat birth\b": "when created",
+    r"\b(nouns|rooms)\b": "words of those who build this house",
+}
+"""Patterns of sentences that a native reader stumbled over, and what to write instead."""
+ROOT = Path(__file__).resolve().parents[2]
+FOR_BUILDERS = {"design.md", "contributing.md", "validity.md"}
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    for name, value in CALLABLES.items():
+        yield name, inspect.getdoc(value) or ""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.html")):
+        if "studies" not in path.parts and path.name not in FOR_BUILDERS:
+            yield path.name, path.read_text(encoding="utf-8")
+
+
+def messages() -> Iterator[tuple[str, str]]:
+    """Yield what errors, notes, help and findings are made of: literals that are no docstrings."""
+    for path in (ROOT / "src" / "credibly").rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        quoted = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        texts = (node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in quoted)
+        yield path.name, " | ".join(text for text in texts if isinstance(text, str) and " " in text)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [docstrings, pages, pytest.param(messages, marks=pytest.mark.slow)],
+    ids=lambda one: one.__name__,
+)
+def test_no_sentence_that_readers_stumbled_over(source: Callable[[], Iterator[tuple[str, str]]]) -> None:
+    stumbled = re.compile("|".join(STUMBLED), re.IGNORECASE)
+    found = [
+        f"{where}: {one[0]!r}"
+        for where, text in source()
+        for one in stumbled.finditer(re.sub(r"\s+", " ", text))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "What to compare; skce where it is not given.",
+        "Log loss; of real values the CRPS.",
+        "a Dirichlet is none",
+        "is above what this ensemble expects of itself",
+        "Say `classes=3`.",
+    ],
+)
+def test_the_patterns_see_what_was_rewritten(sentence: str) -> None:
+    assert any(re.search(pattern, sentence, re.IGNORECASE) for pattern in STUMBLED)

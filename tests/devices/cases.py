@@ -382,20 +382,20 @@ def _others() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "recalibration_report",
-        lambda make: cr.recalibration_report(ensemble(make), make(LABELS), n_resamples=19),
+        lambda make: cr.recalibration_report(ensemble(make), make(LABELS), n_resamples=9),
     )
     yield (
         "evaluate",
-        lambda make: cr.evaluate(ensemble(make), make(LABELS), n_resamples=19, rng=7),
+        lambda make: cr.evaluate(ensemble(make), make(LABELS), n_resamples=9, rng=7),
     )
     few = slice(0, 7)  # too few to learn weights from, which `evaluate` above does
     yield (
         "evaluate counts",
         lambda make: cr.evaluate(
-            cr.Ensemble(make(MEMBERS[few])), cr.LabelCounts(make(COUNTS[few])), n_resamples=19, rng=7
+            cr.Ensemble(make(MEMBERS[few])), cr.LabelCounts(make(COUNTS[few])), n_resamples=9, rng=7
         ),
     )
-    yield "evaluate reals", lambda make: cr.evaluate(gaussian(make), make(REALS), n_resamples=19, rng=7)
+    yield "evaluate reals", lambda make: cr.evaluate(gaussian(make), make(REALS), n_resamples=9, rng=7)
     yield (
         "compare",
         lambda make: cr.compare(
@@ -420,7 +420,7 @@ CORNERS = "the search of corners"
 OPTIMISERS = "optimisers"
 RATERS = "how many raters a row has"
 BOOTSTRAP = "the bootstrap of scores"
-PICTURES = "what only pictures show"
+PICTURES = "what is only drawn"
 PLACES = "places of labels in their predictions"
 DECIDED = "one uncertainty, answer and label per instance"
 AUDITED = "audits of sets, draws and quantiles"

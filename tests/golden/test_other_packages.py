@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,45 @@ def test_smooth_ece_equals_that_of_relplot(given: tuple) -> None:
     assert float(smooth(probs, labels)) == pytest.approx(own, abs=1e-3)
     # relplot integrates over 200 points with the ends counted whole
     assert float(smooth(probs, labels, bandwidth=0.05)) == pytest.approx(at_a_width, abs=5e-4)
+
+
+def test_the_split_of_the_brier_score_equals_that_of_reliabilitydiag() -> None:
+    # README of the R package reliabilitydiag (Dimitriadis, Gneiting and Jordan 2021), three digits:
+    #   EMOS  mean_score 0.232  miscalibration 0.0183  discrimination 0.0305  uncertainty 0.244
+    probability, rain = np.loadtxt(
+        Path(__file__).with_name("data") / "niamey.csv", delimiter=",", skiprows=1
+    ).T
+    probs = np.stack([1 - probability, probability], axis=1)
+    curve = cr.corp_curve(probs, rain.astype(int), target=1, level=None)
+    assert float(curve.loss) == pytest.approx(0.232, abs=5e-4)
+    assert float(curve.miscalibration) == pytest.approx(0.0183, abs=5e-5)
+    assert float(curve.discrimination) == pytest.approx(0.0305, abs=5e-5)
+    assert float(curve.uncertainty) == pytest.approx(0.244, abs=5e-4)
+
+
+# statsmodels 0.15.0: mean of |lowess(y, f, frac=span, it=0, delta=0) - f|, f and y of `drawn`, f rounded to
+# two digits so that no two different ones share a cell of 1/1024; span times n is a whole number, which
+# statsmodels rounds down and `ici` up
+LOWESS = {
+    (0, 600, 1.0): {2 / 3: 0.0403508456539945, 0.3: 0.04288361571628559},
+    (1, 3000, 2.0): {2 / 3: 0.08870859071563708, 0.3: 0.09740155260510096},
+    (2, 300, 0.5): {2 / 3: 0.07718283872956029, 0.3: 0.07779830609452627},
+}
+
+
+@pytest.mark.parametrize("given", LOWESS)
+def test_ici_is_the_mean_distance_from_the_lowess_curve_of_statsmodels(given: tuple) -> None:
+    f, labels = drawn(*given)
+    f = f.round(2)
+    for span, expected in LOWESS[given].items():
+        value = float(cr.statistics.ici(np.stack([1 - f, f], axis=1), labels, span=span))
+        assert value == pytest.approx(expected, rel=1e-10)
+
+
+def test_cells_move_the_ici_of_all_digits_little() -> None:
+    f, labels = drawn(1, 3000, 2.0)
+    value = float(cr.statistics.ici(np.stack([1 - f, f], axis=1), labels))
+    assert value == pytest.approx(0.08888550167081685, abs=1e-5)  # statsmodels 0.15.0, f not rounded
 
 
 # MAPIE 1.0.1 on `drawn_sets`: classification_coverage_score, classification_mean_width_score, the first for

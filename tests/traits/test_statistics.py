@@ -11,6 +11,8 @@ from traits.checks import CHECKS, VARIANTS, subjects
 
 SUBJECTS = subjects()
 
+# The strict library checks every call: together as dear as all other checks.
+DEAR = ("gradient", "same_on_strict")
 # Which check tests which declaration; `tail` is tested by simulation (tests/validity).
 TESTED_BY = {
     "reduction": "chunks_equal_whole",
@@ -25,7 +27,7 @@ TESTED_BY = {
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 @pytest.mark.parametrize(
-    "check", [pytest.param(check, marks=pytest.mark.slow if check == "gradient" else ()) for check in CHECKS]
+    "check", [pytest.param(check, marks=pytest.mark.slow if check in DEAR else ()) for check in CHECKS]
 )
 def test_promise(check: str, subject: str) -> None:
     CHECKS[check](SUBJECTS[subject])

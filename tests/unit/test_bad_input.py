@@ -101,7 +101,7 @@ BAD_PREDICTIONS = {
     "empty list": ([], r"got shape \(0,\)"),
     "no instances": (np.empty((0, 2)), "at least one instance"),
     "no classes": (np.empty((4, 0)), "at least one instance"),
-    "one class": (np.ones((4, 1)), "as the softmax of one column is"),
+    "one class": (np.ones((4, 1)), "as the softmax of a single column always is"),
     "number": (0.5, r"got shape \(\)"),
     "0-d": (np.array(0.5), r"got shape \(\)"),
     "four axes": (np.full((4, 1, 1, 2), 0.5), r"got shape \(4, 1, 1, 2\)"),
@@ -152,7 +152,7 @@ BAD_LABELS = {
     "too long": (np.tile(LABELS, 2), r"one entry per prediction \(4\); got 8"),
     "empty": ([], r"one entry per prediction \(4\); got 0"),
     "a number": (1, r"must have shape \(n,\)"),
-    "strings": (["cat", "dog", "cat", "dog"], "where the classes have no names"),
+    "strings": (["cat", "dog", "cat", "dog"], "if the classes have no names"),
     "bytes": ([b"0", b"1", b"0", b"1"], "map class names to indices"),
     "one string": ("0110", "must hold numbers; got str"),
     "None": (None, "must hold numbers; got NoneType"),
@@ -344,7 +344,7 @@ def test_noise_is_accepted_and_noted(statistic):
     noisy = np.array([[1 + 1e-6, 0.0], [0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
     clean = np.array([[1.0, 0.0], [0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
     result = statistic(noisy, LABELS)
-    assert "`probs` rows sum to 1 within 1.0e-06; they are used as they are" in result.notes
+    assert "`probs` rows sum to 1 within 1.0e-06; they are used unchanged" in result.notes
     # an entry of 1 + 1e-6 is no sign of logits: the value moves by no more than the noise
     assert result.value == pytest.approx(statistic(clean, LABELS).value, rel=1e-4, abs=1e-4)
 
@@ -408,7 +408,7 @@ def test_wrong_statistics(name, words):
         ({"p": None}, "`p` must be"),
         ({"p": math.nan}, "`p` must be"),
         ({"p": -math.inf}, "`p` must be"),
-        ({"debiased": True}, "squared error only"),
+        ({"debiased": True}, "only for the squared error"),
         ({"paper": "X99"}, "must be one of ['C25', 'M23', 'P21']"),
         ({"sample_weights": [1, 1, 1, 1]}, "takes only its own settings; got 'sample_weights'"),
         ({"sample_weight": [1, 1]}, "`sample_weight` must have one entry per prediction (4); got 2"),

@@ -110,6 +110,76 @@ def real_values(n_clusters: int, size: int, correlation: float) -> Callable[[int
     return run
 
 
+def rare_events(correlation: float) -> Callable[[int], Clustered]:
+    """Forty clusters of five rows, in which six events are expected."""
+
+    def world(seed: int) -> Clustered:
+        rng = np.random.default_rng([25, seed])
+        ids = np.repeat(np.arange(40), 5)
+        p = rng.beta(1, 30, size=200)
+        shared, own = rng.standard_normal(40)[ids], rng.standard_normal(200)
+        ranks = ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
+        probs = np.stack([1 - p, p], axis=1)
+        return probs, drawn(probs, ranks), ids
+
+    return world
+
+
+SHARPNESS = (0.5, 0.8, 1.0, 1.3, 1.7)
+
+
+def checked(sizes: Sequence[int], correlation: float) -> Callable[[int], Numbers]:
+    """Five members of different sharpness: one of them drew the labels, or their mean did."""
+
+    def run(seed: int) -> Numbers:
+        probs, _, ids = in_clusters(sizes, 0.0)(seed)
+        rng = np.random.default_rng([26, seed])
+        members = np.stack([temper(probs, one) for one in SHARPNESS], axis=1)
+        shared, own = rng.standard_normal(len(sizes))[ids], rng.standard_normal(ids.size)
+        ranks = ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
+        truths = {"bayesian": members[:, rng.integers(5)], "independent": members.mean(axis=1)}
+        found = {}
+        for name, truth in truths.items():
+            check = cr.predictive_check(
+                members,
+                drawn(truth, ranks),
+                statistics=["accuracy", "brier", "confidence_ece", "classwise_ece"],
+                hypothesis=name,
+                n_resamples=REPLICATES,
+                clusters=ids,
+                rng=seed,
+            ).under(name)
+            found |= {f"{one}, {name}": own.pvalue for one, own in check.checks.items()}
+        return found
+
+    return run
+
+
+def curves_covered(sizes: Sequence[int], correlation: float) -> Callable[[int], Numbers]:
+    """Slope 1 and intercept 0 of calibrated rows, and what acting at three thresholds costs."""
+    even = (np.arange(1_000_000) + 0.5) / 1_000_000 * 0.9 + 0.05
+    truth = {t: float(np.mean(np.where(even > t, t * (1 - even), (1 - t) * even))) for t in (0.25, 0.5, 0.75)}
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([27, seed])
+        ids = np.repeat(np.arange(len(sizes)), sizes)
+        p = rng.uniform(0.05, 0.95, size=ids.size)
+        shared, own = rng.standard_normal(len(sizes))[ids], rng.standard_normal(ids.size)
+        labels = (ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own) < p).astype(int)
+        probs = np.stack([1 - p, p], axis=1)
+        fit = cr.statistics.logistic_calibration(probs, labels, clusters=ids)
+        found = {}
+        for estimate, value in ((fit.slope, 1.0), (fit.intercept, 0.0), (fit.in_the_large, 0.0)):
+            low, high = estimate.interval() if estimate.has_interval else (np.nan, np.nan)
+            found[estimate.name] = float(low <= value <= high) if np.isfinite(low) else np.nan
+        curve = cr.selection.murphy_curve(probs, labels, n_points=3, clusters=ids)
+        for t, value, low, high in zip(truth, truth.values(), *curve.band, strict=True):
+            found[f"cost at {t}"] = float(low <= value <= high) if np.isfinite(low) else np.nan
+        return found
+
+    return run
+
+
 def independent_rows(seed: int) -> Numbers:
     """Rows that are independent, tested as forty clusters and as what they are."""
     probs, labels, ids = in_clusters([25] * 40, 0.0, exponent=0.75)(seed)
@@ -223,7 +293,7 @@ CLUSTER_ROWS = (
             "null",
             run,
             conservative=True,
-            few=0 if "00 rows" in name or "500" in name else 6,
+            few=0 if "00 rows" in name or "500" in name else 3,
         )
         for name, run in NULL.items()
     ),
@@ -234,7 +304,7 @@ CLUSTER_ROWS = (
         pvalues(in_clusters([25] * 6, 0.3)),
         conservative=True,
         slack=0.02,
-        few=6,
+        few=3,
     ),
     Row(
         "calibration_test",
@@ -242,7 +312,22 @@ CLUSTER_ROWS = (
         "null",
         real_values(40, 25, 0.3),
         conservative=True,
-        few=6,
+        few=3,
+    ),
+    *(
+        Row(
+            "calibration_test",
+            f"clusters: six events in 40 clusters of 5, correlation {correlation}",
+            "null",
+            pvalues(rare_events(correlation), (*LINEAR, *CELLS, "ecce")),
+            conservative=True,
+            few=6,
+        )
+        for correlation in (0.0, 0.2)
+    ),
+    *(
+        Row("predictive_check", f"clusters: {name}", "null", checked(sizes, 0.3), conservative=True, few=few)
+        for name, sizes, few in (("50 patients of 12", [12] * 50, 6), ("20 unequal", UNEQUAL, 0))
     ),
     Row(
         "calibration_test",
@@ -258,9 +343,20 @@ CLUSTER_ROWS = (
             "interval",
             run,
             slack=0.01,
-            few=0 if "00 rows" in name or "500" in name else 6,
+            few=0 if "00 rows" in name or "500" in name else 3,
         )
         for name, run in COVERED.items()
+    ),
+    *(
+        Row(
+            "logistic_calibration",
+            f"clusters: {name}",
+            "interval",
+            curves_covered(sizes, 0.3),
+            slack=0.01,
+            few=few,
+        )
+        for name, sizes, few in (("50 patients of 12", [12] * 50, 6), ("20 unequal", UNEQUAL, 0))
     ),
     *(
         Row(
@@ -269,7 +365,7 @@ CLUSTER_ROWS = (
             "interval",
             raters_covered(n_clusters, size),
             slack=0.01,
-            few=6,
+            few=3,
         )
         for n_clusters, size in ((60, 10), (20, 25))
     ),

@@ -74,7 +74,7 @@ class Row:
     conservative: bool | frozenset[str] = False
     slack: float = 0.0
     share: float = 1.0
-    few: int = 4
+    few: int = 3
 
     @property
     def key(self) -> str:

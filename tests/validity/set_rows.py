@@ -252,7 +252,7 @@ SET_ROWS = [
         few=0,
     ),
     Row("CredalTestResult.regions", "calibrated", "null", regions, True),
-    Row("inflate", "labels from the mean", "null", inflated(exchangeable), True, few=6),
+    Row("inflate", "labels from the mean", "null", inflated(exchangeable), True, few=3),
     Row("inflate", "beyond the set", "alternative", inflated(ruled_world("cautious", outside=0.3)), few=2),
     *(
         Row("validity_test", f"the hardest corner, {count} raters", "null", raters(count), True, few=2)

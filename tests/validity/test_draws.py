@@ -16,7 +16,7 @@ from validity import draw_worlds, worlds
 pytestmark = pytest.mark.validity
 
 LEVEL = 0.1
-RUNS = worlds.repetitions(15, 500)
+RUNS = worlds.repetitions(9, 500)
 REPS = worlds.repetitions(99, 199)
 # few values, or p-values that only bound the truth: they may reject less often than the level says
 COARSE = {"picp", "coverage_curve", "pit_test"}

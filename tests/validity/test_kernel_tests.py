@@ -17,7 +17,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(60, 1000)
+REPETITIONS = worlds.repetitions(30, 1000)
 REPLICATES = 199  # 1 %, 5 % and 10 % are possible p-values: 2, 10 and 20 of 200
 LEVELS = (0.01, 0.05, 0.1)
 CASES = [(n, k) for n in (100, 400) for k in (2, 5, 10)] if worlds.FULL else [(100, 5)]
@@ -74,7 +74,7 @@ def test_size(name: str, level: float, pvalues: dict[str, np.ndarray]) -> None:
 @pytest.mark.parametrize("digits", worlds.DIGITS)
 def test_size_with_rounded_predictions(digits: int) -> None:
     world = worlds.rounded(digits, n=60, k=4)
-    repetitions = worlds.repetitions(40, 1000)
+    repetitions = worlds.repetitions(25, 1000)
     tests = cr.kl_ce.with_(bandwidth=0.1), cr.kde_ce.with_(bandwidth=0.1), "skce", "log_loss"
     found = [
         cr.calibration_test(*world(seed), statistics=tests, n_resamples=99, rng=seed).components
@@ -88,7 +88,7 @@ def test_size_with_rounded_predictions(digits: int) -> None:
 
 
 def test_power_with_rounded_predictions_is_that_of_all_digits() -> None:
-    runs = worlds.repetitions(10, 200)
+    runs = worlds.repetitions(6, 200)
     statistic = cr.kl_ce.with_(bandwidth=0.1)
     power = {}
     for digits in (None, *worlds.DIGITS):

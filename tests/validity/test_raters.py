@@ -18,7 +18,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(60, 2000)
+REPETITIONS = worlds.repetitions(35, 2000)
 LOSS = ("expected", "epistemic", "irreducible", "calibration", "dispersion", "refinement")
 DISAGREEMENT = ("expected", "calibration", "refinement", "predicted", "observed")
 
@@ -203,7 +203,7 @@ def test_full_debiasing_is_right_where_the_papers_is_not() -> None:
 def test_one_drawn_rater_keeps_the_level_where_all_of_them_do_not() -> None:
     """Raters of an instance share its truth: as independent draws they reject a calibrated model."""
     rng = np.random.default_rng(8)
-    repetitions, rejected = worlds.repetitions(40, 1000), {"one": 0, "all": 0}
+    repetitions, rejected = worlds.repetitions(25, 1000), {"one": 0, "all": 0}
     for _ in range(repetitions):
         z = worlds.predictions(100, 3, rng)
         gammas = rng.standard_gamma(5 * z) + 1e-300  # truths spread around their predictions

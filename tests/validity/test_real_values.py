@@ -15,8 +15,8 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(100, 5000)
-FEWER = worlds.repetitions(60, 5000)
+REPETITIONS = worlds.repetitions(50, 5000)
+FEWER = worlds.repetitions(25, 5000)
 N, M, REPLICATES = 40, 3, 99
 LEVEL = 0.1  # 10 of 100 ranks, 5 on either side
 DISCRETE = {"picp"}
@@ -128,10 +128,10 @@ def test_size_with_dense_quantiles(name: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["moments", "asymptotic"])
-@pytest.mark.parametrize("n", [100, 400])
+@pytest.mark.parametrize("n", [100, 400] if worlds.FULL else [60, 200])
 def test_size_of_a_kernel_error_without_replicates(method: str, n: int) -> None:
     rng = np.random.default_rng(8)
-    trials, rejected = worlds.repetitions(30, 5000), 0
+    trials, rejected = worlds.repetitions(15, 5000), 0
     for _ in range(trials):
         given = members(rng, n=n)
         labels = labels_of(given, rng)
@@ -144,7 +144,7 @@ def test_size_of_a_kernel_error_without_replicates(method: str, n: int) -> None:
 def test_a_kernel_error_sees_the_unfocused_forecaster() -> None:
     """Its PIT is uniform although it never predicts the truth.   Gneiting et al. 2007, example 1."""
     rng = np.random.default_rng(9)
-    n, trials, seen, overlooked = 600, worlds.repetitions(10, 500), 0, 0
+    n, trials, seen, overlooked = 600, worlds.repetitions(6, 500), 0, 0
     for _ in range(trials):
         centre, side = rng.normal(size=n), rng.choice([-1.0, 1.0], size=n)
         labels = centre + rng.normal(size=n)

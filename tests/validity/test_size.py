@@ -17,7 +17,7 @@ pytestmark = pytest.mark.validity
 
 NAMES = CLASS_STATISTICS
 DISCRETE = {"accuracy"}  # ties make the test conservative
-REPETITIONS = worlds.repetitions(100, 5000)
+REPETITIONS = worlds.repetitions(50, 5000)
 N, K, REPLICATES = 60, 3, 199
 
 

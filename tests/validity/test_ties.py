@@ -10,7 +10,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-RUNS = worlds.repetitions(60, 1000)
+RUNS = worlds.repetitions(40, 1000)
 N, MODELS = 300, 4
 
 

@@ -16,7 +16,7 @@ from validity import worlds
 pytestmark = pytest.mark.validity
 
 INSTANCES, REPLICATES = 12, 99
-REPETITIONS = worlds.repetitions(12, 2000)
+REPETITIONS = worlds.repetitions(8, 2000)
 TRIALS = worlds.repetitions(20, 40)  # draws that tell which corner is the hardest
 KINDS = ("point", "ensemble", "intervals", "belief")
 SETS = [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}]

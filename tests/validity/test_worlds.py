@@ -21,7 +21,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(50, 4000)
+REPETITIONS = worlds.repetitions(30, 4000)
 LEVELS = (0.05, 0.1, 0.2)
 TRUTH = {
     "Brier": CalibrationTest("truth", "brier", n_resamples=39),
@@ -61,7 +61,7 @@ def test_power_grows_with_the_distance() -> None:
         {"truth": CalibrationTest("truth", "skce", n_resamples=39)},
         {str(delta): MulticlassWorld("H1", delta=delta) for delta in distances},
         levels=[0.1],
-        repetitions=worlds.repetitions(30, 500),
+        repetitions=worlds.repetitions(20, 500),
         n=150,
         rng=2,
     )
@@ -76,7 +76,7 @@ def test_the_mean_fails_the_control_that_the_truth_passes() -> None:
     tests = {of: CalibrationTest(of, "skce", n_resamples=39) for of in ("truth", "mean")}
     worlds_ = {"control": MulticlassWorld("H1", delta=0.0)}
     study = cr.simulate.power_study(
-        tests, worlds_, levels=[0.1], repetitions=worlds.repetitions(40, 500), n=200, rng=3
+        tests, worlds_, levels=[0.1], repetitions=worlds.repetitions(25, 500), n=200, rng=3
     )
     found = paired_difference(study, "control", "mean", "truth", level=0.1)
     assert found.difference > 0.2

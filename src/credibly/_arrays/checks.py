@@ -104,7 +104,7 @@ def as_real(value: Any, name: str) -> Array:
         return array
     if xp.isdtype(array.dtype, "complex floating"):
         raise InputTypeError(
-            f"`{name}`", "must be real", f"got dtype {array.dtype}", "Take the real part yourself."
+            f"`{name}`", "must be real", f"got dtype {array.dtype}", "Take the real part first."
         )
     return xp.astype(array, xp.float64)
 
@@ -311,7 +311,7 @@ def require_distributions(
             remedy=remedy(array),
         )
     if worst > noted_error(array):
-        notes.append(f"`{name}` rows sum to 1 within {worst:.1e}; they are used as they are")
+        notes.append(f"`{name}` rows sum to 1 within {worst:.1e}; they are used unchanged")
     return array, tuple(notes)
 
 

@@ -23,15 +23,15 @@ def deterministic() -> Iterator[None]:
     Yields
     ------
     None
-        Inside the block torch works with fixed orders of summation, or refuses to.
+        Inside the block torch sums in a fixed order, or raises an error.
 
     Notes
     -----
     Sets ``torch.set_deterministic_debug_mode("error")`` and cuBLAS's workspace, and puts both back after the
     block; an operation of a user's statistic that has no fixed order raises torch's RuntimeError. cuBLAS
     reads its workspace when it is first used: open the block before the first product on the device, or set
-    ``CUBLAS_WORKSPACE_CONFIG=:4096:8`` before Python starts. The number of threads on a host, the device and
-    the version of torch still belong to the result; NumPy arrays need no such block.
+    ``CUBLAS_WORKSPACE_CONFIG=:4096:8`` before Python starts. The result still depends on the number of
+    threads on a host, the device and the version of torch; NumPy arrays need no such block.
 
     Examples
     --------

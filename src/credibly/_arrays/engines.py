@@ -34,7 +34,7 @@ AHEAD = 4
 ANSWERS_WITHIN = "10s"
 """How long a scheduler that was named may take."""
 
-RUN_AGAIN = "What was finished is kept where `out` was given: run it again."
+RUN_AGAIN = "Finished parts are kept if `out` was given: run it again."
 
 Chain = Sequence[tuple[Any, ...]]
 """Arguments of the steps of one fold, in order."""
@@ -303,8 +303,8 @@ def as_engine(engine: Any) -> Engine:
     Parameters
     ----------
     engine : None, "serial", "dask", Engine, concurrent.futures.Executor or distributed.Client
-        None takes the current `distributed.Client` where one was opened, else this process. "dask" takes the
-        current client too, or opens one with workers on this machine.
+        None uses the current `distributed.Client` if one was opened, else this process. "dask" also uses the
+        current client, or opens one with workers on this machine.
 
     Returns
     -------

@@ -40,7 +40,7 @@ ONE_RATER = "Choose one rater per instance, and give the labels as one class eac
 
 
 class CrediblyError(Exception):
-    """Base of every error the library raises on purpose.
+    """Base of every error that the library raises on purpose.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class MissingExtraError(CrediblyError, ImportError):
 
 
 class UnsupportedError(CrediblyError, ValueError):
-    """The question has no trustworthy answer with what was given."""
+    """The question has no trustworthy answer with the given input."""
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

@@ -1,15 +1,17 @@
-"""Arrays that several parts of one computation need, made once while it runs."""
+"""What several parts of one computation need, made once while it runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from credibly._arrays.namespace import Array, memory_budget
 
-_kept: ContextVar[dict[Hashable, tuple[Array, ...]] | None] = ContextVar("credibly_remembered", default=None)
+_kept: ContextVar[dict[Hashable, Mapping[str, Array]] | None] = ContextVar(
+    "credibly_remembered", default=None
+)
 _SHARE = 0.25
 
 
@@ -23,25 +25,43 @@ def remembering() -> Iterator[None]:
         _kept.reset(token)
 
 
-def remembered(key: Hashable, make: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Return what `make` returns, or returned for this key before; the oldest gives way to the newest.
+def is_remembering() -> bool:
+    """Tell whether anything is kept."""
+    return _kept.get() is not None
 
-    Outside a block of `remembering`, and where a quarter of the memory budget does not hold it, nothing is
-    kept. Objects in a key are compared by identity where they are predictions.
+
+def remembered(key: Hashable, make: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Return what `make` returns, or returned for this key before.
+
+    Objects in a key are compared by identity where they are predictions.
+    """
+    found = recalled(key)
+    if found is None:
+        found = {str(place): one for place, one in enumerate(make())}
+        keep(key, found)
+    return tuple(found.values())
+
+
+def recalled(key: Hashable) -> Mapping[str, Array] | None:
+    """Return the arrays that were kept under this key; None where there are none."""
+    kept = _kept.get()
+    return None if kept is None else kept.get(key)
+
+
+def keep(key: Hashable, arrays: Mapping[str, Array]) -> None:
+    """Keep arrays; the oldest give way to the newest.
+
+    Outside a block of `remembering`, and where a quarter of the memory budget does not hold them, nothing is
+    kept.
     """
     kept = _kept.get()
-    if kept is None:
-        return make()
-    if key not in kept:
-        found = make()
-        most = _SHARE * memory_budget() - _bytes(found)
-        if most < 0.0:
-            return found
-        while sum(map(_bytes, kept.values())) > most:
-            del kept[next(iter(kept))]
-        kept[key] = found
-    return kept[key]
+    most = _SHARE * memory_budget() - _bytes(arrays)
+    if kept is None or most < 0.0:
+        return
+    while sum(map(_bytes, kept.values())) > most:
+        del kept[next(iter(kept))]
+    kept[key] = arrays
 
 
-def _bytes(arrays: tuple[Array, ...]) -> int:
-    return sum(8 * math.prod(one.shape) for one in arrays)
+def _bytes(arrays: Mapping[str, Array]) -> int:
+    return sum(8 * math.prod(one.shape) for one in arrays.values())

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
-from credibly._arrays.namespace import CACHE_ELEMENTS, Array, device, is_numpy, is_torch, namespace, tiles
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    clip,
+    device,
+    is_numpy,
+    is_torch,
+    namespace,
+    tiles,
+)
 
 _LONG_COLUMN = 64
 """Values per row from which on one library call per row is faster than steps over all rows."""
@@ -52,8 +64,83 @@ def _bisect(table: Array, values: Array, strict: bool) -> Array:
     stride = 1 << (last.bit_length() - 1)
     while stride:
         probe = low + stride
-        entry = xp.take_along_axis(table, xp.clip(probe, 1, last) - 1, axis=1)
+        entry = xp.take_along_axis(table, clip(probe, 1, last) - 1, axis=1)
         passed = entry < wanted if strict else entry <= wanted
         low = xp.where((probe <= last) & passed, probe, low)
         stride >>= 1
     return low.T
+
+
+class SortedRows:
+    """Rows (n, q) that do not decrease, in which batch after batch of values is looked up.
+
+    Every row has a grid of cells of equal width, which do not decrease with the value: entries in the cells
+    before that of a value are below it, and only those in its own cell are compared with it.
+    """
+
+    def __init__(self, table: Array) -> None:
+        self.table = table
+
+    def passed(self, values: Array) -> tuple[Array, Array]:
+        """Return how many entries of its row are below each value (b, n), and how many at most as large.
+
+        Both are the same array where no value equals an entry.
+        """
+        if not is_numpy(self.table) or values.shape[0] < _LONG_COLUMN:
+            return count_at_most(self.table, values, strict=True), count_at_most(self.table, values)
+        below = np.empty(values.shape, dtype=np.int32)
+        equal = np.empty(values.shape, dtype=bool)
+        for rows in tiles(values.shape[1], max(1, CACHE_ELEMENTS // values.shape[0])):
+            below[:, rows], equal[:, rows] = self._of_rows(values[:, rows], rows)
+        if not equal.any():
+            return below, below
+        vectors, rows = np.nonzero(equal)
+        at_most = below.copy()
+        at_most[vectors, rows] = _bisect(self.table[rows], values[equal][None, :], strict=False)[0]
+        return below, at_most
+
+    @cached_property
+    def _grid(self) -> tuple[HostArray, HostArray, int]:
+        """Return cells per unit, (n,), entries before every cell, flat, and the number of cells."""
+        n, q = self.table.shape
+        cells = 2 * (q + 1)
+        width = self.table[:, -1] - self.table[:, 0]
+        with np.errstate(divide="ignore", over="ignore"):
+            per_unit = np.where(width > 0.0, cells / width, 0.0)
+        per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
+        before = np.empty((n, cells), dtype=np.uint16 if q >= 256 else np.uint8)
+        for rows in tiles(n, max(1, CACHE_ELEMENTS // cells)):
+            own = self.table[rows]
+            cell = _cells(own - own[:, :1], per_unit[rows, None], cells)
+            flat = cell + cells * np.arange(own.shape[0])[:, None]
+            counts = np.bincount(flat.ravel(), minlength=own.shape[0] * cells).reshape(-1, cells)
+            before[rows] = np.cumsum(counts, axis=1) - counts
+        return per_unit, before.ravel(), cells
+
+    @cached_property
+    def _ended(self) -> HostArray:
+        """The rows, each with an entry behind them that no value passes, flat."""
+        return np.concatenate([self.table, np.full((self.table.shape[0], 1), np.inf)], axis=1).ravel()
+
+    def _of_rows(self, values: HostArray, rows: slice) -> tuple[HostArray, HostArray]:
+        """Return how many entries are below values of some rows, and whether the next one is equal."""
+        per_unit, before, cells = self._grid
+        row, size = np.arange(rows.start, rows.stop), self.table.shape[1] + 1
+        cell = _cells(values - self.table[rows, 0], per_unit[rows], cells)
+        cell += cells * row
+        place = (before.take(cell) + size * row).ravel()
+        wanted = values.ravel()
+        entry = self._ended.take(place)
+        passed = np.flatnonzero(entry < wanted)
+        while passed.size:
+            place[passed] += 1
+            entry[passed] = self._ended.take(place[passed])
+            passed = passed[entry[passed] < wanted[passed]]
+        below = place.reshape(values.shape) - size * row
+        return below, (entry == wanted).reshape(values.shape)
+
+
+def _cells(above: HostArray, per_unit: HostArray, cells: int) -> HostArray:
+    """Return the cells of numbers this far above the first entry of their row."""
+    found: HostArray = np.clip(above * per_unit, 0, cells - 1).astype(np.intp)
+    return found

@@ -42,7 +42,7 @@ class Verb:
 VERBS = {
     "inspect": Verb(
         "files:inspect_files",
-        "Shapes, kind and axes, problems, what can be computed.",
+        "Show shapes, kind, axes and problems, and what can be computed.",
         "credibly inspect predictions.npz other.csv",
     ),
     "evaluate": Verb(
@@ -57,7 +57,7 @@ VERBS = {
     ),
     "plan": Verb(
         "testing:plan_file",
-        "How many labels are needed, from predictions alone.",
+        "Say how many labels are needed, from predictions alone.",
         "credibly plan predictions.npz --margin 0.02",
     ),
     "check": Verb(
@@ -67,12 +67,12 @@ VERBS = {
     ),
     "audit": Verb(
         "auditing:audit_file",
-        "Is it calibrated for everyone? All groups of given attributes.",
+        "Is it calibrated for everyone? Audit all groups.",
         "credibly audit patients.csv --by age,sex,site",
     ),
     "raters": Verb(
         "raters:raters_file",
-        "Loss and disagreement when several people labelled.",
+        "Loss and disagreement when there are several raters.",
         "credibly raters rated.npz",
     ),
     "compare": Verb(
@@ -122,7 +122,7 @@ GROUPS = {
             ),
             "compare": Verb(
                 "calibrate:compare_file",
-                "Every statistic before and after, on folds that were not fitted.",
+                "Compare statistics before and after, on held-out folds.",
                 "credibly calibrate compare predictions.npz --method temperature --method matrix",
             ),
         },
@@ -225,7 +225,7 @@ def _use_config(path: Path, context: Any, *, found: bool) -> None:
     silent = used.get("quiet") or {"-q", "--quiet", "-h", "--help"} & set(context.obj)
     if refused and not silent:
         names = ", ".join(sorted(refused))
-        sys.stderr.write(f"note: {path} does not set {names}: type them, or name the file with `--config`\n")
+        sys.stderr.write(f"note: {path} cannot set {names}: type them, or name the file with `--config`\n")
     if used and not silent:
         from credibly.cli.output import printable  # loads NumPy, which `--version` and Tab do without
 
@@ -275,7 +275,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return codes.INTERRUPTED
     except Exception:  # noqa: BLE001 - a defect must not look like the conflict that exit code 1 means
         traceback.print_exc()
-        sys.stderr.write("credibly: this is a defect of credibly, not of your input; please report it.\n")
+        sys.stderr.write(
+            "credibly: this is a bug in credibly, not a problem with your input; please report it.\n"
+        )
         return codes.DEFECT
     return codes.RAN
 

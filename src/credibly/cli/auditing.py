@@ -1,4 +1,4 @@
-"""`credibly audit`: groups for whom the predictions are off, with p-values that hold for all of them."""
+"""`credibly audit`: groups for which the predictions are off, with p-values that hold for all of them."""
 
 from __future__ import annotations
 
@@ -31,15 +31,20 @@ COLUMNS = (
 PAIRS = frozenset({"interval"})
 
 Depth = Annotated[
-    int, typer.Option("--depth", metavar="N", help="Most attributes that describe a group together.")
+    int, typer.Option("--depth", metavar="N", help="Maximum number of attributes that define a group.")
 ]
 Quantiles = Annotated[
-    int, typer.Option("--n-quantiles", metavar="N", help="Parts that numeric attributes are cut into.")
+    int,
+    typer.Option(
+        "--n-quantiles", metavar="N", help=("Number of parts that numeric attributes are split into.")
+    ),
 ]
 MinSize = Annotated[
     int,
     typer.Option(
-        "--min-size", metavar="N", help="Fewest rows of a group; rarer levels of an attribute are joined."
+        "--min-size",
+        metavar="N",
+        help=("Minimum number of rows in a group; rarer levels of an attribute are merged."),
     ),
 ]
 Hypothesis = Annotated[
@@ -86,10 +91,11 @@ def audit_file(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Is it calibrated for everyone? All groups of given attributes.
+    """Is it calibrated for everyone? Audit all groups.
 
-    Looks at every group that the attributes form, alone and together, and adjusts p-values over all of them.
-    A person sees the groups that are off and that no other group explains, a program all groups.
+    Looks at every group that the attributes form, alone and together, and adjusts p-values for all groups. On
+    a terminal it shows only the groups that are off and that no other group explains; pipes and JSON get all
+    groups.
     """
     reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)

@@ -26,7 +26,7 @@ from credibly.results.tests import HypotestResult
 
 METHODS = (
     "temperature, vector, matrix, members, alpha, credal; for real values scale, scale_by_group, "
-    "scale_by_features, isotonic, shift; joined by + for one after the other"
+    "scale_by_features, isotonic, shift; join with + to apply one after the other"
 )
 COLUMNS = (
     "method",
@@ -124,7 +124,7 @@ def fit_file(
 
 def apply_file(
     recalibration: Annotated[
-        Path, typer.Argument(metavar="CALIBRATION", help="What `credibly calibrate fit` wrote.")
+        Path, typer.Argument(metavar="CALIBRATION", help="File written by `credibly calibrate fit`.")
     ],
     file: options.PredictionsFile,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New file; its extension is the format.")],
@@ -149,7 +149,7 @@ def apply_file(
 ) -> None:
     """Apply a fitted recalibration to other predictions.
 
-    Labels, features, groups and names of the file are kept.
+    Labels, features, groups and names in the file are kept.
     """
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
@@ -160,7 +160,7 @@ def apply_file(
     if recalibration.suffix != ".json" and Path(reading.file).suffix == ".json":
         raise FileError(
             f"'{recalibration}'",
-            "must be what `credibly calibrate fit` wrote",
+            "must be a file written by `credibly calibrate fit`",
             f"the JSON file is the second one, '{reading.file}'",
             f"Swap them: `credibly calibrate apply {reading.file} {recalibration} {out}`.",
         )
@@ -218,9 +218,9 @@ def compare_file(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Every statistic before and after, on folds that were not fitted.
+    """Compare statistics before and after, on held-out folds.
 
-    Differences are paired by instance; p-values are those of the calibration tests, adjusted for all of them.
+    Differences are paired by instance; p-values come from the calibration tests, adjusted for all of them.
     """
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)

@@ -45,7 +45,8 @@ TRADEOFFS = [0.0, 0.1, 0.5, 1.0, 2.0]
 Files = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...", help="Predictions of the same instances: per model a file, or a pattern in quotes."
+        metavar="FILE...",
+        help=("Predictions for the same instances: one file, or one pattern in quotes, per model."),
     ),
 ]
 Tradeoffs = Annotated[
@@ -139,7 +140,7 @@ def compare_files(
     """Compare models: ranking, ties and paired differences.
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
-    Every set also takes part by its mean, as NAME Avg.
+    Every set is also ranked by its mean, as NAME Avg.
     Real values are ranked by CRPS, interval score and log loss, or by --statistic.
     """
     typed = locals()
@@ -352,7 +353,7 @@ def _common_labels(files: Sequence[str], data: Sequence[Dataset]) -> Any:
         raise InputError(
             f"'{files[0]}'",
             "must come with labels",
-            "none of the files holds any",
+            "none of the files has any",
             "Name their file: `--labels FILE`.",
         )
     first_file, first = held[0]

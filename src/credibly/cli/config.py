@@ -39,7 +39,7 @@ def read_config(path: Path, program: Any) -> Defaults:
     Raises
     ------
     FileError
-        If the file is missing or no TOML.
+        If the file is missing or is not TOML.
     InputError
         If it names an option that no verb has, or gives it a value of another kind.
     """

@@ -19,7 +19,7 @@ COLUMNS = ("file", "what", "value")
 
 
 def inspect_files(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One or more files to look at.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One or more files to inspect.")],
     *,
     labels: options.Labels = None,
     kind: options.Kind = None,
@@ -38,7 +38,7 @@ def inspect_files(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Shapes, kind and axes, problems, what can be computed.
+    """Show shapes, kind, axes and problems, and what can be computed.
 
     Exits with 2 where a file has problems.
     """

@@ -53,7 +53,7 @@ DropInvalid = Annotated[
 ]
 Normalise = Annotated[
     bool,
-    typer.Option("--normalise", help="Rescale rows that miss a sum of 1 (or 100 %) only by rounding."),
+    typer.Option("--normalise", help="Rescale rows whose sum differs from 1 (or 100 %) only by rounding."),
 ]
 Columns = Annotated[
     str | None,
@@ -87,7 +87,7 @@ Claimed = Annotated[
     typer.Option(
         "--claimed",
         metavar="SHARE",
-        help="Share of labels that prediction sets, or intervals from lower to upper, are said to hold.",
+        help="Share of labels that prediction sets, or intervals from lower to upper, claim to contain.",
     ),
 ]
 Clusters = Annotated[

@@ -114,8 +114,8 @@ def check_file(
 ) -> None:
     """Posterior predictive checks.
 
-    Does the model expect the statistics it shows?
-    Groups of the file are checked too, with p-values adjusted over all of them.
+    Would the model itself have expected these statistics?
+    Groups in the file are checked too, with p-values adjusted for all of them.
     """
     reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)

@@ -62,7 +62,7 @@ def raters_file(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Loss and disagreement when several people labelled.
+    """Loss and disagreement when there are several raters.
 
     Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.
     """
@@ -122,7 +122,7 @@ def _decomposed(
     settings: dict[str, Any] = {"n_bins": n_bins, "debias": debias}
     if weights == "raters":
         advice = "Leave it out, or use a file that fits into memory."
-        whole = in_memory(data, "`--weights raters`", "weighs rows in memory", advice)
+        whole = in_memory(data, "`--weights raters`", "needs the rows in memory", advice)
         settings["sample_weight"] = whole.labels.totals
     with warnings.catch_warnings():  # the same words stand in the notes
         warnings.simplefilter("ignore", UserWarning)

@@ -93,7 +93,7 @@ class Reading:
             raise InputError(
                 f"'{self.file}'",
                 "must come with labels",
-                "it holds predictions only",
+                "it contains only predictions",
                 "Name their file or their column: `--labels FILE` or `--labels NAME`.",
             )
         return data

@@ -33,7 +33,7 @@ Files = Annotated[
 ]
 ReportFile = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Report file.  [default: beside the predictions]"),
+    typer.Option("--out", metavar="FILE", help="Report file. [default: next to the predictions]"),
 ]
 Recalibrate = Annotated[
     list[str] | None,
@@ -86,7 +86,8 @@ def report_files(
 ) -> None:
     """One self-contained HTML file: verdicts, numbers, figures.
 
-    For several files with predictions of the same instances: their comparison, as `credibly compare --out`.
+    For several files with predictions for the same instances, writes their comparison, as `credibly compare
+    --out` does.
     """
     typed = locals()
     readings = [Reading.typed(typed, file=one) for one in file]
@@ -107,7 +108,7 @@ def report_files(
                     f"`--{name}`",
                     "is for the report of one file",
                     f"got {len(file)} files, which are compared",
-                    "Leave it out, or run `credibly report` once for each.",
+                    "Leave it out, or run `credibly report` once for each file.",
                 )
         target = out or _beside(file[0], COMPARED)
         _compared(readings, streaming, target, force, replication, output)

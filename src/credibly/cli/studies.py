@@ -56,7 +56,7 @@ def study_named(
 ) -> None:
     """Rerun the papers' experiments.
 
-    Writes tables, figures, a page and JSON. Run it again to go on after a stop.
+    Writes tables, figures, a page and JSON. Run it again to continue after an interruption.
     Needs the package credibly-studies.
     """
     output = Output(as_json, quiet)
@@ -152,7 +152,7 @@ def _require_empty(directory: Path) -> None:
             "`--out`",
             "must be a new or empty directory, or one with parts of this study",
             f"'{directory}' holds {held[0]}",
-            "Name another, or use `--force` to replace files of the same names.",
+            "Choose another, or use `--force` to replace files with the same names.",
         )
 
 
@@ -169,7 +169,7 @@ def _require_one_engine(engine: str, scheduler: str | None, workers: int) -> Non
         raise InputError(
             "`--workers`",
             "counts processes that this command starts itself",
-            "got `--engine dask`, whose workers are there",
+            "got `--engine dask`, which has its own workers",
             "Leave it out.",
         )
 

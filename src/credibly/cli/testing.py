@@ -19,7 +19,8 @@ from credibly.hypotests.calibration.calibration_test import default_statistic
 from credibly.hypotests.credal.credal_test import SET_STATISTIC
 from credibly.predictions import ClassPredictions, Counts, Point, Rows, require_independent
 from credibly.results.certificates import EquivalenceResult
-from credibly.results.tests import CredalTestResult, HypotestResult, ValidityResult
+from credibly.results.credal import CredalTestResult, ValidityResult
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic
 
@@ -42,7 +43,7 @@ PAIRS = frozenset({"acceptance", "pvalue_interval"})
 BOUND_COLUMNS = ("statistic", "value", "upper", "margin", "pvalue", "n", "m", "verdict")
 _MOST_LISTED = 20
 _IN_MEMORY = "needs all rows in memory"
-_SMALLER = "Test a file that fits, or with `--weights mean` the mean of the set."
+_SMALLER = "Test a file that fits into memory, or use `--weights mean` to test the mean of the set."
 
 Resamples = Annotated[
     int | None,
@@ -66,7 +67,7 @@ Given = Annotated[
     typer.Option(
         "--given",
         metavar="predictions|features",
-        help="What the witness sees; features make the claim stronger.  [default: predictions]",
+        help="What the witness may use; features make the tested claim stronger.  [default: predictions]",
     ),
 ]
 Weights = Annotated[
@@ -101,8 +102,10 @@ Margin = Annotated[
     typer.Option(
         "--margin",
         metavar="SHARE",
-        help="Test instead that the error of the (average) prediction is smaller than this: 0.02 is two "
-        "points.",
+        help=(
+            "Test instead whether the error of the (average) prediction is smaller than this: 0.02 is two "
+            "points."
+        ),
     ),
 ]
 Width = Annotated[
@@ -111,22 +114,20 @@ Width = Annotated[
 ]
 Gap = Annotated[
     float | None,
-    typer.Option("--gap", metavar="SHARE", help="Average gap that a calibration test shall notice."),
+    typer.Option("--gap", metavar="SHARE", help="Average gap that a calibration test should detect."),
 ]
 PlannedMargin = Annotated[
     float | None,
     typer.Option(
         "--margin",
         metavar="SHARE",
-        help="Margin that `credibly test` shall show a calibrated model to be in.",
+        help="Margin within which `credibly test` should place a calibrated model.",
     ),
 ]
 LabelsEach = Annotated[
     int, typer.Option("--labels-each", min=1, metavar="N", help="Labels per instance (with `--width`).")
 ]
-Power = Annotated[
-    float, typer.Option("--power", metavar="SHARE", help="Probability that the wanted answer is found.")
-]
+Power = Annotated[float, typer.Option("--power", metavar="SHARE", help="Probability of reaching the aim.")]
 Paper = Annotated[
     Literal["M23", "J25"] | None,
     typer.Option("--paper", metavar="M23|J25", help="For credal sets: reproduce the algorithm of a paper."),
@@ -176,9 +177,9 @@ def test_file(
 
     Could the labels have been drawn from the predictions? For credal sets: does the set contain the true
     probabilities, and is some combination of its members calibrated?
-    With several raters' labels: could they come from a distribution in the set, instance by instance?
-    Several statistics share their replicates and give one joint p-value besides their adjusted ones.
-    With `--margin`: is the calibration error smaller than that, for sure?
+    With labels from several raters: could they come from a distribution in the set, instance by instance?
+    Several statistics share their replicates and also give one joint p-value, besides their adjusted ones.
+    With `--margin`: do the data show that the calibration error is smaller than that?
     """
     reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
@@ -239,11 +240,11 @@ def plan_file(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """How many labels are needed, from predictions alone.
+    """Say how many labels are needed, from predictions alone.
 
-    For an interval of the average gap between confidence and accuracy that is narrow enough, a test that
-    notices a gap, or a certificate that a calibrated model is within a margin. Labels in the file are not
-    looked at. Without an aim: a gap and a margin of 0.02.
+    Aims: a narrow enough interval for the average gap between confidence and accuracy, a test that detects a
+    gap, or a certificate that a calibrated model is within a margin. Labels in the file are ignored. The
+    default is a gap and a margin of 0.02.
     """
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
@@ -371,7 +372,7 @@ def _failing(result: HypotestResult) -> list[str]:
         return []
     rows = result.failing(LEVEL)
     if not len(rows):
-        return ["no instance stands out by itself after adjustment for all of them"]
+        return ["no single instance stands out after adjustment for all instances"]
     few = ", ".join(map(str, rows[:_MOST_LISTED]))
     more = f" and {len(rows) - _MOST_LISTED} more" if len(rows) > _MOST_LISTED else ""
     return [f"instances that stand out after adjustment, worst first: {few}{more}"]

@@ -45,7 +45,7 @@ _TILE = 2**16  # doubles of (rows, events) that stay in cache while members pass
 def lower_probability(
     predictions: Any, events: Any = None, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> Array:
-    """Return the least probability a set of distributions gives to classes or events.
+    """Return the smallest probability that a set of distributions gives to classes or events.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def lower_probability(
         One event, or several. Default: every single class. Rows of 0 and 1 mark classes if they cannot be
         class indices.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
@@ -93,7 +93,7 @@ def lower_probability(
 def upper_probability(
     predictions: Any, events: Any = None, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> Array:
-    """Return the greatest probability a set of distributions gives to classes or events.
+    """Return the largest probability that a set of distributions gives to classes or events.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def upper_probability(
         One event, or several. Default: every single class. Rows of 0 and 1 mark classes if they cannot be
         class indices.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
@@ -223,7 +223,7 @@ def _marked_classes(events: Any, n_classes: int) -> HostArray | None:
         return None
     raise InputError(
         "`events`",
-        "must say whether its numbers name classes or mark them",
+        "must make clear whether its numbers name classes or mark them",
         f"got {numbers.tolist()}: the classes 0 and 1, or a 1 for each class of the event",
         "Pass `[{0, 1}]` to name classes, or `events.astype(bool)` to mark them.",
     )
@@ -307,7 +307,7 @@ def support(
     n_samples: int = DIRICHLET_SAMPLES,
     rng: Any = None,
 ) -> Any:
-    """Return the greatest mean that a set of distributions gives to a function of the classes.
+    """Return the largest mean that a set of distributions gives to a function of the classes.
 
     Parameters
     ----------
@@ -316,9 +316,9 @@ def support(
     directions : array (n, k) or (b, n, k)
         The value v of every class at every instance, or a batch of such functions.
     return_maximiser : bool
-        Whether to return a distribution of each set that attains the maximum as well.
+        Whether to return, in addition, a distribution of each set that attains the maximum.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
@@ -332,8 +332,8 @@ def support(
     Notes
     -----
     Exact for every representation, without vertices or a linear program. For intervals and beliefs the
-    maximiser depends on the order of the classes by v alone, so it is the same for every increasing function
-    of v; where classes tie, it is one of several. The smallest mean is ``-support(predictions, -v)``.
+    maximiser depends only on the order of the classes by v, so it is the same for every increasing function
+    of v; if classes tie, it is one of several. The smallest mean is ``-support(predictions, -v)``.
 
     References
     ----------

@@ -39,30 +39,30 @@ def decision(
     n_samples: int = DIRICHLET_SAMPLES,
     rng: Any = None,
 ) -> Array:
-    """Return which classes each set of distributions leaves as reasonable answers.
+    """Return which classes remain reasonable answers under each set of distributions.
 
     Parameters
     ----------
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`.
     rule : {"interval_dominance", "maximality", "e_admissibility", "maximin"}
-        How a class is kept.
+        Rule by which classes are kept.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
     Returns
     -------
     array (n, k) of bool
-        True for the classes that stay: at least one per instance, and exactly one with ``maximin`` unless
+        True for the classes that remain: at least one per instance, and exactly one with ``maximin`` unless
         classes tie.
 
     Notes
     -----
     For intervals and beliefs maximality is interval dominance: one class can be at its lower and another at
     its upper probability at once. E-admissibility of a hull is the value of a small game per class, a linear
-    program on the host, asked only for maximal classes that no member puts first.
+    program on the host, solved only for maximal classes that no member ranks first.
 
     References
     ----------
@@ -94,16 +94,16 @@ def decision(
 
 
 def discounted_utility(decisions: Any, labels: Any, *, reward: Reward = "u65") -> Array:
-    """Return what set-valued answers are worth: full for the one right class, less for larger sets around it.
+    """Return the utility of set-valued answers: 1 for the right class alone, less for larger sets with it.
 
     Parameters
     ----------
     decisions : array (n, k) of bool
-        Classes answered, for example from :func:`decision`.
+        Classes in the answer, for example from :func:`decision`.
     labels : array (n,)
         The right classes.
     reward : {"u65", "u80", "discounted_accuracy"}
-        With x = 1 / (number of classes answered) where the right one is among them and 0 elsewhere:
+        With x = 1 / (number of classes in the answer) if the right one is among them and 0 otherwise:
         ``u65`` is 1.6 x - 0.6 x^2 (a set of two is worth 0.65), ``u80`` 2.2 x - 1.2 x^2 (0.80), and
         ``discounted_accuracy`` is x.
 
@@ -131,7 +131,7 @@ def discounted_utility(decisions: Any, labels: Any, *, reward: Reward = "u65") -
             "`decisions`",
             "must be a boolean array (n, k)",
             f"got dtype {sets.dtype} and shape {tuple(sets.shape)}",
-            "Make it with `credal.decision`.",
+            "Create it with `credal.decision`.",
         )
     given = as_array(labels, "labels")
     given = given if hasattr(labels, "dtype") else like(given, sets)

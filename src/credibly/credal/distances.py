@@ -83,26 +83,26 @@ def distance(
     to : {"nearest", "farthest", "mean"}
         The nearest or the farthest distribution of the set, or its mean prediction.
     tolerance : float
-        Certified distance of the divergence to its true value, for soft targets: nearest in hulls and in
+        Certified error of the divergence, for soft targets: nearest in hulls and in
         beliefs with more than 12 classes, farthest in intervals and in beliefs with more than 16.
-        Elsewhere it is exact.
+        In all other cases it is exact.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
     Returns
     -------
     array (n,)
-        One distance per instance, natural logarithms; KL is infinite where no distribution of the set gives
+        One distance per instance, in natural logarithms; KL is infinite if no distribution in the set gives
         every class of the target a positive probability.
 
     Notes
     -----
-    Labels: one read of the predictions. Soft targets, nearest: Newton's method on all hulls at once,
-    certified by the duality gap; water-filling for intervals and beliefs, where one distribution is nearest
-    in all three divergences. Farthest: at a corner; for intervals and for beliefs of more than 16 classes
-    branch and bound on the host.
+    For labels, one pass over the predictions. For soft targets, nearest: Newton's method on all hulls at
+    once, certified by the duality gap; water-filling for intervals and beliefs, where one distribution is
+    nearest in all three divergences. Farthest: at a corner; for intervals and for beliefs of more than 16
+    classes branch and bound on the host.
 
     References
     ----------

@@ -38,7 +38,7 @@ def upper_entropy(
     n_samples: int = DIRICHLET_SAMPLES,
     rng: Any = None,
 ) -> Array:
-    """Return the largest entropy of a distribution in each set.
+    """Return the largest entropy of any distribution in each set.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ def upper_entropy(
     base : float, optional
         Base of the logarithm. Default: e.
     tolerance : float
-        Certified distance to the true maximum, in natural units, for hulls and for beliefs with more than 12
+        Certified error of the maximum, in natural units, for hulls and for beliefs with more than 12
         classes. Intervals and smaller beliefs are exact.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
@@ -92,7 +92,7 @@ def lower_entropy(
     n_samples: int = DIRICHLET_SAMPLES,
     rng: Any = None,
 ) -> Array:
-    """Return the least entropy of a distribution in each set.
+    """Return the smallest entropy of any distribution in each set.
 
     Parameters
     ----------
@@ -101,10 +101,10 @@ def lower_entropy(
     base : float, optional
         Base of the logarithm. Default: e.
     tolerance : float
-        Certified distance to the true minimum, in natural units, for intervals and for beliefs with more than
+        Certified error of the minimum, in natural units, for intervals and for beliefs with more than
         16 classes. Hulls and smaller beliefs are exact.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
@@ -115,10 +115,10 @@ def lower_entropy(
 
     Notes
     -----
-    Entropy is concave, so its minimum is at a corner. Hulls: the least over members. Intervals: branch and
-    bound on the host. Beliefs: a shortest path through the 2^k events; beyond 16 classes branch and bound on
-    who gets which mass, on the host; with many overlapping sets that may not end, which is said. Filling
-    classes greedily in their order is wrong for most instances.
+    Entropy is concave, so its minimum is at a corner. Hulls: the smallest over members. Intervals: branch and
+    bound on the host. Beliefs: a shortest path through the 2^k events; beyond 16 classes, branch and bound
+    over the assignment of masses to classes, on the host; with many overlapping sets that may not finish, and
+    an error says so. Filling classes greedily in their order is wrong for most instances.
 
     References
     ----------

@@ -54,20 +54,20 @@ def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng:
     predictions : Predictions or array
         Class predictions with at most 16 classes, read as sets by :func:`as_set`.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
     Returns
     -------
     array (n, 2^k)
-        Column a is the event that holds class j where bit j of a is set: column 0 is the empty event,
+        Column a is the event that contains class j if bit j of a is set: column 0 is the empty event,
         column 5 is {0, 2}, the last column is everything.
 
     Notes
     -----
-    The envelope of a set is always coherent. That some of its Moebius masses are negative only says that
-    it is not a belief function; :func:`mass_function` shows them.
+    The envelope of a set is always coherent. Negative Moebius masses only mean that it is not a belief
+    function; :func:`mass_function` shows them.
 
     References
     ----------
@@ -81,7 +81,7 @@ def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng:
     """
     credal = as_credal(predictions, n_samples, rng)
     require_few_classes(
-        credal.n_classes, "`lower_envelope`", "Ask `lower_probability` for the events you need."
+        credal.n_classes, "`lower_envelope`", "Use `lower_probability` for the events you need."
     )
     return envelope_of(credal)
 

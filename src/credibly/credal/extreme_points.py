@@ -27,7 +27,7 @@ def vertices(predictions: Any, *, which: Literal["all", "C25"] = "all") -> Array
     Parameters
     ----------
     predictions : Belief, Intervals, Ensemble, Point or array
-        Class predictions. Members of an ensemble are returned as they are.
+        Class predictions. Members of an ensemble are returned unchanged.
     which : {"all", "C25"}
         For belief and interval sets: one point per order of the classes (k! of them, at most 7 classes), or
         the 2k of C25: every class once first and once last in the order.
@@ -35,12 +35,12 @@ def vertices(predictions: Any, *, which: Literal["all", "C25"] = "all") -> Array
     Returns
     -------
     array (n, v, k)
-        Corner points; several orders may lead to the same one.
+        Corner points; several orders may give the same point.
 
     Notes
     -----
-    The 2k points hold the lower and the upper probability of every class, which is all a distance to a
-    label needs. Their other coordinates depend on how the classes are numbered.
+    The 2k points contain the lower and the upper probability of every class, which is all that a distance to
+    a label needs. Their other coordinates depend on the numbering of the classes.
 
     References
     ----------
@@ -58,7 +58,7 @@ def vertices(predictions: Any, *, which: Literal["all", "C25"] = "all") -> Array
     given = as_predictions(predictions)
     if isinstance(given, Dirichlet):
         raise UnsupportedError(
-            "a Dirichlet", "has no corners", "it is not a set", "Make one with `credal.as_set` first."
+            "a Dirichlet", "has no corners", "it is not a set", "Create one with `credal.as_set` first."
         )
     credal = as_set(given)
     if isinstance(credal, Point):

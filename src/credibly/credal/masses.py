@@ -66,7 +66,7 @@ class MassFunction(Result):
         return np.asarray(self.membership.sum(axis=1))
 
     def belief(self, events: Any = None) -> Array:
-        """Return the masses inside each event, (n, e); every single class where no events are given."""
+        """Return the masses inside each event, (n, e). Default: every single class."""
         return self._sum(events, lambda overlap, own, event: overlap == own)
 
     def plausibility(self, events: Any = None) -> Array:
@@ -135,13 +135,13 @@ def mass_function(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`.
     budget : sequence of sets of int, optional
-        The focal sets masses may be on, for example from :func:`focal_budget`; what they leave over goes
-        to the set of all classes. Default: all 2^k - 1 sets (at most 16 classes).
+        The focal sets (sets of classes) that may carry mass, for example from :func:`focal_budget`; the
+        remaining mass goes to the set of all classes. Default: all 2^k - 1 sets (at most 16 classes).
     negative : {"keep", "clamp"}
-        Whether negative masses stay, or are set to 0, the remainder given to the set of all classes and
-        rows divided by their sum, as C25 does.
+        Whether to keep negative masses, or to set them to 0, give the remainder to the set of all classes and
+        divide rows by their sum, as C25 does.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
@@ -152,8 +152,8 @@ def mass_function(
 
     Notes
     -----
-    Masses on a budget are a statement about the budget as much as about the model: the same ensemble
-    has other masses on other sets. A `Belief` without budget keeps its own.
+    Masses on a budget depend on the budget as much as on the model: the same ensemble has different masses on
+    other sets. A `Belief` without a budget keeps its own.
 
     References
     ----------
@@ -250,11 +250,11 @@ def focal_budget(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions; their mean distributions say which classes go together.
+        Class predictions; their mean distributions show which classes are predicted together.
     n_sets : int
         Size of the budget: at least k + 1, at most k + 1 plus the number of clusters and pairs.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
@@ -266,8 +266,8 @@ def focal_budget(
 
     Notes
     -----
-    The closeness of two classes is the cosine between their columns of mean predictions; clusters are
-    those of average linkage. With tied distances the choice follows the order of the classes.
+    The closeness of two classes is the cosine between their columns of mean predictions; clusters are found
+    by average linkage. With tied distances the choice depends on the order of the classes.
 
     References
     ----------

@@ -15,10 +15,11 @@ from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import State
 from credibly.credal.uncertainty import Uncertainty, uncertainty
-from credibly.predictions import Dataset, Dirichlet, Rows, as_rows, require_independent
+from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
+from credibly.predictions.clusters import Clusters
 from credibly.predictions.labels import no_weight
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
-from credibly.results.estimates import Estimate, moment_sums, standard_error_of
+from credibly.results.estimates import Estimate, cluster_error, moment_sums, standard_error_of
 
 Measure = Callable[..., Any]
 
@@ -31,6 +32,8 @@ def mean_over(
     labels: Any = None,
     *,
     sample_weight: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Estimate]:
     """Return means over instances of measures that give one number per instance.
@@ -41,12 +44,17 @@ def mean_over(
         What `scan` returned, with its labels and weights, or predictions in memory.
     measures : callable or mapping of str to callable
         `uncertainty`, `credal.distance`, `nonspecificity`, `credal.size`, `upper_entropy` or any other
-        function of predictions that returns (n,) numbers; one with a parameter ``labels`` gets them too.
-        Settings go in with ``functools.partial``. Several are computed in one pass.
+        function of predictions that returns (n,) numbers; a function with a parameter ``labels`` receives
+        them too. Set options with ``functools.partial``. Several measures are computed in one pass.
     labels : array (n,) or LabelCounts, optional
         What was observed, for measures that take labels.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
     progress : callable, optional
         Called with (done, total) rows.
 
@@ -58,8 +66,9 @@ def mean_over(
 
     Notes
     -----
-    Means are weighted where the rows have weights. A measure is computed on some thousand rows at a time and
-    must not look beyond the row; the draws that stand for a `Dirichlet` would, so measures of sets refuse it.
+    Means are weighted if the rows have weights. A measure is computed on a few thousand rows at a time and
+    must not depend on other rows; the draws that represent a `Dirichlet` would, so measures of sets refuse
+    it.
 
     Examples
     --------
@@ -72,8 +81,7 @@ def mean_over(
     >>> bool(abs(means["distance"].value - whole) < 1e-12)
     True
     """
-    given = as_rows(rows, labels, sample_weight)
-    require_independent(given, "`mean_over`")
+    given = as_rows(rows, labels, sample_weight, clusters=clusters, blocks=blocks)
     return one_pass(given, [MeasuresTask.of(measures, given)], progress)[0]
 
 
@@ -89,11 +97,14 @@ class MeasuresTask(Task):
         Which of them take labels.
     n : int
         Number of all rows.
+    clusters : Clusters or None
+        Which of them belong together.
     """
 
     measures: dict[str, Measure]
     labelled: frozenset[str]
     n: int
+    clusters: Clusters | None = None
 
     @classmethod
     def of(cls, measures: Measure | Mapping[str, Measure], rows: Rows) -> MeasuresTask:
@@ -102,17 +113,21 @@ class MeasuresTask(Task):
         for name, measure in named.items():
             if not callable(measure):
                 raise InputTypeError(
-                    f"measure {name!r}", "must be a function", f"got {measure!r}", "Pass `uncertainty`, say."
+                    f"measure {name!r}",
+                    "must be a function",
+                    f"got {measure!r}",
+                    "Pass a function such as `uncertainty`.",
                 )
             if isinstance(rows.sample.predictions, Dirichlet) and _draws(measure):
                 raise UnsupportedError(
                     f"measure {name!r} of a Dirichlet",
                     "needs sets of distributions",
-                    "a Dirichlet becomes one by draws, which would depend on how the rows are cut",
+                    "a Dirichlet becomes one by sampling, which would depend on how the rows are split "
+                    "into chunks",
                     "Draw once, `dirichlet.sample(m)`, and pass or scan the Ensemble.",
                 )
         labelled = frozenset(name for name, one in named.items() if "labels" in _parameters(one))
-        return cls(named, labelled, rows.n)
+        return cls(named, labelled, rows.n, rows.clusters)
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return powers of every measure's numbers, summed."""
@@ -123,12 +138,25 @@ class MeasuresTask(Task):
                 state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.checked_weights)))
                 if part in states:
                     raise InputError(
-                        "measures", "must have names of their own", f"{part!r} is there twice", "Rename one."
+                        "measures", "must have distinct names", f"{part!r} is there twice", "Rename one."
                     )
                 if np.isnan(state["w1 v1"][0]):
                     raise _not_a_number(name, values, chunk.start)
                 states[part] = state
+                if self.clusters is not None:
+                    states[part].update(self._by_cluster(chunk, to_host(as_float64(values))))
         return Sums(states, tuple(notes))
+
+    def _by_cluster(self, chunk: Dataset, values: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """Return weights and weighted numbers of every cluster, (c,)."""
+        assert self.clusters is not None
+        codes, weights = self.clusters.codes(chunk.clusters), chunk.checked_weights
+        weight = np.ones(len(values)) if weights is None else to_host(weights)[0]
+        kept = np.where(weight > 0, values, 0.0)  # of weight zero, also what is infinite
+        return {
+            f"clusters {name}": np.bincount(codes, own, minlength=self.clusters.number)
+            for name, own in (("weight", weight), ("total", weight * kept))
+        }
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the means and their standard errors."""
@@ -141,11 +169,27 @@ class MeasuresTask(Task):
         if weight == 0.0:
             raise no_weight()
         value = float(to_host(state["w1 v1"])[0] / weight)
-        stderr, refusal = standard_error_of(state)
+        error: dict[str, Any] = {}
+        error["stderr"], error["interval_refusal"] = standard_error_of(
+            {name: one for name, one in state.items() if not name.startswith("clusters")}
+        )
+        if self.clusters is not None:
+            error = _of_clusters(value, state, error["stderr"])
         infinite = int(to_host(state["infinite"])[0])
         if infinite:
             notes = (*notes, f"{infinite} of {self.n} instances have an infinite value")
-        return Estimate(name, value, stderr, self.n, settings, notes, refusal)
+        return Estimate(name, value, n=self.n, settings=settings, notes=notes, **error)
+
+
+def _of_clusters(value: float, state: State, independent: float | None) -> dict[str, Any]:
+    """Return the error of a mean whose clusters are left out in turn, as fields of an Estimate."""
+    weight, total = (np.asarray(state[f"clusters {name}"]) for name in ("weight", "total"))
+    present = weight > 0
+    if present.sum() < 2:
+        return {"stderr": None, "interval_refusal": "all rows are of one cluster", "n_clusters": 1}
+    with np.errstate(invalid="ignore"):  # of infinite totals, which are refused
+        without = (total.sum() - total[present]) / (weight.sum() - weight[present])
+    return cluster_error(value, without, weight[present], independent)
 
 
 def _values(name: str, measure: Measure, chunk: Dataset, labelled: bool) -> dict[str, Array]:

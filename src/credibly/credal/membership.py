@@ -38,16 +38,17 @@ def contains(
     probs : Point, LabelCounts or array (n, k)
         One distribution per instance.
     tolerance : float
-        How far outside a distribution may be and still count as inside: rounding, not statistics.
+        How far outside a distribution may be and still count as inside; this allows for rounding, not for
+        sampling error.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
     Returns
     -------
     array (n,) of bool
-        True where the distribution is in the set.
+        True if the distribution is in the set.
 
     Notes
     -----
@@ -113,9 +114,9 @@ def boundary(
     start : Point or array (n, k), optional
         Where the ray begins, inside the set. Default: the mean prediction.
     return_fraction : bool
-        Whether to return the way as well.
+        Whether to return the distance travelled as well.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
@@ -124,13 +125,13 @@ def boundary(
     array (n, k)
         The last point of the ray in the set.
     array (n,), optional
-        Its way as a fraction of the way to `towards`: at least 1 where `towards` is in the set, and infinite
-        where `towards` is the start itself, which is then returned.
+        Its distance from the start as a fraction of the distance to `towards`: at least 1 if `towards` is in
+        the set, and infinite if `towards` is the start itself, which is then returned.
 
     Notes
     -----
     Exact, not a line search: one linear program per instance for hulls (all pivoted together, on the host),
-    closed forms for intervals and, up to 16 classes, beliefs. A hull of few members is flat: a ray that
+    closed forms for intervals and, up to 16 classes, beliefs. A hull of few members is flat, so a ray that
     leaves its plane ends where it starts.
 
     References

@@ -38,7 +38,7 @@ class NonspecificityEstimate(Result):
     values : array (n,)
         One value per instance.
     stderr : array (n,)
-        Standard error over random events, 0 where the value is exact.
+        Standard error over random events; 0 if the value is exact.
     mean : float
         Mean over instances.
     mean_stderr : float
@@ -46,7 +46,7 @@ class NonspecificityEstimate(Result):
     exact : bool
         Whether all events were summed.
     n_events : int
-        Random events used, 0 where exact.
+        Number of random events used; 0 if exact.
     settings : mapping
         Budget, treatment of negative masses and seed.
     notes : tuple of str
@@ -92,27 +92,27 @@ def nonspecificity(
     budget : sequence of sets of int, optional
         Focal sets that receive mass. Default: all of them. Not for ``hartley``.
     negative : {"keep", "clamp"}
-        Whether negative masses stay or are treated as in C25. Not for ``hartley``.
+        Whether to keep negative masses or treat them as in C25. Not for ``hartley``.
     n_events : int, optional
         Random events for ``hartley`` and ``pal``. Default: all events for up to 12 classes, 1024 random ones
         for more; 0 uses all events (at most 16 classes).
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of events and draws. Default: a fixed seed, so that repeated calls give the same value.
 
     Returns
     -------
     array (n,)
-        One value per instance, natural logarithms.
+        One value per instance, in natural logarithms.
 
     Notes
     -----
     Non-specificity is the mean gap between a member's probability and the lower probability over random
     events, so `hartley` is never negative, needs no masses, and works with any number of classes.
     :func:`nonspecificity_estimate` gives the standard errors. Smets' measure is an information content (large
-    for precise predictions, infinite where the set of all classes has no mass); Pal's is a specificity (1 for
-    a point); Koerner's is 1 for a point and equals the sum of the upper probabilities.
+    for precise predictions, infinite if the set of all classes has no mass); Pal's is a specificity (1 for a
+    point); Koerner's is 1 for a point and equals the sum of the upper probabilities.
 
     References
     ----------
@@ -158,13 +158,13 @@ def nonspecificity_estimate(
     measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
         Which measure; see :func:`nonspecificity`.
     budget : sequence of sets of int, optional
-        Focal sets the masses are put on. Not for ``hartley``.
+        Focal sets (sets of classes) that carry the masses. Not for ``hartley``.
     negative : {"keep", "clamp"}
-        Whether negative masses stay or are treated as in C25. Not for ``hartley``.
+        Whether to keep negative masses or treat them as in C25. Not for ``hartley``.
     n_events : int, optional
         Random events; see :func:`nonspecificity`.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of events and draws.
 
@@ -219,11 +219,11 @@ def nonspecificity_estimate(
     count = n_events if n_events is not None else (0 if k <= EXACT_CLASSES else N_EVENTS)
     count = require_integer(count, "n_events", 0)
     if count == 0:
-        require_few_classes(k, "`n_events=0`", f"Ask for random events, `n_events={N_EVENTS}`.")
+        require_few_classes(k, "`n_events=0`", f"Use random events, `n_events={N_EVENTS}`.")
         return _exact(measure, _finish(family, exact_gap_sum(credal, family)), settings, ())
     if count < 64:
         raise InputError(
-            "`n_events`", "must be 0 (all events) or at least 64", f"got {count}", "Ask for 512 or more."
+            "`n_events`", "must be 0 (all events) or at least 64", f"got {count}", "Use 512 or more."
         )
     gaps, errors, mean_error = sampled_gap_sum(credal, family, count, seed)
     values = _finish(family, gaps)

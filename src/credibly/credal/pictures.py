@@ -14,7 +14,7 @@ from credibly.credal.distances import soft_target
 from credibly.credal.extreme_points import vertices
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
 from credibly.predictions import Classes, Ensemble, Intervals, as_labels
-from credibly.results.tests import SimplexPicture
+from credibly.results.credal import SimplexPicture
 
 
 def simplex_picture(
@@ -25,7 +25,7 @@ def simplex_picture(
     n_samples: int = DIRICHLET_SAMPLES,
     rng: Any = None,
 ) -> SimplexPicture:
-    """Return the points and polygons of one instance's set.
+    """Return the points and polygons that show the set of one instance.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def simplex_picture(
     row : int
         Which instance.
     n_samples : int
-        Draws where the predictions are a Dirichlet.
+        Draws, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 

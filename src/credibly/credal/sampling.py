@@ -39,14 +39,14 @@ def sample(
     n : int
         Draws per instance.
     method : {"dirichlet", "hit_and_run"}
-        ``dirichlet``: mixtures of members with Dirichlet weights; for a belief, each focal set spreads its
-        mass with Dirichlet weights. ``hit_and_run``: uniform on the set.
+        ``dirichlet``: mixtures of members with Dirichlet weights; for a belief, each focal set distributes
+        its mass with Dirichlet weights. ``hit_and_run``: uniform on the set.
     concentration : float
         Parameter of the Dirichlet weights; 1 draws them uniformly from the simplex of weights.
     n_steps : int
-        Steps of each hit-and-run chain; every draw is the end of a chain of its own.
+        Steps of each hit-and-run chain; every draw is the end of its own chain.
     n_samples : int
-        Draws that stand for a Dirichlet prediction.
+        Number of draws that represent a Dirichlet prediction.
     rng : None, int or Generator
         Seed. Draws are made on the host, so a seed gives the same numbers on every device.
 
@@ -57,8 +57,9 @@ def sample(
 
     Notes
     -----
-    Uniform weights are not uniform on the hull (J25 App. D): with more members than dimensions they crowd in
-    the middle. Where members are corners of a simplex the two agree, and hit-and-run draws weights directly.
+    Uniform weights are not uniform on the hull (J25 App. D): with more members than dimensions the draws
+    concentrate in the middle. If members are the corners of a simplex the two agree, and hit-and-run draws
+    weights directly.
 
     References
     ----------

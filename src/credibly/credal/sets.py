@@ -24,7 +24,7 @@ from credibly.results.base import require_level
 CredalSet = Point | Ensemble | Intervals | Belief
 
 DIRICHLET_SAMPLES = 100
-"""Draws that stand for a Dirichlet where a function was not told another number."""
+"""Default number of draws that represent a Dirichlet."""
 
 _THRESHOLD_DRAWS = 4096
 _BISECTIONS = 60
@@ -41,10 +41,10 @@ def as_set(
 ) -> CredalSet:
     """Return predictions as a set of distributions per instance.
 
-    A `Point` is a set of one, an `Ensemble` stands for the convex hull of its members (weights play no
-    part), `Intervals` for all distributions between the bounds and a `Belief` for all that spread every mass
-    over its focal set; they come back as they are. A `Dirichlet` is not a set;
-    the settings here say how to make one.
+    A `Point` is a set of one, an `Ensemble` represents the convex hull of its members (weights are ignored),
+    `Intervals` all distributions between the bounds, and a `Belief` all that distribute every mass over its
+    focal set; these are returned unchanged. A `Dirichlet` is not a set; the settings here say how to make
+    one.
 
     Parameters
     ----------

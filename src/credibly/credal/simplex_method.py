@@ -105,7 +105,7 @@ def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | No
         "a linear program",
         f"must end within {limit} pivots",
         f"{active.size} of {n} did not",
-        "Check for members that differ by rounding only.",
+        "Check for members that differ only by rounding.",
     )
 
 

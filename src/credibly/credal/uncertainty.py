@@ -35,9 +35,9 @@ def size(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`.
     of : {"mean", "predicted"}
-        The mean over classes, or the class the mean prediction (pignistic for a belief) gives the most.
+        The mean over classes, or the class with the largest mean prediction (pignistic for a belief).
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of these draws.
 
@@ -78,7 +78,7 @@ Decomposition = Literal["entropy", "credal", "dirichlet", "belief"]
 
 @dataclasses.dataclass(frozen=True)
 class Uncertainty(Result):
-    """Uncertainty of every instance, split where it can be.
+    """Uncertainty of every instance, split if possible.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Uncertainty(Result):
     total : array (n,)
         Entropy of the mean prediction, upper entropy, or entropy of the pignistic probability.
     aleatoric : array (n,) or None
-        Mean entropy of the members, or lower entropy; None where the decomposition has no such part.
+        Mean entropy of the members, or lower entropy; None if the decomposition has no such part.
     epistemic : array (n,)
         Total minus aleatoric, or the credal size for a belief.
     n : int
@@ -122,13 +122,14 @@ def uncertainty(
         Class predictions.
     decomposition : {"entropy", "credal", "dirichlet", "belief"}, optional
         ``entropy``: H(mean), mean H, mutual information (Point, Ensemble). ``credal``: upper entropy, lower
-        entropy, their difference (every kind). ``dirichlet``: the first in closed form (Dirichlet).
-        ``belief``: entropy of the pignistic probability and credal size (Belief). Default: entropy for
-        Point and Ensemble, credal for Intervals, and their own for Dirichlet and Belief.
+        entropy, their difference (every kind). ``dirichlet``: the same as ``entropy``, in closed form
+        (Dirichlet). ``belief``: entropy of the pignistic probability and credal size (Belief). Default:
+        entropy for Point and Ensemble, credal for Intervals, and the one of the same name for Dirichlet and
+        Belief.
     base : float, optional
         Base of the logarithm. Default: e.
     tolerance : float
-        Certified distance to the true upper and lower entropies.
+        Certified error of the upper and lower entropies.
     n_samples : int
         Draws per instance for the credal decomposition of a Dirichlet.
     rng : None, int or Generator
@@ -199,7 +200,7 @@ def uncertainty(
             f'`decomposition="{chosen}"`',
             f"is not defined for {type(given).__name__}",
             "it needs another kind of prediction",
-            'Use `decomposition="credal"`, which every kind has.',
+            'Use `decomposition="credal"`, which is defined for every kind.',
         )
     note = "total is the entropy of the mean, aleatoric the mean entropy, epistemic their difference"
     total = entropy(given.mean().probs) / scale

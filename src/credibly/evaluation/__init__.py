@@ -1,4 +1,4 @@
-"""Everything at once: run all that the input allows, cheap parts first, and say it in words."""
+"""Everything at once: run all that the input allows, cheap parts first, and report it in words."""
 
 from credibly.evaluation.comparison import Comparison, RealComparison, compare
 from credibly.evaluation.evaluate import evaluate

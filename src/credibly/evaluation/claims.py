@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation.findings import (
-    FEW,
-    Answer,
-    Headline,
-    at_most,
-    how_sure,
-    percents,
-    points,
-    seen_in,
-    within,
-)
+from credibly.evaluation.findings import Answer, Headline
+from credibly.evaluation.phrases import FEW, at_most, interval_of, percents, points, seen, sure, within
 from credibly.evaluation.stages import IN_CLUSTERS, NOT_ASKED, Stage, Work
 from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title, worst_first
 from credibly.hypotests.calibration.set_coverage import coverage_of
 from credibly.predictions import PredictionIntervals, PredictionSets, Rows
 from credibly.results.certificates import Certificate
 from credibly.results.coverage import SetCoverage, Strata
-from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 
 MARGINAL = "set_coverage"
@@ -71,7 +60,7 @@ def _finding(name: str, result: HypotestResult, claims: SetCoverage, level: floa
         "coverage_by_group": lambda: "" if claims.by_group is None else _part(claims.by_group, claims),
         "worst_slab": lambda: _slab(claims),
         "coverage_by_features": lambda: (
-            f"features {'tell' if word == 'conflict' else 'do not tell'} which labels are missed"
+            f"features {'predict' if word == 'conflict' else 'do not predict'} which labels are missed"
         ),
     }[name]()
     return f"{_capital(title(name))}: {told}: {word}."
@@ -84,7 +73,7 @@ def _capital(text: str) -> str:
 def _held(claims: SetCoverage) -> str:
     """Say what was claimed and what is held."""
     (observed,) = percents(float(claims.coverage.value))
-    return f"its {percent(claims.claimed)} {claims.kind} hold {observed} of the labels"
+    return f"its {percent(claims.claimed)} {claims.kind} contain {observed} of the labels"
 
 
 def _members(strata: Strata, at: int, claims: SetCoverage) -> str:
@@ -102,7 +91,7 @@ def _part(strata: Strata, claims: SetCoverage) -> str:
     away = np.abs(strata.coverage - claims.claimed) * np.sqrt(strata.n)
     at = int(away.argmax())
     (observed,) = percents(float(strata.coverage[at]))
-    return f"{observed} of the labels {_members(strata, at, claims)} are held (n = {int(strata.n[at])})"
+    return f"{observed} of the labels {_members(strata, at, claims)} are covered (n = {int(strata.n[at])})"
 
 
 def _slab(claims: SetCoverage) -> str:
@@ -110,21 +99,14 @@ def _slab(claims: SetCoverage) -> str:
     if slab is None:
         return ""
     (observed,) = percents(slab.coverage)
-    return f"{observed} of the labels in the worst slab of the features are held (n = {slab.n})"
-
-
-def _interval(estimate: Estimate) -> tuple[float, float] | None:
-    try:
-        return estimate.interval()
-    except UnsupportedError:
-        return None
+    return f"{observed} of the labels in the worst slab of the features are covered (n = {slab.n})"
 
 
 def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     """Say whether sets hold what they claim, on average and in parts, and how large they are."""
     tests = dict(work.found["tests"] or {})
     gap = claims.claimed - float(claims.coverage.value)
-    interval = _interval(claims.coverage)
+    interval = interval_of(claims.coverage)
     hits = round(float(claims.coverage.value) * claims.n)
     bound = Certificate(
         "coverage", abs(gap), 1 - work.level, claims.n, hits=hits, confidence=claims.claimed
@@ -146,20 +128,20 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     elif bound > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {seen_in(rows, work)}, its {percent(claims.claimed)} {claims.kind} "
-            f"can hold {at_most(bound)} more or fewer than they claim ({how_sure(work)} that it is not more)."
+            f"Too few data to tell: with {seen(rows, work)}, the coverage of its {percent(claims.claimed)} "
+            f"{claims.kind} can be off by as much as {at_most(bound)} ({sure(work)} that it is not more)."
         )
     else:
         sentence = (
-            f"No sign of wrong coverage in {seen_in(rows, work)}: {held}; they are within {at_most(bound)} "
-            f"of their claim, {how_sure(work)}."
+            f"No sign of wrong coverage in {seen(rows, work)}: {held}; their true coverage is within "
+            f"{at_most(bound)} of the claim, {sure(work)}."
         )
     questions = (_average(claims, tests, word, off), *_everywhere(claims, tests, word, off))
     remedy = ""
     if MARGINAL in off:
-        remedy = f"{_capital(claims.kind)} calibrated again, on held-out labels of such data, would help."
+        remedy = f"Recalibrating the {claims.kind} on held-out labels of such data would help."
     elif off:
-        remedy = f"{_capital(claims.kind)} calibrated within groups, or that follow features, would help."
+        remedy = f"Calibrating the {claims.kind} within groups, or depending on features, would help."
     return Headline(
         word,
         sentence,
@@ -181,22 +163,24 @@ def _worst_part(claims: SetCoverage, off: list[str]) -> str:
         return _part(claims.by_size, claims)
     if claims.slab is not None and "worst_slab" in off:
         return _slab(claims)
-    return "its features tell which labels are missed"
+    return "its features predict which labels are missed"
 
 
 def _average(claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, off: list[str]) -> Answer:
     own = tests.get(MARGINAL)
     answer: Word = "conflict" if MARGINAL in off else word if word != "conflict" else "no conflict found"
-    said = f"{_capital(_held(claims))}{within(_interval(claims.coverage))}."
+    said = f"{_capital(_held(claims))}{within(interval_of(claims.coverage))}."
     if own is not None:
         said += f" p = {shown(claims.pvalue)} (exact binomial)."
-    what = "they are {} wide" if claims.kind == "intervals" else "they hold {} classes"
+    what = "they are {} wide" if claims.kind == "intervals" else "they contain {} classes"
     said += f" On average {what.format(shown(float(claims.size.value)))}"
     if claims.score is not None:
         said += f"; their interval score is {shown(float(claims.score.value))}"
     if claims.empty and claims.kind == "sets":
         said += f", and {percents(claims.empty)[0]} of them are empty"
-    return Answer("claimed", f"Do its {claims.kind} hold what they claim?", answer, f"{said}.")
+    return Answer(
+        "claimed", f"Do its {claims.kind} contain as many labels as they claim?", answer, f"{said}."
+    )
 
 
 def _everywhere(
@@ -213,4 +197,4 @@ def _everywhere(
     said += [] if claims.slab is None else [_slab(claims)]
     least = min(tests[name].deciding_pvalue for name in parts)
     sentence = f"Farthest from the claim: {'; '.join(said)}. Smallest adjusted p = {shown(least)}."
-    return [Answer("parts", "Do they hold as much everywhere?", answer, sentence)]
+    return [Answer("parts", "Is their coverage the same everywhere?", answer, sentence)]

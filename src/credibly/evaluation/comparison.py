@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import HostArray, to_host
-from credibly._arrays.notes import Note
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.credal.distances import Divergence
-from credibly.evaluation.findings import points
+from credibly.evaluation.comparison_words import (
+    COLUMNS,
+    LEADING,
+    LeadingNumber,
+    comparison_warnings,
+    leaders_in_words,
+    leading_number,
+    real_finding,
+    tradeoffs_in_words,
+)
 from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED, Progress, origin, silent, version
@@ -32,7 +39,7 @@ from credibly.results.estimates import Estimate
 from credibly.scale import scan
 from credibly.selection import rank_models
 from credibly.selection.ranking import TRADEOFFS, bootstrap_means
-from credibly.selection.real_models import ScoreRanking, ScoreStanding
+from credibly.selection.real_models import ScoreRanking
 from credibly.selection.settings import Paper, ScoreMeasure
 from credibly.selection.standings import NEGLIGIBLE, Places, Ranking, Recommendation, places
 from credibly.statistics import Statistic
@@ -40,36 +47,9 @@ from credibly.statistics.proper import MeanBound
 from credibly.statistics.registry import as_statistic
 
 CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
-"""Statistics of every model that stand beside its score."""
-
-LEADING: dict[str, tuple[str, Literal["smallest", "largest", "nearest zero"]]] = {
-    "accuracy": ("Accuracy", "largest"),
-    "log_loss": ("Log loss", "smallest"),
-    "confidence_gap": ("Calibration gap", "nearest zero"),
-}
-"""What a comparison leads with: the name it is given, and which value is best."""
-COLUMNS = {"accuracy": "Accuracy", "log_loss": "Log loss", "confidence_gap": "Calibration gap (points)"}
+"""Statistics of every model that are shown with its score."""
 
 N_BINS = 15
-
-
-@dataclasses.dataclass(frozen=True)
-class LeadingNumber:
-    """One number of one model in words.
-
-    Attributes
-    ----------
-    value : str
-        The number with its unit.
-    interval : str
-        Its 95 % interval; empty where there is none.
-    standing : str
-        "best", "tied for best", or how far behind the first with the joint interval of that difference.
-    """
-
-    value: str
-    interval: str
-    standing: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,13 +59,13 @@ class Comparison(Reported):
     Attributes
     ----------
     models : mapping of str to PredictionSummary
-        Type and sizes of every model's predictions.
+        Type and size of every model's predictions.
     ranking : Ranking
-        Scores over trade-offs, crossings and ties.
+        Scores as a function of the trade-off, crossings and ties.
     estimates : mapping of str to mapping of str to Estimate
         Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction.
     recommendations : mapping of str to Recommendation
-        Which model to take where abstaining is allowed, and where it is not.
+        Which model to choose if abstaining is allowed, and if it is not.
     findings : tuple of str
         The comparison in sentences.
     warnings : tuple of str
@@ -93,13 +73,13 @@ class Comparison(Reported):
     notes : tuple of str
         How sets were made.
     settings : mapping
-        What lets the comparison run again.
+        Everything needed to repeat the comparison.
     source : mapping
         Where the data came from: paths, digests, command.
     places : mapping of str to Places
         The models by accuracy, by log loss and by the size of the confidence gap, with ties.
     curves : mapping of str to CorpCurve
-        Confidence against accuracy of every model's mean prediction, by isotonic regression.
+        Confidence against accuracy for every model's mean prediction, by isotonic regression.
     """
 
     drawn_as = ("ranking",)
@@ -144,7 +124,7 @@ class Comparison(Reported):
         order = () if first is None else self.places.get("log_loss", first).names
         return {
             model: {
-                COLUMNS[name]: _leading(name, self.estimates[model][name], model, own)
+                COLUMNS[name]: leading_number(name, self.estimates[model][name], model, own)
                 for name, own in self.places.items()
             }
             for model in order
@@ -176,12 +156,12 @@ class Comparison(Reported):
 
 @dataclasses.dataclass(frozen=True)
 class RealComparison(Reported):
-    """All that :func:`compare` computed of models of real values.
+    """All that :func:`compare` computed for models of real values.
 
     Attributes
     ----------
     models : mapping of str to PredictionSummary
-        Type and sizes of every model's predictions.
+        Type and size of every model's predictions.
     ranking : ScoreRanking
         Standings by proper scores, with paired differences and ties.
     estimates : mapping of str to mapping of str to Estimate
@@ -193,9 +173,9 @@ class RealComparison(Reported):
     warnings : tuple of str
         What makes the models hard to compare.
     notes : tuple of str
-        How models of different kinds were brought together.
+        How models of different kinds were made comparable.
     settings : mapping
-        What lets the comparison run again.
+        Everything needed to repeat the comparison.
     source : mapping
         Where the data came from: paths, digests, command.
     """
@@ -273,18 +253,18 @@ def compare(
     Parameters
     ----------
     models : mapping of str to Predictions, array, Rows or Dask array
-        Predictions by name: all of classes, or all of real values, where `Gaussian`, `Samples` and
-        `Quantiles` may stand side by side.
+        Predictions by name: all of classes, or all of real values; `Gaussian`, `Samples` and `Quantiles` may
+        be mixed.
     labels : array (n,) or LabelCounts
         Observed labels. Leave out for chunks, which carry their own; these must agree between models.
     tradeoffs : sequence of float
-        Where the order is asked for; see :func:`rank_models`.
+        Trade-offs at which the models are ordered; see :func:`rank_models`.
     measure : str, optional
         What counts as imprecision, the same for all models; see :func:`epistemic_score`.
     divergence : {"kl", "js", "sqrt_js"}
         Distance of a label to a set.
     budget : sequence of sets of int, optional
-        Focal sets the masses are put on.
+        Focal sets (sets of classes) that carry the masses.
     base : float, optional
         Base of the logarithms. Default: e.
     scaled : bool
@@ -292,7 +272,8 @@ def compare(
     alternatives : sequence of str
         Other measures of imprecision to rank by as well.
     stability : bool
-        Whether to follow every set model over its number of members and over budgets.
+        Whether to show how the score of every set model changes with its number of members and with the
+        budget.
     paper : {"C25"}, optional
         The published pipeline.
     n_bins : int, optional
@@ -300,13 +281,14 @@ def compare(
     n_resamples : int
         Bootstrap draws behind ties.
     level : float
-        Joint coverage of the intervals that decide about ties.
+        Joint coverage of the intervals that decide ties.
     statistics : sequence of str or Statistic, optional
         For real values: the scores to rank by; see :func:`rank_models`.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors and ties are then those of clusters.
+        Ids that say which rows belong together (a patient, a day); standard errors and ties then allow for
+        these clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed; the same seed gives the same comparison, byte by byte, with the same versions and threads.
     progress : True, callable or None
@@ -319,7 +301,7 @@ def compare(
     -------
     Comparison or RealComparison
         Accuracy, log loss, calibration gap and reliability of every model with ties, the ranking over
-        trade-offs, and ``report``; of real values the standings by proper scores.
+        trade-offs, and ``report``; for real values, the standings by proper scores.
 
     Notes
     -----
@@ -405,8 +387,13 @@ def _compared(
         }
         if is_imprecise(ranking)
         else {},
-        findings=(*_leaders(order, estimates), *(_findings(ranking) if is_imprecise(ranking) else ())),
-        warnings=tuple(dict.fromkeys((*source_warnings(source), *_left_out(given), *_warnings(ranking)))),
+        findings=(
+            *leaders_in_words(order, estimates),
+            *(tradeoffs_in_words(ranking) if is_imprecise(ranking) else ()),
+        ),
+        warnings=tuple(
+            dict.fromkeys((*source_warnings(source), *_left_out(given), *comparison_warnings(ranking)))
+        ),
         notes=ranking.notes,
         settings={
             "version": version(),
@@ -430,7 +417,7 @@ def _compared_reals(
         ranking=ranking,
         estimates=ranking.estimates,
         recommendations={},
-        findings=tuple(_real_finding(one, ranking) for one in ranking.standings.values()),
+        findings=tuple(real_finding(one, ranking) for one in ranking.standings.values()),
         warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given)))),
         notes=ranking.notes,
         settings={
@@ -441,24 +428,6 @@ def _compared_reals(
         },
         source=recorded,
     )
-
-
-def _real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
-    """Say who has the smallest score, by how much, and who is tied with it."""
-    first, *others = standing.names
-    said = f"By {title(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
-    if not others:
-        return f"{said}."
-    tied = standing.tied_with_first
-    if tied:
-        are = "are" if len(tied) > 1 else "is"
-        return (
-            f"{said}; {joined(list(tied), most=4)} {are} statistically tied with it "
-            f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
-        )
-    low, high = standing.intervals[1].tolist()
-    ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({100 * ranking.level:g} % interval)"
-    return f"{said}, ahead of {others[0]}{ahead}."
 
 
 def _bins(statistics: Sequence[Statistic]) -> int:
@@ -528,116 +497,3 @@ def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Sta
     if n_bins is None or "n_bins" not in statistic.settings():
         return statistic
     return statistic.with_(n_bins=n_bins)
-
-
-def in_units(name: str, value: float) -> str:
-    """Write a leading number: accuracy as a share, the calibration gap in points with its direction."""
-    if name == "accuracy":
-        return f"{100 * value:.1f} %"
-    if name != "confidence_gap":
-        return _decimals(value)
-    return f"{points(value)}{_way(value)}"
-
-
-def _way(gap: float) -> str:
-    return "" if points(gap) == points(0.0) else f" too {'sure' if gap > 0 else 'unsure'}"
-
-
-def _decimals(*values: float) -> str:
-    """Write losses with three decimals, where these say something, both ends of an interval alike."""
-    few = all(map(math.isfinite, values)) and 0.0095 < max(map(abs, values)) < 100
-    return " to ".join(f"{value:.3f}" if few else shown(value) for value in values)
-
-
-def _range_in_units(name: str, ends: tuple[float, float]) -> str:
-    """Write an interval in the unit of the number beside it."""
-    if name == "log_loss":
-        return _decimals(*ends)
-    low, high = (100 * end for end in ends)
-    if name == "confidence_gap" and high < 0:  # the number says "too unsure"
-        low, high = -high, -low
-    # an end that only rounds to 0 is not shown as 0: it decides about a tie
-    return " to ".join(f"{end:.1f}" if abs(end) >= 0.05 or end == 0 else f"{end:.1g}" for end in (low, high))
-
-
-def _leading(name: str, estimate: Estimate, model: str, own: Places) -> LeadingNumber:
-    interval = _range_in_units(name, estimate.interval()) if estimate.has_interval else ""
-    standing = "best" if len(own.best) == 1 else "tied for best"
-    if model not in own.best:
-        behind = own.behind(model)
-        standing = "behind the best"
-        if behind is not None:
-            size, ends = behind
-            said = _decimals(size) if name == "log_loss" else points(size).partition(" ")[0]
-            standing = f"behind by {said} ({_range_in_units(name, ends)})"
-    value = in_units(name, estimate.value)
-    if name == "confidence_gap":  # its column says that these are points
-        value = f"{points(estimate.value).partition(' ')[0]}{_way(estimate.value)}"
-    return LeadingNumber(value, interval, "" if len(own.names) == 1 else standing)
-
-
-def _leaders(order: Mapping[str, Places], estimates: Mapping[str, Mapping[str, Estimate]]) -> tuple[str, ...]:
-    """Return who is best, or tied for best, in accuracy, log loss and calibration gap."""
-    titles = {name: LEADING[name][0].lower() for name in order}
-    models = tuple(estimates)
-    numbers = _and([f"{titles[name]} {in_units(name, own.scores[0])}" for name, own in order.items()])
-    if len(models) == 1:
-        return (f"There is one model, {models[0]}, and nothing to compare it with: {numbers}.",)
-    everywhere = [name for name in models if all(name in own.best for own in order.values())]
-    said = []
-    for name, own in order.items():
-        first, tied = own.names[0], own.tied_with_first
-        value = in_units(name, own.scores[0])
-        others = "no other model is tied with it"
-        if tied:
-            others = f"{joined(tied, most=4)} {'are' if len(tied) > 1 else 'is'} statistically tied with it"
-        said.append(f"{LEADING[name][0]}: {first} is first with {value}; {others}.")
-    if len(everywhere) == len(models):
-        lead = f"No difference beyond chance: all {len(models)} models are statistically tied in "
-        return (f"{lead}{_and(list(titles.values()))}.", *said)
-    if not everywhere:
-        each = [f"{joined(own.best, most=3)} in {titles[name]}" for name, own in order.items()]
-        return (f"No model is best in everything; best or tied for best: {'; '.join(each)}.", *said)
-    alone = [titles[name] for name, own in order.items() if own.best == tuple(everywhere)]
-    shared = [titles[name] for name, own in order.items() if own.best != tuple(everywhere)]
-    names, are = _and(everywhere), "are" if len(everywhere) > 1 else "is"
-    best = "tied for best" if len(everywhere) > 1 else "best"
-    if not alone:
-        return (f"{names} {are} tied for best in {_and(shared)}; no other model is in all of them.", *said)
-    also = f", and tied for best in {_and(shared)}" if shared else ""
-    if len(everywhere) > 1:
-        also = f", and with others in {_and(shared)}" if shared else ""
-    return (f"{names} {are} {best} in {_and(alone)}{also}.", *said)
-
-
-def _and(names: Sequence[str]) -> str:
-    """List names as in a sentence."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
-
-
-def _findings(ranking: Ranking) -> tuple[str, ...]:
-    """Return who leads where, and which models are tied, at the trade-offs asked for."""
-    (low, high, first), *others = ranking.leaders()
-    until = "on" if math.isinf(high) else f"to {shown(high)}"
-    led = [f"From trade-off {shown(low)} {until}, {first} has the smallest mean score"]
-    led += [f"{'beyond' if math.isinf(high) else f'to {shown(high)}'} {name}" for _, high, name in others]
-    found = [f"{', '.join(led)}."]
-    ties: dict[tuple[str, ...], list[str]] = {}
-    for tradeoff in ranking.tradeoffs:
-        standing = ranking.at(tradeoff)
-        if standing.tied_with_first:
-            ties.setdefault((standing.names[0], *standing.tied_with_first), []).append(f"{tradeoff:g}")
-    for (first, *tied), at in ties.items():
-        are = "are" if len(tied) > 1 else "is"
-        found.append(
-            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied, most=4)} {are} "
-            f"statistically tied with {first} ({100 * ranking.level:g} % joint intervals, "
-            f"{ranking.n} instances)."
-        )
-    return tuple(found)
-
-
-def _warnings(ranking: Ranking) -> tuple[str, ...]:
-    """Return what makes scores hard to compare: infinite rows, unlike numbers of members, dependences."""
-    hard = ("infinite", "unlike members", "dependence")
-    return tuple(note for note in ranking.notes if isinstance(note, Note) and note.code in hard)

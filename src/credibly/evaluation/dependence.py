@@ -43,7 +43,7 @@ class Dependence:
     where : str
         Which rows: "neighbouring rows", "rows with the same id", "rows of one group".
     pvalue : float
-        Of the test that rows are independent.
+        P-value of the test that rows are independent.
     design_effect : float
         Estimated factor by which variances of means are larger than those of independent rows.
     """
@@ -56,8 +56,8 @@ class Dependence:
         return (
             f"P-values and intervals here assume independent rows, but {self.where} err alike (p = "
             f"{self.pvalue:.1g}; estimated design effect {self.design_effect:.2g}, so standard errors are "
-            f"about {math.sqrt(self.design_effect):.2g} times too small): say which rows belong together "
-            "with `clusters`, or `blocks` for rows in time."
+            f"about {math.sqrt(self.design_effect):.2g} times too small). Use `clusters` to say which rows "
+            f"belong together, or `blocks` for rows in time order."
         )
 
 

@@ -61,6 +61,7 @@ from credibly.predictions import (
     Rows,
     one_rater,
 )
+from credibly.predictions.passes import detached
 from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.estimates import Estimate
@@ -109,7 +110,7 @@ def evaluate(
     source: Mapping[str, Any] | None = None,
     recalibrate: Sequence[str | Recalibration] | None = None,
 ) -> Evaluation:
-    """Compute all that predictions and labels allow, and say it in words.
+    """Compute all that predictions and labels allow, and report it in words.
 
     Parameters
     ----------
@@ -122,15 +123,16 @@ def evaluate(
         Names of the classes, in order.
     groups : array (n,), mapping of str to array (n,), or data frame, optional
         Group of every instance, or several attributes: the cheap statistics are also computed within each
-        group, and all groups that the attributes form are audited (see `audit`). Rows carry their own.
+        group, and all groups that the attributes form are audited (see `audit`). `Rows` carry their own.
     features : array (n, d), optional
-        Features of the instances, for weights of the set (default: the members' predictions) and for
-        recalibrations that use them. Rows carry their own.
+        Features of the instances, for the weights of a set (default: the members' predictions) and for
+        recalibrations that use them. `Rows` carry their own.
     clusters : array (n,), optional
-        Ids of what rows share: a patient, an image, a day. Standard errors, tests and folds then take rows of
-        one cluster for dependent; what cannot is in ``not_run``. Data that were read bring their own.
+        Ids that say which rows belong together: a patient, an image, a day. Standard errors, tests and folds
+        then treat rows of one cluster as dependent; whatever cannot is listed in ``not_run``. Data read by
+        `load` bring their own.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -144,18 +146,18 @@ def evaluate(
     level : float
         Level of the tests; the adjusted p-value of each statistic is compared with it.
     margin : float
-        A gap between stated and observed shares that does not matter: 0.02 are two points.
+        A gap between stated and observed shares that does not matter: 0.02 is two points.
     pairwise_rows : int, optional
         Maximum number of instances used by pairwise statistics; larger data are subsampled (a note says so).
         Default: 20 000 for statistics that you name, else 1250, and fewer beyond ten classes.
     progress : True, callable or None
-        Called with (stage, done, total). True shows a line on standard error after one second, where that is
-        a terminal or a notebook; None shows nothing.
+        Called with (stage, done, total). True shows a line on standard error after one second, in a terminal
+        or a notebook; None shows nothing.
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
     recalibrate : sequence of str or Recalibration, optional
-        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature, or one
-        scale of real values. An empty list leaves them out.
+        Recalibrations to compare on folds, see `recalibration_report`. Default: a single temperature, or a
+        single scale for real values. An empty list leaves them out.
 
     Returns
     -------
@@ -186,7 +188,7 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    given = checked_rows(predictions, labels, groups, features, classes, clusters, blocks)
+    given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
     rows, attributes = grouped_rows(given)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())

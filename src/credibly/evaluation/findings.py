@@ -1,20 +1,15 @@
-"""What is said first about an evaluation: one headline, answers to a few questions, how shares read."""
+"""What is said first about an evaluation: one headline, and the answers to a few questions."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 
-from credibly.evaluation.stages import Part, Work
+from credibly.evaluation.stages import Part
 from credibly.evaluation.words import Word
-from credibly.predictions import Rows
 from credibly.results.base import Result
 
 ASKED = ("credal", "validity", "check")
 """Parts whose answers are those to a question of the headline."""
-
-FEW = 0.1
-"""Data that leave an average gap of ten points possible tell nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +19,7 @@ class Answer(Result):
     Attributes
     ----------
     about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where", "claimed"}
-        What is asked; the report puts the figure of this name beside it.
+        What is asked; the report puts the figure of this name next to it.
     question : str
         The question.
     word : {"conflict", "no conflict found", "cannot tell"}
@@ -53,9 +48,9 @@ class Headline(Part):
     sentence : str
         Direction, size, and whether chance explains it.
     remedy : str
-        What would help, and how much; empty where nothing was found to mend, or nothing was tried.
+        What would help, and how much; empty if there was nothing to repair, or nothing was tried.
     size : float or None
-        The gap, as a share: mean confidence minus accuracy; of real values stated minus observed coverage.
+        The gap, as a share: mean confidence minus accuracy; for real values, stated minus observed coverage.
     interval : tuple of float or None
         Its 95 % interval.
     margin : float
@@ -90,50 +85,3 @@ class Headline(Part):
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}".strip()
-
-
-def points(share: float) -> str:
-    """Write a difference of shares in points of probability."""
-    size = abs(100.0 * share)
-    digits = f"{size:.0f}" if size >= 9.95 else f"{size:.1f}"
-    return f"{digits} point" if digits == "1.0" else f"{digits} points"
-
-
-def at_most(share: float) -> str:
-    """Write an upper bound in points of probability, rounded up."""
-    step = 0.001 if share < 0.0995 else 0.01
-    return points(step * math.ceil(share / step - 1e-9))
-
-
-def instances(n: int) -> str:
-    """Write a number of instances."""
-    return "1 instance" if n == 1 else f"{n} instances"
-
-
-def seen_in(rows: Rows, work: Work) -> str:
-    """Say how many instances there are, and in how many clusters."""
-    clusters = work.summary.n_clusters
-    return instances(rows.n) if clusters is None else f"{instances(rows.n)} of {clusters} clusters"
-
-
-def percents(*shares: float) -> list[str]:
-    """Write shares as per cent, with a digit more where they would look the same."""
-    whole = [f"{100 * share:.0f}" for share in shares]
-    if len(set(whole)) < len(shares) or "100" in whole or "0" in whole:
-        whole = [f"{100 * share:.1f}" for share in shares]
-    return [f"{digits} %" for digits in whole]
-
-
-def how_sure(work: Work) -> str:
-    """Say how sure a bound of this evaluation is."""
-    return f"{100 * (1 - work.level):.4g} % sure"
-
-
-def within(interval: tuple[float, float] | None) -> str:
-    """Write the 95 % interval of a share, or of a difference of shares, in brackets; nothing without one."""
-    if interval is None:
-        return ""
-    low, high = sorted(abs(100 * end) for end in interval)
-    if interval[0] < 0 < interval[1]:
-        return f" (95 %: {100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
-    return f" (95 %: {low:.1f} to {high:.1f})"

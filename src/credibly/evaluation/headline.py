@@ -7,39 +7,42 @@ The size leads: points of probability with an interval. Whether chance explains 
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import to_host
 from credibly.evaluation.claims import claims_headline
-from credibly.evaluation.findings import (
+from credibly.evaluation.findings import Answer, Headline
+from credibly.evaluation.phrases import (
     FEW,
-    Answer,
-    Headline,
     at_most,
-    how_sure,
+    audit_command,
+    clustered,
+    compare_command,
+    file_of,
+    fit_command,
     instances,
+    interval_of,
     percents,
+    plan_command,
     points,
-    seen_in,
+    seen,
+    sure,
     within,
 )
+from credibly.evaluation.real_headline import real_headline
 from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.stages import INTERVAL, Stage, Work, check_verdicts
+from credibly.evaluation.stages import Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
 from credibly.hypotests import calibration_test, certificate, plan_labels
 from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
-from credibly.recalibrate.comparison import REAL_METHODS
-from credibly.results.certificates import Certificate
-from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
+from credibly.results.curves import ReliabilityCurve
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
 from credibly.results.tests import HypotestResult
-from credibly.statistics import confidence_gap, picp
+from credibly.statistics import confidence_gap
 from credibly.statistics.registry import story_of
 
 POWER = 0.8
@@ -51,14 +54,6 @@ def _labels_wanted(rows: Rows, work: Work) -> str | None:
         return None
     wanted = plan_labels(rows, gap=work.margin, level=1 - work.level, power=POWER).instances
     return f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")
-
-
-def _interval(estimate: Estimate) -> tuple[float, float] | None:
-    try:
-        low, high = estimate.interval()
-    except UnsupportedError:
-        return None
-    return float(low), float(high)
 
 
 def _matters(interval: tuple[float, float] | None, margin: float) -> str:
@@ -99,7 +94,7 @@ class _Classes:
         if work.single.clusters is None:
             most = certificate(*work.single.arguments, statistic=confidence_gap, level=1 - work.level).upper
         else:  # no bound for every truth is known: the end of the interval of clusters
-            most = max(map(abs, _interval(gap) or (1.0, 1.0)))
+            most = max(map(abs, interval_of(gap) or (1.0, 1.0)))
         tests = dict(work.found["tests"] or {})
         own = tests.get(name)
         if work.tests and own is None:
@@ -128,13 +123,13 @@ class _Classes:
 
 def _class_headline(rows: Rows, work: Work) -> Headline:
     facts = _Classes.of(rows, work)
-    size, interval = float(facts.gap.value), _interval(facts.gap)
+    size, interval = float(facts.gap.value), interval_of(facts.gap)
     most = facts.most
     word: Word = "conflict"
     if facts.is_gap:
         sentence = (
             f"{_direction(size)}: {facts.says}, {points(size)} too {_way(size)}"
-            f"{within(interval)}, more than chance explains{_clustered(work)}."
+            f"{within(interval)}, more than chance explains{clustered(work)}."
             f"{_matters(interval, work.margin)}"
         )
     elif facts.conflicts:
@@ -150,16 +145,16 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
     elif most > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {seen_in(rows, work)}, the average gap can be as large as "
-            f"{at_most(most)} ({how_sure(work)} that it is not larger)."
+            f"Too few data to tell: with {seen(rows, work)}, the average gap can be as large as "
+            f"{at_most(most)} ({sure(work)} that it is not larger)."
         )
     else:
         word = "no conflict found"
         certain = facts.confidence == 1 == facts.accuracy
         always = ": it was certain of every answer, and always right" if certain else ""
         sentence = (
-            f"No sign of miscalibration in {seen_in(rows, work)}{always}; the average gap is below "
-            f"{at_most(most)}, {how_sure(work)}."
+            f"No sign of miscalibration in {seen(rows, work)}{always}; the average gap is below "
+            f"{at_most(most)}, {sure(work)}."
         )
     remedy, steps = _remedy(facts, word)
     questions = (*_rater_question(work), _confidence_question(facts, word, sentence), _error_question(work))
@@ -174,12 +169,6 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
         (*questions, *_spread_question(rows, work)),
         steps,
     )
-
-
-def _clustered(work: Work) -> str:
-    """Say that chance is that of clusters, where rows belong together."""
-    clusters = work.summary.n_clusters
-    return "" if clusters is None else f" in {clusters} independent clusters of rows"
 
 
 def _direction(size: float) -> str:
@@ -210,7 +199,7 @@ def _in_parts(facts: _Classes) -> str:
         name = worst.name.removeprefix("class ")
         often = "often" if size > 0 else "rarely"
         return (
-            f"The probabilities of single classes are off, more than chance explains: class {name} is "
+            f"The probabilities of single classes are off by more than chance explains: class {name} is "
             f"predicted {points(size)} too {often}."
         )
     story = story_of(str(first.statistic))
@@ -246,7 +235,7 @@ def _regions(curve: ReliabilityCurve) -> list[str]:
 
 
 def _confidence_question(facts: _Classes, word: Word, sentence: str) -> Answer:
-    size, interval = float(facts.gap.value), _interval(facts.gap)
+    size, interval = float(facts.gap.value), interval_of(facts.gap)
     said = sentence
     if word != "conflict":
         how = f"{_sized(size)}{within(interval)}"
@@ -269,7 +258,7 @@ def _error_question(work: Work) -> Answer:
     """Answer whether the surest answers are right more often."""
     curve = work.found["curves"].risk_coverage["confidence"]
     risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
-    interval = _interval(curve.area) or (0.0, 1.0)
+    interval = interval_of(curve.area) or (0.0, 1.0)
     if not curve.area.has_interval and curve.area.n_clusters is None:
         interval = _by_halves(curve.n, half, risk)
     among, instead = percents(half, risk)
@@ -280,7 +269,7 @@ def _error_question(work: Work) -> Answer:
     elif risk == 1:
         said = f"It gave no right answer in {instances(curve.n)}: nothing to compare."
     elif np.ptp(curve.threshold) == 0:
-        said = "It is equally sure of all its answers, so its confidence points to no mistake."
+        said = "It is equally sure of all its answers, so its confidence cannot point to its mistakes."
     elif interval[1] < risk:
         word = "no conflict found"
     elif interval[0] > risk:
@@ -353,7 +342,7 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
     loss, own = raters.loss, float(raters.loss.epistemic.value)
     total = float(loss.irreducible.value) + own
     share = own / total if total > 0 else 0.0
-    interval = _interval(loss.epistemic)
+    interval = interval_of(loss.epistemic)
     word: Word = "cannot tell"
     if interval is not None:
         word = "conflict" if interval[0] > 0 else "no conflict found"
@@ -375,7 +364,7 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
 def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return what helps in a sentence, and what to do next with a command."""
     work = facts.work
-    file = _file(work)
+    file = file_of(work)
     if word == "cannot tell":
         wanted = None if facts.test is None else _labels_wanted(facts.rows, work)
         if wanted is None:
@@ -385,13 +374,16 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
             (
                 (
                     f"Label more instances, about {wanted}, and look again.",
-                    _planned(_file(work, plan=True), work.margin),
+                    plan_command(file_of(work, plan=True), work.margin),
                 ),
             ),
         )
     if word != "conflict":
         return "", (
-            ("Look at parts of the data: a model can be right on average and wrong for some.", _again(file)),
+            (
+                "Look at parts of the data: a model can be right on average and wrong for some groups.",
+                audit_command(file),
+            ),
         )
     report = work.found.get("recalibration")
     tried = (
@@ -404,7 +396,7 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
         if change is not None and (best is None or abs(float(change.after.value)) < best[0]):
             best = abs(float(change.after.value)), name, one, change
     if best is None:
-        return "", (("Recalibrate on data that the model has not seen.", _fit(file, "temperature")),)
+        return "", (("Recalibrate on data that the model has not seen.", fit_command(file, "temperature")),)
     after, name, one, change = best
     before = abs(float(change.before.value))
     what = one.description[0].upper() + one.description[1:] if one.description else name
@@ -412,218 +404,12 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
         thing = "this" if facts.is_gap else f"the binned error from {points(before)}"
         return (
             f"{what}, fitted on held-out folds, would bring {thing} to {points(after)}.",
-            (("Recalibrate, then evaluate on new data.", _fit(file, name)),),
+            (("Recalibrate, then evaluate on new data.", fit_command(file, name)),),
         )
     vain = f"would not help: {points(before)} before, {points(after)} after."
-    return f"{what}, fitted on held-out folds, {vain}", (("Compare other recalibrations.", _compare(file)),)
-
-
-def _file(work: Work, *, plan: bool = False) -> str | None:
-    """Return the file as a shell takes it, None for arrays; bundled data have no file of the reader's."""
-    if str(work.source.get("command", "")).startswith("credibly demo"):
-        return "FILE"
-    path = work.source.get("path")
-    kept = [
-        one for one in _READING if not plan or one not in _DEPENDENCE
-    ]  # plans take rows that are independent
-    return shlex.join([str(path), *_how_read(str(work.source.get("command", "")), kept)]) if path else None
-
-
-_DEPENDENCE = ("--clusters", "--blocks")
-_COLUMNS = ("--labels", "--columns", "--exclude", "--ignore-label", "--id", "--classes", "--levels")
-_READING = (*_COLUMNS, "--kind", "--member-axis", "--n-raters", *_DEPENDENCE)
-"""Flags that say how a file is read, each with a value: without them the next command would not run."""
-
-
-def _how_read(command: str, kept: list[str]) -> list[str]:
-    """Return the flags of a recorded command that the next one needs, too."""
-    words = shlex.split(command)
-    valued = [one for at, flag in enumerate(words[:-1]) if flag in kept for one in (flag, words[at + 1])]
-    return valued + [flag for flag in words if flag in ("--drop-invalid", "--normalise")]
-
-
-def _fit(file: str | None, method: str) -> str:
-    if file is None:
-        return f'cr.recalibration_report(predictions, labels, ["{method}"])'
-    return f"credibly calibrate fit {file} calibration.json --method {method}"
-
-
-def _compare(file: str | None, methods: tuple[str, ...] = ("temperature", "vector", "matrix")) -> str:
-    if file is None:
-        return f"cr.recalibration_report(predictions, labels, {json.dumps(methods)})"
-    return f"credibly calibrate compare {file} {' '.join(f'--method {one}' for one in methods)}"
-
-
-def _planned(file: str | None, margin: float) -> str:
-    if file is None:
-        return f"cr.plan_labels(predictions, gap={margin:g})"
-    return f"credibly plan {file} --gap {margin:g}"
-
-
-def _again(file: str | None) -> str:
-    return (
-        "cr.evaluate(predictions, labels, groups=groups)"
-        if file is None
-        else f"credibly audit {file} --by COLUMN"
+    return f"{what}, fitted on held-out folds, {vain}", (
+        ("Compare other recalibrations.", compare_command(file)),
     )
-
-
-# ---------------------------------------------------------------------------------------------- real values
-
-
-def _real_headline(rows: Rows, work: Work) -> Headline | None:
-    parts = work.found.get("reals")
-    if parts is None:
-        return None
-    middle = _at(parts.pit, 0.5)
-    curve: EnvelopeCurve | None = parts.coverage
-    most, size, stated = None, None, INTERVAL
-    said = f"{percents(middle)[0]} of the labels lie below the predicted median"
-    conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
-    word: Word = "conflict" if conflict else "no conflict found"
-    held = ""
-    if curve is not None:
-        at = int(np.abs(curve.levels - INTERVAL).argmin())
-        stated, observed = float(curve.levels[at]), float(curve.observed[at])
-        size = stated - observed
-        if rows.sample.clusters is None:
-            hits = round(observed * rows.n)  # independent events, as right answers are
-            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
-            most = bound.upper
-        else:
-            ends = _interval(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
-            most = max(abs(stated - end) for end in ends)
-        held = f"its {percents(stated)[0]} intervals hold {percents(observed)[0]} of the labels"
-    others = _real_conflicts(work)
-    if not conflict and others:
-        word = "conflict"
-        sentence = f"Miscalibrated, though not on average: {held or said}. {others[0]}"
-    elif conflict:
-        # each as a share of the worst that is possible: a median can be off by 50 points only
-        worst_size = 1.0 if size is None else stated if size > 0 else 1 - stated
-        shifted = parts.pit.rejects(work.level) and abs(middle - 0.5) / 0.5 >= abs(size or 0.0) / worst_size
-        chance = f"more than chance explains{_clustered(work)}"
-        if size is None or shifted:
-            way = "too low" if middle < 0.5 else "too high"
-            sentence = f"Biased, its predictions are {way}: {said}, {chance}."
-            sentence += f" And {held}." if held else ""
-        else:
-            way = "Too narrow" if size > 0 else "Too wide"
-            fewer = "too few" if size > 0 else "too many"
-            sentence = f"{way}: {held}, {points(size)} {fewer}; {chance}."
-    elif most is not None and most > FEW:
-        word = "cannot tell"
-        sentence = (
-            f"Too few data to tell: with {seen_in(rows, work)}, its {percents(stated)[0]} intervals can hold "
-            f"{at_most(most)} more or fewer than they promise ({how_sure(work)} that it is not more)."
-        )
-    else:
-        limit = (
-            "" if most is None else f"; they are within {at_most(most)} of their promise, {how_sure(work)}"
-        )
-        sentence = f"No sign of miscalibration in {seen_in(rows, work)}: {held or said}{limit}."
-    questions = []
-    other: Word = "cannot tell" if word == "cannot tell" else "no conflict found"
-    if curve is not None:
-        questions.append(
-            Answer(
-                "coverage",
-                "Do its intervals hold what they promise?",
-                "conflict" if curve.rejects(work.level) else other,
-                f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals)."
-                f"{_sharpness(parts)}",
-            )
-        )
-    worst = int(np.abs(parts.pit.difference).argmax())
-    questions.append(
-        Answer(
-            "where",
-            "Where does it fail?",
-            "conflict" if parts.pit.rejects(work.level) else other,
-            f"{said[0].upper()}{said[1:]}; the largest difference is "
-            f"{points(float(parts.pit.difference[worst]))} at quantile "
-            f"{shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",
-        )
-    )
-    questions += _spread_answer(parts, work, other)
-    remedy, steps = _real_remedy(work, word)
-    return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
-
-
-def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return what a scale would do to the intervals in a sentence, and what to do next with a command."""
-    report = work.found.get("recalibration")
-    if word != "conflict" or report is None:
-        return "", ()
-    file = _file(work)
-    tried = {name: one for name, one in report.methods.items() if one.failure is None}
-    off = {
-        name: abs(float(one.changes["picp"].after.value) - float(one.changes["picp"].after.settings["level"]))
-        for name, one in tried.items()
-        if "picp" in one.changes
-    }
-    others = (("Compare other recalibrations.", _compare(file, REAL_METHODS)),)
-    if not off:
-        return "", others if tried else ()
-    name = min(off, key=lambda one: off[one])
-    one, change = tried[name], tried[name].changes["picp"]
-    stated = float(change.after.settings["level"])
-    (level,) = percents(stated)
-    before, after = percents(float(change.before.value), float(change.after.value))
-    what = one.description[0].upper() + one.description[1:]
-    if off[name] < abs(float(change.before.value) - stated):
-        return (
-            f"{what}, fitted on held-out folds, would bring {level} intervals from {before} to {after}.",
-            (("Recalibrate, then evaluate on new data.", _fit(file, name)), *others),
-        )
-    vain = f"would not help: {level} intervals hold {before} before, {after} after."
-    return f"{what}, fitted on held-out folds, {vain}", others
-
-
-def _real_conflicts(work: Work) -> list[str]:
-    """Say what tests of calibration found that neither quantiles nor intervals show, the worst first."""
-    found = verdicts(dict(work.found["tests"] or {}), work.summary, work.level)
-    said = []
-    for one in found:
-        if one.word == "conflict" and one.statistic is not None:
-            story = story_of(one.statistic)
-            way = story.above if one.size is None or one.size > 0 else story.below
-            more = "" if "chance" in way else ", more than chance explains"
-            said.append(f"{story.title}: {way}{more}.")
-    return said
-
-
-def _sharpness(parts: Any) -> str:
-    """Say how wide its intervals are, beside the one interval that all labels need."""
-    if parts.width is None or not parts.label_width:
-        return ""
-    share = percents(parts.width / parts.label_width)[0]
-    return (
-        f" On average its {percents(INTERVAL)[0]} intervals are {shown(parts.width)} wide, {share} of the "
-        f"range that holds {percents(INTERVAL)[0]} of all labels."
-    )
-
-
-def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
-    """Answer whether errors follow the stated spread; nothing where one spread is stated for all."""
-    curve = parts.spread
-    if curve is None or curve.stated.size < 2:
-        return []
-    tests = dict(work.found["tests"] or {})
-    own = [tests[name] for name in ("spread_slope", "ence") if name in tests]
-    conflict = any(one.verdict(work.level) == "conflict" for one in own)
-    ends = [
-        f"{shown(float(curve.observed[at]))} where it states {shown(float(curve.stated[at]))}"
-        for at in (0, -1)
-    ]
-    said = f"Its errors are {ends[0]}, and {ends[1]} (root mean squares)."
-    if own:
-        said += f" p = {shown(min(one.deciding_pvalue for one in own))} over all stated spreads."
-    return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
-
-
-def _at(curve: EnvelopeCurve, level: float) -> float:
-    return float(np.interp(level, curve.levels, curve.observed))
 
 
 def _run(rows: Rows, work: Work) -> Headline:
@@ -631,7 +417,7 @@ def _run(rows: Rows, work: Work) -> Headline:
         return claims_headline(work.found["claims"], rows, work)
     if isinstance(rows.sample.predictions, ClassPredictions):
         return _for_everyone(_class_headline(rows, work), work)
-    return _for_everyone(_real_headline(rows, work) or _untested(work), work)
+    return _for_everyone(real_headline(rows, work) or _untested(work), work)
 
 
 def _for_everyone(headline: Headline, work: Work) -> Headline:
@@ -641,24 +427,24 @@ def _for_everyone(headline: Headline, work: Work) -> Headline:
         return headline
     worst, over_all = found.findings[0], headline.sentence
     sentence = (
-        f"Off for some groups, the clearest {worst.group}: {worst.words}. "
+        f"Off for some groups, most clearly for {worst.group}: {worst.words}. "
         f"Over all groups: {over_all[0].lower()}{over_all[1:]}"
     )
-    file, names = _file(work), ",".join(found.attributes)
+    file, names = file_of(work), ",".join(found.attributes)
     command = (
         "cr.audit(predictions, labels, groups=groups)"
         if file is None
         else f"credibly audit {file} --by {shlex.quote(names)}"
     )
-    steps = (("See all groups, and the smallest effect that each could have shown.", command),)
+    steps = (("See all groups, with the smallest detectable effect in each.", command),)
     return dataclasses.replace(headline, word="conflict", sentence=sentence, steps=steps)
 
 
 def _untested(work: Work) -> Headline:
     reason = "tests were switched off" if not work.tests else "no test takes such predictions"
     if work.tests and work.summary.n_clusters is not None:
-        reason = "no test takes such predictions where rows come in clusters"
-    sentence = f"Not tested whether the predictions are calibrated: {reason}."
+        reason = "no test takes such predictions if rows come in clusters"
+    sentence = f"Whether the predictions are calibrated was not tested: {reason}."
     return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
 
 

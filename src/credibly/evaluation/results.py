@@ -132,7 +132,7 @@ class Reported(Result, abc.ABC):
         return "\n".join([self.heading, *(f"  {line}" for line in self._briefly())])
 
     def log_to_mlflow(self, *, prefix: str = "credibly.") -> None:
-        """Log numbers, settings, findings and report to the active run of MLflow, where that is installed.
+        """Log numbers, settings, findings and report to the active MLflow run, if MLflow is installed.
 
         Parameters
         ----------
@@ -251,29 +251,29 @@ class Evaluation(Reported):
     not_run : tuple of (str, str)
         What was left out, and why.
     settings : mapping
-        Seed, version, number of replicates and the rest of what lets the evaluation run again.
+        Seed, version, number of replicates and everything else needed to repeat the evaluation.
     source : mapping
         Where the data came from: path, digest, dropped rows, notes, command.
     raters : RaterParts or None
-        Loss and disagreement taken apart, where there are several labels per instance.
+        Decompositions of loss and disagreement, if there are several labels per instance.
     recalibration : RecalibrationReport or None
-        Recalibrations before and after, where they were asked for.
+        Comparison before and after recalibration, if requested.
     score : ScoreParts or None
-        The unified score, where the predictions are sets of distributions.
+        The unified score, if the predictions are sets of distributions.
     reals : RealParts or None
         Where real labels lie in their predicted distributions, with envelopes.
     headline : Headline or None
         The answer in a sentence, with size and remedy, and the questions of the first screen.
     check : PredictiveCheck or None
-        What the model expects of its own statistics, where members are stored.
+        Whether the model itself would have expected its statistics, if members are stored.
     credal : CredalParts or None
-        Whether the set holds a calibrated combination, where the predictions are sets.
+        Whether the set contains the truth or a calibrated combination, if the predictions are sets.
     validity : ValidityParts or None
-        Whether the distribution of labels lies in the set, where there are several labels per instance.
+        Whether the distribution of labels lies in the set, if there are several labels per instance.
     audit : AuditResult or None
-        Groups for whom the predictions are off, where groups were given.
+        Groups for which the predictions are off, if groups were given.
     claims : SetCoverage or None
-        What sets or intervals with a claimed coverage hold; its tests stand in `tests`.
+        How many labels sets or intervals with a claimed coverage contain; its tests are in `tests`.
     """
 
     drawn_as = ("claims", "reals", "curves")
@@ -309,7 +309,7 @@ class Evaluation(Reported):
     claims: SetCoverage | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types but replicates of the check and most groups of the audit."""
+        """Return everything in JSON-safe types, except check replicates and most audit groups."""
         brief = {
             "check": None if self.check is None else self.check.summary(),
             "audit": None if self.audit is None else self.audit.summary(),
@@ -327,7 +327,7 @@ class Evaluation(Reported):
             f"got {name!r}" if reason is None else f"this one was not, because {reason}",
             called_here(str(name)) or nearest(name, self.estimates)
             if reason is None
-            else f"Computed were: {', '.join(self.estimates)}.",
+            else f"These were computed: {', '.join(self.estimates)}.",
         )
 
     def __iter__(self) -> Iterator[str]:
@@ -351,7 +351,7 @@ class Evaluation(Reported):
 
     @property
     def findings(self) -> tuple[Answer, ...]:
-        """What was found, once each: the same list in notebook, terminal, exit code and page."""
+        """What was found, each finding once: the same list in notebook, terminal, exit code and page."""
         assert self.headline is not None
         others = {name: said[0] for name, said in self.answers.items() if name not in ASKED}
         return (

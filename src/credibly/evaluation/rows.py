@@ -30,7 +30,7 @@ MOST_ROWS_UNASKED = 1250
 """And where nobody named it, at ten classes: an evaluation then takes seconds, not minutes."""
 
 _CLASSES = 10
-REAL_WIDTH = 60
+REAL_WIDTH = 90
 """Numbers that a kernel makes of a real label, about, where a class is one of them."""
 _TILE = 2**22
 
@@ -44,7 +44,7 @@ class PredictionSummary(Result):
     kind : str
         Type of the predictions.
     n, m : int
-        Number of instances and of members (1 where there is no member axis).
+        Number of instances and of members (1 if there is no member axis).
     k : int or None
         Number of classes; None for real-valued predictions.
     dtype : str
@@ -52,7 +52,7 @@ class PredictionSummary(Result):
     rated : bool
         Whether labels are counts over raters; tests then see one rater per instance.
     n_clusters : int or None
-        Number of independent clusters, where rows belong together.
+        Number of independent clusters, if rows belong together.
     """
 
     kind: str
@@ -187,7 +187,7 @@ def rows_for_pairs(given: int | None, *, asked: bool, n_classes: int) -> int:
     if given is not None:
         require_positive("`pairwise_rows`", given, "Try 2500.")
         if given < 2:
-            raise InputError("`pairwise_rows`", "must leave a pair", f"got {given}", "Try 2500.")
+            raise InputError("`pairwise_rows`", "must be at least 2", f"got {given}", "Try 2500.")
         return int(given)
     if asked:
         return MOST_ROWS_ASKED

@@ -22,7 +22,8 @@ from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.learners.basis import check_features
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Point, Rows, as_labels
-from credibly.results.tests import CredalTestResult, HypotestResult, LocalDeviations, ValidityResult
+from credibly.results.credal import CredalTestResult, LocalDeviations, ValidityResult
+from credibly.results.tests import HypotestResult
 from credibly.results.witness import WitnessResult
 
 SET_TEST, VALIDITY = "test of the set", "test of the labels' distributions"
@@ -39,7 +40,7 @@ MOST_RATED = 2500
 
 _MEAN_ONLY = (
     "the mean of the set was evaluated; another distribution in the set may fit the labels where the mean "
-    "does not, or the other way round"
+    "does not, or vice versa"
 )
 _MEANS = {
     "learned": "no combination with weights that this learner can represent fits these labels",
@@ -53,7 +54,7 @@ _MOST_LISTED = 100
 
 @dataclasses.dataclass(frozen=True)
 class CredalParts(Part):
-    """Whether the set holds the truth and a calibrated combination, and where it fails.
+    """Whether the set contains the truth and a calibrated combination, and where it fails.
 
     Attributes
     ----------
@@ -64,12 +65,12 @@ class CredalParts(Part):
     regions : LocalDeviations
         Where in feature space the most flexible combination that was found fails.
     verdicts : tuple of Verdict
-        One for the witness, then one per kind of weights; each at the level of the evaluation by itself.
+        One for the witness, then one per kind of weights; each on its own at the level of the evaluation.
     rows : ndarray of int
         Instances that were tested, one per entry of the arrays in `validity` and `tests`;
         ``impossible_rows`` are already numbers of all.
     n_all : int
-        Number of instances there are.
+        Total number of instances.
     """
 
     drawn_as = ("regions",)
@@ -90,11 +91,11 @@ class CredalParts(Part):
         """Return how many instances were tested, where they are not all."""
         if self.rows.size == self.n_all:
             return ()
-        some = f"{self.rows.size} of {self.n_all} instances, drawn at random under the seed"
-        return (f"{SET_TEST}: {some}, were tested; `credal_test` takes all",)
+        some = f"{self.rows.size} of {self.n_all} instances, drawn at random with the seed"
+        return (f"{SET_TEST}: {some}, were tested; `credal_test` uses all",)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types; of weights per instance only their means."""
+        """Return everything in JSON-safe types; for weights per instance only their means."""
         found = super().to_dict()
         for long in _PER_ROW:
             found["validity"].pop(long)
@@ -133,7 +134,7 @@ class ValidityParts(Part):
         return (self.verdict,)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types; of single instances the worst that fail."""
+        """Return everything in JSON-safe types; for single instances only the worst that fail."""
         found = super().to_dict()
         for name in _PER_INSTANCE:
             found["test"].pop(name)
@@ -190,7 +191,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
         learned = weights == "learned"
         what = f"{SET_TEST} with {weights} weights"
         if learned and cost > MOST_REFITS:
-            work.leave_out(what, "it takes more than a few seconds; use `credal_test`")
+            work.leave_out(what, "it takes more than a few seconds; run it with `credal_test`")
             continue
         try:
             tested = credal_test(
@@ -304,14 +305,18 @@ def _witness_verdict(result: WitnessResult, work: Work) -> Verdict:
     """Answer the first question about a set: does it hold the truth, given its predictions?"""
     word, where = result.verdict(work.level), result.where(work.classes)
     if word == "conflict":
-        finding = f"The set misses the truth given the predictions{': ' + where if where else ''}."
+        finding = (
+            f"Given the predictions, the true probabilities lie outside the "
+            f"set{': ' + where if where else ''}."
+        )
     elif word == "no conflict found":
         shown_by = f"labels{work.summary.whose}"
         finding = (
-            f"No conflict found: {shown_by} do not show that the set misses the truth given the predictions."
+            f"No conflict found: {shown_by} do not show that the true probabilities, given the "
+            f"predictions, lie outside the set."
         )
     else:
-        finding = f"Cannot tell whether the set holds the truth: {result.why_not(work.level)}."
+        finding = f"Cannot tell whether the set contains the truth: {result.why_not(work.level)}."
     exact = shown(result.exact_pvalue)
     told = f"p = {shown(result.pvalue)} (witness, valid for every truth in the set), exact p = {exact}"
     return Verdict(
@@ -333,11 +338,12 @@ def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
     if result.validity is not None and result.validity.impossible_rows.size:
         return _verdict(word, "credal_test", result.sentence(level), decided, work)
     if result.outcome(level) == "weights alone" and result.validity is not None:
-        finding = f"{result.sentence(level)} A conflict takes both."
+        finding = f"{result.sentence(level)} A conflict requires both."
         return _verdict(word, "credal_test", finding, decided, work)
     if result.outcome(level) == "witness alone":
         finding = (
-            "The set misses the truth given the predictions, but some combination may still be calibrated."
+            "Given the predictions, the true probabilities lie outside the set, but some combination may "
+            "still be calibrated."
         )
         return _verdict(word, "credal_test", finding, decided, work)
     region, start = (
@@ -370,9 +376,9 @@ def _validity_verdict(result: ValidityResult, work: Work) -> Verdict:
         shown_range(decided.acceptance_region),
     )
     failing = len(result.failing(level))
-    single = f"{failing} of {result.n} instances stand out by themselves after adjustment"
+    single = f"{failing} of {result.n} instances stand out on their own after adjustment"
     if failing < 2:
-        single = f"{failing or 'none'} of {result.n} instances stands out by itself after adjustment"
+        single = f"{failing or 'none'} of {result.n} instances stands out on its own after adjustment"
     if word == "conflict":
         finding = (
             f"{start} is above what labels drawn from the predicted sets would show ({percent(1 - level)} "

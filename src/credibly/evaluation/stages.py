@@ -214,15 +214,16 @@ class Curves(Part):
     isotonic : CorpCurve
         Confidence against accuracy, without bins.
     worst_class : CorpCurve
-        The same of the class whose bins outside their band weigh most, or whose error is largest.
+        The same for the class with the largest error outside the bands of its bins, or with the largest
+        error.
     top_label : ReliabilityCurve
-        Confidence against accuracy, by bins.
+        Confidence against accuracy, in bins.
     per_class : tuple of ReliabilityCurve
-        One curve per class, in class order; of many classes only those with the largest error.
+        One curve per class, in class order; with many classes, only those with the largest errors.
     class_errors : ndarray (k,)
         Binned calibration error of every class; their mean is the class-wise ECE.
     risk_coverage : mapping of str to RiskCoverageCurve
-        Share of wrong answers among the surest instances, by ``"confidence"`` and, of sets, also by
+        Share of wrong answers among the surest instances, by ``"confidence"`` and, for sets, also by
         ``"imprecision"``.
     """
 
@@ -240,7 +241,7 @@ class Curves(Part):
         n = self.top_label.n
         curves = {"risk-coverage": self.risk_coverage["confidence"].n, "isotonic": self.isotonic.n}
         return tuple(
-            f"{name} curves: {some} of {n} instances, drawn at random under the seed, were ordered"
+            f"{name} curves: {some} of {n} instances, drawn at random with the seed, were sorted"
             for name, some in curves.items()
             if some < n
         )
@@ -287,7 +288,7 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
         work.leave_out(
             f"reliability curves of {len(named) - KEPT_CURVES} classes",
             f"of {len(named)} classes the {KEPT_CURVES} with the largest error are kept; "
-            "`cr.reliability_curve` with `target=` gives any other",
+            "`cr.reliability_curve` with `target=` gives the others",
         )
     # instances are ordered, and of very many a random part shows the same curve
     some = random_part(rows, MOST_ORDERED, work.seed).arguments
@@ -298,13 +299,11 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
     worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
     part = random_part(rows, MOST_ISOTONIC, work.seed)
-    if part.sample.clusters is not None:
-        work.leave_out("bands of the isotonic reliability curves", IN_CLUSTERS)
     isotonic, worst_class = (
         corp_curve(
             *part.arguments,
             target=target,
-            level=top.level if part.sample.clusters is None else None,
+            level=top.level,
             n_resamples=min(work.n_resamples, BAND_RESAMPLES),
             rng=work.seed,
         )
@@ -327,12 +326,12 @@ class RealParts(Part):
     pit : EnvelopeCurve
         Shares of labels at most as large as the quantiles.
     coverage : EnvelopeCurve or None
-        Shares of labels inside central intervals; None where quantiles have no symmetric levels.
+        Shares of labels inside central intervals; None if quantiles have no symmetric levels.
     spread : SpreadCurve or None
-        Errors where a small and where a large spread is stated; None where no variance is stated.
+        Errors by stated spread, from small to large; None if no variance is stated.
     width, label_width : float or None
-        Mean width of 90 % intervals, and of the one interval that holds the middle 90 % of all labels; None
-        where quantiles have no such ends.
+        Mean width of 90 % intervals, and of the single interval that contains the middle 90 % of all labels;
+        None if quantiles have no such ends.
     """
 
     drawn_as = ("pit",)
@@ -361,9 +360,7 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     if pit is None:
         return None
     spread = None
-    if isinstance(rows.sample.predictions, Gaussian) and rows.sample.clusters is not None:
-        work.leave_out("curve of the stated spread", IN_CLUSTERS)
-    elif isinstance(rows.sample.predictions, Gaussian):
+    if isinstance(rows.sample.predictions, Gaussian):
         spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
     return RealParts(pit, coverage, spread, *_widths(rows))
 
@@ -400,10 +397,10 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
     if not work.tests or not work.statistics:
         return NOT_ASKED
     if not has_members(rows.sample.predictions):
-        return "only averages are stored: which member drew the labels is lost"
+        return "only averages are stored, so the members are lost"
     if rows.sample.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"
-    if rows.sample.clusters is not None:
+    if rows.sample.clusters is not None and not isinstance(rows.sample.predictions, ClassPredictions):
         return IN_CLUSTERS
     return None if _cheap(work) else "no statistic that is a sum over instances was tested"
 
@@ -445,7 +442,7 @@ _LONG = ("per_bin", "per_bin_plugin", "per_class_plugin")
 
 @dataclasses.dataclass(frozen=True)
 class RaterParts(Part):
-    """The squared loss and the disagreement between raters, taken apart.
+    """Decompositions of the squared loss and of the disagreement between raters.
 
     Attributes
     ----------
@@ -477,7 +474,7 @@ class RaterParts(Part):
         return tuple(f"raters: {note}" for note in own if note not in shared)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types but single bins, and classes where there are very many."""
+        """Return everything in JSON-safe types, except single bins, and classes if there are very many."""
         found = super().to_dict()
         long = (*_LONG, "per_class") if len(self.loss.per_class.expected.value) > KEPT_LOSSES else _LONG
         for name in long:
@@ -540,9 +537,12 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     if rows.n < 2 * FOLDS:
         return f"{rows.n} instances are too few for {FOLDS} folds"
     if clusters is not None and few_clusters:
-        return f"{clusters.number} clusters are too few for {FOLDS} folds, which keep them whole"
+        return f"{clusters.number} clusters are too few for {FOLDS} folds, which must keep clusters whole"
     if rows.loaded(MOST_FITTED) is None:
-        return f"it is fitted to rows in memory, of chunks to up to {MOST_FITTED}; `load` a part of the data"
+        return (
+            f"it needs rows in memory, at most {MOST_FITTED} of them for chunks; read a part of the "
+            f"data with `load`"
+        )
     return None
 
 
@@ -617,7 +617,7 @@ class ScoreParts(Part):
     score : EpistemicScore
         Distance, imprecision and their sum, with the mean prediction's in ``score.average``.
     n_all : int
-        Number of instances there are; ``score.n`` of them were scored.
+        Total number of instances; ``score.n`` of them were scored.
     """
 
     drawn_as = ("score",)
@@ -633,7 +633,7 @@ class ScoreParts(Part):
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types but arrays over instances."""
+        """Return everything in JSON-safe types, except arrays over instances."""
         return {**super().to_dict(), "score": self.score.summary_dict()}
 
 

@@ -51,7 +51,10 @@ def choose(
     """Return the statistics that can be computed, and the reasons of those that cannot."""
     if isinstance(statistics, (str, Statistic)):
         raise InputTypeError(
-            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, even for a single one."
+            "`statistics`",
+            "must be a sequence",
+            f"got {statistics!r}",
+            "Pass a list, even for a single item.",
         )
     asked = _of_this_kind(rows.sample.predictions) if statistics is None else list(statistics)
     chosen: list[Statistic] = []
@@ -92,7 +95,7 @@ def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
 def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
     predictions, labels = rows.sample.predictions, rows.sample.batch
     if statistic.traits.reduction == "opaque" and rows.loaded() is None:
-        return "it is a function of all rows at once, and these come in chunks; `load` them"
+        return "it needs all rows at once, and these come in chunks; read them with `load`"
     if not tests and compares_pairs(statistic):
         return "it compares pairs of instances, which tests=False leaves out"
     try:
@@ -115,7 +118,7 @@ def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another `label_kernel`"
     if statistic.name == "spread_slope" and states_one_spread(rows.sample.predictions):
-        return "all instances state one spread, and a slope needs two"
+        return "all instances state the same spread, and a slope needs two different ones"
     if compares_pairs(statistic) and rows.n < 2:
         return "it compares pairs, and there is one instance"
     return None
@@ -190,7 +193,7 @@ def _audited(rows: Rows, work: Work) -> str | None:
     if rows.sample.groups is None or not work.tests or work.found["claims"] is not None:
         return NOT_ASKED
     if not isinstance(rows.sample.predictions, (ClassPredictions, RealPredictions)):
-        return "the rows are no predictions"
+        return "the rows are not predictions"
     return None
 
 

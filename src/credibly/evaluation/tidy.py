@@ -29,7 +29,7 @@ class NumberRow:
     Attributes
     ----------
     part : str
-        Where it stands in the evaluation: ``"estimates"``, ``"groups.b"``, ``"raters.loss"``.
+        Where it is in the evaluation: ``"estimates"``, ``"groups.b"``, ``"raters.loss"``.
     statistic : str
         What it is.
     value : float
@@ -85,19 +85,19 @@ def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
         if isinstance(found, Estimate):
             row = _estimate_row(part, found)
             tested = evaluation.tests.get(name) if part == "estimates" else None
-            if tested is not None and name in answers and _of_one_number(found, tested):
+            if tested is not None and name in answers and of_one_number(found, tested):
                 cells = _test_cells(tested, answers[name].limit, answers[name].word)
                 row = dataclasses.replace(row, **cells)
             rows.append(row)
         elif isinstance(found, Spread):
             rows += [_spread_row(part, name, found)] if found.n else []
-        elif part != "tests" or not _of_one_number(evaluation.estimates.get(name), found):
+        elif part != "tests" or not of_one_number(evaluation.estimates.get(name), found):
             cells = _test_cells(found, found.acceptance_region, found.verdict(level))
             rows.append(NumberRow(part, name, found.statistic, n=found.n, **cells))
     return tuple(rows)
 
 
-def _of_one_number(estimate: Estimate | None, test: HypotestResult) -> bool:
+def of_one_number(estimate: Estimate | None, test: HypotestResult) -> bool:
     """Tell whether a test may stand beside an estimate: where raters are many, one of them was tested."""
     return estimate is not None and math.isclose(estimate.value, test.statistic, rel_tol=1e-6, abs_tol=1e-9)
 
@@ -113,11 +113,11 @@ class StandingRow:
     model : str
         Its name.
     place_best, place_worst : int
-        Places that these instances cannot tell apart.
+        Best and worst place that these instances allow.
     score, difference : float
         Mean score, and its difference to the first model's.
     low, high : float or None
-        Joint interval of the difference; none of the first model.
+        Joint interval of the difference; None for the first model.
     distance, imprecision : float
         The parts of the score.
     """
@@ -179,11 +179,11 @@ class ScoreRow:
     statistic, model : str
         Their names.
     place_best, place_worst : int
-        Places that these instances cannot tell apart.
+        Best and worst place that these instances allow.
     score, difference : float
         Mean score, and its difference to the first model's.
     low, high : float or None
-        Joint interval of the difference; none of the first model.
+        Joint interval of the difference; None for the first model.
     """
 
     statistic: str

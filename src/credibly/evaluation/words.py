@@ -20,7 +20,7 @@ from credibly.predictions import Classes, ClassPredictions, Dataset, Point, Rows
 from credibly.predictions.passes import Sums, merged, on_host
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
-from credibly.results.tests import CheckResult, HypotestResult, smallest_pvalue
+from credibly.results.tests import CheckResult, HypotestResult
 from credibly.statistics.registry import story_of
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
@@ -36,7 +36,7 @@ class Verdict(Result):
     word : {"conflict", "no conflict found", "cannot tell"}
         The answer; it follows from the adjusted p-value.
     statistic : str or None
-        What was tested; None where nothing could be.
+        What was tested; None if nothing could be.
     finding : str
         The answer with observed value and acceptance region.
     evidence : str
@@ -192,18 +192,15 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
         story = story_of(name)
         higher = result.tail == "greater" or result.effect_size > 0
         meaning = story.above if higher else story.below
-        who = "these predictions expect of themselves"
-        if summary.kind == "Ensemble":
-            who = "this ensemble expects of itself"
         return (
-            f"{start} is {'above' if higher else 'below'} what {who} "
-            f"({percent(1 - level)} acceptance {region}): {meaning}."
+            f"{start} is {'above' if higher else 'below'} what would be expected if these predictions were "
+            f"right ({percent(1 - level)} acceptance {region}): {meaning}."
         )
     low, high = result.acceptance_region
     if word == "no conflict found" and not low <= result.statistic <= high:
         return (
             f"{start}: no conflict found. It lies outside its own {percent(1 - level)} acceptance region "
-            f"({region}), but among several statistics one such deviation is no surprise."
+            f"({region}), but among several statistics one such deviation is not surprising."
         )
     if word == "no conflict found":
         anything = region if region.startswith(("up to", "any")) else f"anything from {region}"
@@ -211,30 +208,17 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
     if isinstance(result, CheckResult) and result.is_beyond_members(level):
         return (
             f"{start}: cannot tell. None of these {result.n_members} members explains it "
-            f"({percent(1 - level)} acceptance {region}), but where they stand for more, another might "
-            f"(p = {shown(result.deciding_pvalue)} counting the truth as one more member)."
+            f"({percent(1 - level)} acceptance {region}), but if they are a sample of more, another might "
+            f"(p = {shown(result.deciding_pvalue)} with the truth as one more member)."
         )
-    if result.n_clusters is not None and smallest_pvalue(result.n_clusters) > level:
-        return (
-            f"{start}: cannot tell, because {result.n_clusters} clusters give no p-value below "
-            f"{shown(smallest_pvalue(result.n_clusters))}."
-        )
-    sides = 2 if result.tail == "two-sided" else 1
-    smallest = sides / (result.n_resamples + 1)
-    if smallest > level:
-        return (
-            f"{start}: cannot tell, because {result.n_resamples} replicates give no p-value below "
-            f"{shown(smallest)}."
-        )
-    if result.is_beyond_replicates:
+    reason = result.why_not(level)
+    if not reason:  # beyond all replicates, and the adjusted p-value does not follow
         return (
             f"{start}: cannot tell. It lies beyond all {result.n_resamples} replicates "
-            f"({percent(1 - level)} acceptance {region}), but they are too few to tell it from chance among "
+            f"({percent(1 - level)} acceptance {region}), but with so few it could still be chance among "
             "several statistics; use more."
         )
-    if low == high:
-        return f"{start}: cannot tell, because these predictions allow no other value."
-    return f"{start}: cannot tell, because this check would accept anything from {region}."
+    return f"{start}: cannot tell, because {reason}."
 
 
 def evidence(result: HypotestResult, family: int) -> str:
@@ -272,12 +256,12 @@ _MOST_CLASSES = 2048
 _OFFSETS = (-3, -2, -1, 1, 2, 3)
 
 _ONE_DISTRIBUTION = (
-    "there is one distribution per instance; where these are averages of an ensemble, the members are "
-    "needed to tell whether their disagreement is credible"
+    "there is one distribution per instance; if these are averages of an ensemble, the members are needed "
+    "to judge whether their disagreement is credible"
 )
 _SHARED_TRUTH = (
-    "the curves show all raters, who share the truth of their instance: a band for independent labels would "
-    "be too narrow; tests take one label per instance"
+    "the curves use the labels of all raters, which are not independent within an instance, so a band for "
+    "independent labels would be too narrow; tests use one label per instance"
 )
 
 
@@ -361,7 +345,7 @@ def _misread(survey: Sums, n: int, classes: Sequence[str]) -> tuple[str, ...]:
         by = _OFFSETS[best]
         where = f"{abs(by)} row{'s' * (abs(by) > 1)} {'later' if by > 0 else 'earlier'}"
         words = (
-            f"Check the rows first: the accuracy is {accuracy:.1%} where the model states {stated:.1%}, and "
+            f"Check the rows first: the accuracy is {accuracy:.1%} although the model states {stated:.1%}; "
             f"with labels {where} it would be {shifted[best]:.1%}. Labels and predictions seem offset."
         )
         return (words,)
@@ -374,8 +358,8 @@ def _misread(survey: Sums, n: int, classes: Sequence[str]) -> tuple[str, ...]:
     moved = [(classes[i], classes[j]) for i, j in zip(rows, columns, strict=True) if i != j]
     shown = ", ".join(f"{one} for {other}" for one, other in moved[:4]) + (", ..." if len(moved) > 4 else "")
     words = (
-        f"Check the order of the classes first: the accuracy is {accuracy:.1%} where the model states "
-        f"{stated:.1%}, and with other names it would be {permuted:.1%} (predicted {shown}). Columns and "
+        f"Check the order of the classes first: the accuracy is {accuracy:.1%} although the model states "
+        f"{stated:.1%}; with other names it would be {permuted:.1%} (predicted {shown}). Columns and "
         "labels are probably in a different order."
     )
     return (words,)
@@ -418,8 +402,8 @@ def _probabilities(counts: State, n: int) -> list[str]:
         found.append(f"{certain} of {n} instances are predicted with probability exactly 1.")
     if ties:
         found.append(
-            f"In {ties} of {n} instances several classes share the largest probability; the "
-            "first of them counts as predicted."
+            f"In {ties} of {n} instances several classes share the largest probability; the first of these "
+            f"counts as predicted."
         )
     return found
 

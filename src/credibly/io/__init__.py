@@ -1,4 +1,4 @@
-"""The only room that opens files: read predictions and labels, write results, never half of one."""
+"""Reading and writing files: predictions and labels in, results out, never half a file."""
 
 from credibly.io.bundled import demo, demo_models
 from credibly.io.files import (

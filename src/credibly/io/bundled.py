@@ -18,7 +18,7 @@ def demo_models() -> tuple[str, ...]:
 
 
 def demo(model: str = "ensemble") -> Dataset:
-    """Return bundled predictions for 900 handwritten digits; their origin stands in ``meta``.
+    """Return bundled predictions for 900 handwritten digits; ``meta`` describes their origin.
 
     Parameters
     ----------

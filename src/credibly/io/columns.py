@@ -151,7 +151,7 @@ def roles_of(columns: Columns, said: Said) -> dict[str, str]:
                 f"the table's {role}",
                 "must be one column",
                 f"found {', '.join(names)}",
-                f"Say `labels={names[0]!r}`, or rename one." if role == "y" else "Rename one.",
+                f"Use `labels={names[0]!r}`, or rename one." if role == "y" else "Rename one.",
             )
         if names:
             found[role] = names[0]
@@ -334,7 +334,7 @@ def _agreed_classes(field: str, names: tuple[str, ...], content: Content) -> lis
         raise InputError(
             f"the classes of `{field}`",
             "must be those of the other columns",
-            f"got {', '.join(names[:5])} beside {', '.join(content.classes[:5])}",
+            f"got {', '.join(names[:5])} and {', '.join(content.classes[:5])}",
             "Give both the same names.",
         )
     return list(content.classes)
@@ -384,9 +384,9 @@ def _place_classes(numeric: dict[str, Array], names: list[str], content: Content
     if len(names) == 1:
         raise InputError(
             f"the column {names[0]!r}",
-            "must say what it is where it is the only one that can be predictions",
+            "must say what it is, because it is the only column that can be predictions",
             "it may be the probability of class 1, or the confidence in whatever class was predicted",
-            f"For the probability of class 1 name it `score`, or say `columns={names[0]}`.",
+            f"For the probability of class 1 name it `score`, or pass `columns={names[0]}`.",
         )
     numbers = numbers_of(names)
     if numbers is not None:
@@ -428,7 +428,7 @@ def _member_columns(
         if n_columns != len(members) * len(found):
             raise InputError(
                 "columns of members",
-                "must be there for every member and class",
+                "must exist for every member and class",
                 f"{n_columns} columns of {len(members)} members and {len(found)} classes",
                 "Add the missing ones.",
             )
@@ -475,7 +475,7 @@ def _gather_members(table: dict[str, Array], roles: Mapping[str, str]) -> tuple[
     if "id" not in roles:
         raise InputError(
             "a table with a `member` column",
-            "must have an `id` column that tells the instances apart",
+            "must have an `id` column that identifies the instances",
             f"found columns {shown(table)}",
             "Add it.",
         )
@@ -512,14 +512,14 @@ def _note_repeated(content: Content, roles: Mapping[str, str]) -> None:
     if "rater" in roles:
         raise InputError(
             "predictions",
-            "must stand in one row per instance",
+            "must be in one row per instance",
             f"{n} rows share {n_ids} ids, one row per rater in {roles['rater']!r}",
-            "Save the raters' labels as a table of their own (id, rater, label), or in one column "
-            "rater_<name> each.",
+            "Save the raters' labels as a separate table (id, rater, label), or in one column rater_<name> "
+            "each.",
         )
     content.note(
         f"{n} rows share {n_ids} ids in {roles['id']!r}; every row counts as one instance. If rows are "
-        "members of an ensemble, call the column that tells them apart `member`"
+        f"members of an ensemble, name the column that distinguishes them `member`"
     )
 
 

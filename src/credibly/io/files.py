@@ -100,7 +100,9 @@ def find_format(path: str) -> tuple[str, str | None]:
         return found, f"the file is called {extension or 'without extension'} but holds {found}"
     if named in _BINARY or named == ".pt" or not start:
         evidence = f"it starts with {start[:8]!r}" if start else "it is empty"
-        raise FileError(f"'{path}'", f"must be a {named or 'data'} file", evidence, "Make or copy it again.")
+        raise FileError(
+            f"'{path}'", f"must be a {named or 'data'} file", evidence, "Create or copy it again."
+        )
     if named not in _READERS:
         raise FileError(
             f"'{path}'",

@@ -52,7 +52,7 @@ class Inspection(Result):
     classes : tuple of str or None
         Names of the classes.
     problems : tuple of str
-        What is wrong, each with its remedy; empty where `load` would succeed.
+        What is wrong, each problem with its remedy; empty if `load` would succeed.
     notes : tuple of str
         What was inferred.
     """
@@ -97,7 +97,7 @@ class Inspection(Result):
 
     @property
     def has_members(self) -> bool:
-        """Whether what compares members (credal test, Bayesian check) can be run."""
+        """Whether methods that compare members (credal test, Bayesian check) can be run."""
         return self.axes.get("m", 1) > 1
 
 

@@ -111,7 +111,7 @@ def reading(source: str, form: str) -> Iterator[None]:
             f"'{source}'",
             f"must be a whole {form} file",
             f"{type(error).__name__}: {words.rstrip('.')}",
-            "It may be truncated or damaged: copy or make it again.",
+            "It may be truncated or damaged: copy or create it again.",
         ) from error
 
 

@@ -34,8 +34,8 @@ _FEW_ROWS = 256
 _NOT_ROWS = frozenset({"levels", "weights"})
 _AVERAGED = Note(
     ROUTINE,
-    "one distribution per instance: what compares members (credal test, Bayesian predictive check) cannot be "
-    "run; if this is an averaged ensemble, save its members",
+    "one distribution per instance: methods that compare members (credal test, Bayesian predictive check) "
+    "cannot be run; if this is an averaged ensemble, save its members",
 )
 
 
@@ -69,41 +69,40 @@ def load(
     kind : str, optional
         What the numbers are: ``"probs"``, ``"logits"``, ``"alpha"``, ``"belief"``, ``"mass"``,
         ``"intervals"``, ``"gaussian"``, ``"samples"``, ``"quantiles"``, ``"prediction-sets"``,
-        ``"prediction-intervals"`` or ``"counts"``. Needed only where the file does not name its arrays and
-        they are not rows of probabilities. ``"raw-logits"`` says that rows which sum to 1 are meant as
-        logits.
+        ``"prediction-intervals"`` or ``"counts"``. Needed only if the file does not name its arrays and they
+        are not rows of probabilities. ``"raw-logits"`` treats rows that sum to 1 as logits.
     labels : path, str, array or table, optional
         A second file with the labels, the name of an array or column in the first, or the labels themselves.
         Labels that carry ids, or an index, are joined with the predictions by them.
     member_axis : {0, 1}, optional
-        Where the members are; needed where neither the shape nor the number of labels tells.
+        Where the members are; needed only if neither the shape nor the number of labels shows it.
     drop_invalid : bool
         Leave out rows that break a rule; the notes count them.
     normalise : bool
-        Divide rows by their sum where rounding keeps them from 1, or percent from 100; the notes say how
-        far off they were. Other rows stay errors.
+        Divide rows by their sum if only rounding keeps them from summing to 1, or percentages from summing to
+        100; the notes say how far off they were. Other rows remain errors.
     columns : sequence of str, optional
         The columns of a table that are the classes, in this order.
     exclude : sequence of str
         Columns of a table that are not read.
     ignore_label : int or str, optional
-        Label that stands for no label, such as -1 or 255; its rows are left out and counted.
+        Label value that marks unlabelled rows, such as -1 or 255; these rows are left out and counted.
     n_raters : int, optional
-        Number of raters behind labels that are shares of them.
+        Number of raters, if the labels are shares of raters.
     id : str, optional
         The column or array that names the instances.
     classes : sequence of str, optional
         Names of the classes in the order of integer labels.
     levels : sequence of float, optional
-        Levels of quantiles, or of the columns `lower` and `upper`, where the file does not tell.
+        Levels of quantiles, or of the columns `lower` and `upper`, if the file does not give them.
     clusters : str, optional
         The column or array that says which rows belong together, such as the patient; a column `cluster` is
         found by its name.
     groups : sequence of str, optional
         Columns or arrays with attributes of the instances, such as age and sex, for `audit` and `evaluate`.
     claimed : float, optional
-        Share of labels that prediction sets, or the intervals between `lower` and `upper`, are said to hold,
-        where the file does not tell.
+        Share of labels that prediction sets, or the intervals between `lower` and `upper`, claim to contain,
+        if the file does not say.
 
     Returns
     -------
@@ -306,7 +305,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
             content.keep(keep)
             problems.append(as_problem(_for_files(error, content)))
             words = f"{error.subject} {error.rule}; {error.evidence}"
-            dropped.append(f"{len(error.rows)} rows were dropped on purpose: {words}")
+            dropped.append(f"{len(error.rows)} rows were dropped on request: {words}")
         except CrediblyError as error:
             raise _for_files(error, content) from error
     if isinstance(predictions, Point):
@@ -504,9 +503,9 @@ def _require_names(labels: Array, content: Content) -> None:
     if labels.dtype.kind in "iub" and numbers_of(list(names)) is None:
         raise InputError(
             "`labels`",
-            "must be class names where one row per class names them",
+            "must be class names if the table has one row per class",
             f"they are numbers, and the lines of {', '.join(names[:6])} have no order",
-            f"Say which is 0, 1, ...: `classes={','.join(names)}` or another order.",
+            f"Say which class is 0, 1, ...: `classes={','.join(names)}` or another order.",
         )
 
 
@@ -533,8 +532,8 @@ def _checked_counts(
             raise InputError(
                 "`soft_labels`",
                 "must come with the number of raters",
-                "it is not said",
-                "Say `n_raters=N`.",
+                "it was not given",
+                "Use `n_raters=N`.",
             )
         counts = counts_of_shares(table, said.n_raters)
         content.note(f"shares of raters are read as counts of {said.n_raters} raters")

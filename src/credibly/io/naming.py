@@ -58,11 +58,11 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         variance = arrays.pop("variance")
         with np.errstate(invalid="ignore"):  # a negative variance is a row that the checks name
             arrays["std"] = np.sqrt(np.asarray(variance, dtype=np.float64))
-        content.note("the standard deviation is the root of the variance")
+        content.note("the standard deviation is the square root of the variance")
     if "log_variance" in arrays and "std" not in arrays:
         with np.errstate(over="ignore"):  # an infinite deviation is a row that the checks name
             arrays["std"] = np.exp(0.5 * np.asarray(arrays.pop("log_variance"), dtype=np.float64))
-        content.note("the standard deviation is made of the natural logarithm of the variance")
+        content.note("the standard deviation is computed from the natural logarithm of the variance")
     others = [made.leading for made in KINDS.values() if made.leading in arrays and made.leading != "counts"]
     if "score" in arrays and (others or content.lone is not None):
         content.note(f"not used: {described({'score': arrays.pop('score')})}")
@@ -182,13 +182,13 @@ def _levels_of_bounds(said: Said) -> Sequence[float]:
     if said.levels is None:
         raise InputError(
             "`lower` and `upper`",
-            "must have levels, or a claimed coverage, where they bound a real value",
-            "the file does not say how much lies between them",
+            "must have levels, or a claimed coverage, if they bound a real value",
+            "the file does not say what share lies between them",
             Remedy(
-                "Say `claimed=0.9` for intervals that are said to hold 90 %, as conformal ones are, or "
-                "`levels=[0.05, 0.95]` where they are quantiles.",
-                "Say `--claimed 0.9` for intervals that are said to hold 90 %, as conformal ones are, or "
-                "`--levels 0.05,0.95` where they are quantiles.",
+                "Use `claimed=0.9` for intervals that claim to contain 90 %, as conformal ones do, or "
+                "`levels=[0.05, 0.95]` if they are quantiles.",
+                "Use `--claimed 0.9` for intervals that claim to contain 90 %, as conformal ones do, or "
+                "`--levels 0.05,0.95` if they are quantiles.",
             ),
         )
     return said.levels
@@ -211,7 +211,7 @@ def use_canonical_names(content: Content) -> None:
                 "must be one array",
                 f"found {' and '.join(found)}",
                 f"Rename the right one to {wanted!r}"
-                + (f", or say `labels={found[0]!r}`." if wanted == "y" else "."),
+                + (f", or pass `labels={found[0]!r}`." if wanted == "y" else "."),
             )
         content.arrays[wanted] = content.arrays.pop(found[0])
         if wanted == "id":
@@ -271,7 +271,7 @@ def _kind_by_name(content: Content, kind: str | None) -> str | None:
             content.note("array 'counts' is read as `label_counts`, the raters' labels")
     if not held and "label_counts" in arrays and kind in (None, "counts") and content.lone is None:
         arrays["counts"] = arrays.pop("label_counts")
-        content.note("the file holds label counts only; they take the place of the predictions")
+        content.note("the file contains only label counts; they are used as the predictions")
         held = ["counts"]
     if not held:
         _find_lone(content)
@@ -279,7 +279,7 @@ def _kind_by_name(content: Content, kind: str | None) -> str | None:
     if kind is None and len(held) > 1:
         raise InputError(
             "the file",
-            "must hold one kind of prediction, or the kind must be said",
+            "must hold one kind of prediction, or the kind must be given",
             f"found {', '.join(held)}",
             " or ".join(f"`kind={name!r}`" for name in held) + ".",
         )
@@ -315,9 +315,9 @@ def _find_lone(content: Content) -> None:
 def _unclaimed(kind: str) -> InputError:
     return InputError(
         f"kind {kind!r}",
-        "must say what share of labels the sets are said to hold",
+        "must say what share of labels the sets claim to contain",
         "`claimed` is not in the file",
-        Remedy("Add it under this name, or say `claimed=0.9`.", "Add it, or say `--claimed 0.9`."),
+        Remedy("Add it under this name, or pass `claimed=0.9`.", "Add it, or pass `--claimed 0.9`."),
     )
 
 
@@ -362,13 +362,13 @@ def _kind_of_lone(content: Content, said: Said) -> str:
             looks, remedy = _looks_like(array, content.classes)
             raise InputError(
                 "predictions",
-                "must be rows of probabilities where no kind is said",
+                "must be rows of probabilities if no kind is given",
                 f"in {found} {share:.0%} of the rows are; {looks}",
                 remedy,
             )
         how_many = "all" if share == 1 else f"{share:.2%} of the"
         words = f"{how_many} rows sum to 1, so the array is read as probabilities (`kind='probs'`)"
-        content.note(Note(ROUTINE, f"the kind was not said; {words}"))
+        content.note(Note(ROUTINE, f"no kind was given; {words}"))
         kind = "probs"
     content.arrays[KINDS[kind].leading] = content.arrays.pop(name)
     content.lone = None
@@ -406,7 +406,7 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
     if extra is not None:
         return (
             f"without the column {extra!r} all rows do",
-            Remedy(f"Say `exclude=[{extra!r}]`.", f"Say `exclude={extra}`."),
+            Remedy(f"Use `exclude=[{extra!r}]`.", f"Use `exclude={extra}`."),
         )
     low, high, whole, zeros = np.inf, -np.inf, True, False
     with np.errstate(all="ignore"):
@@ -451,7 +451,7 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
 
 
 def _say(kind: str) -> str:
-    return f"If so, say `kind={kind!r}`."
+    return f"If so, use `kind={kind!r}`."
 
 
 def _axis_of_classes(array: Array) -> int | None:
@@ -518,12 +518,16 @@ def _orient(content: Content, said: int | None) -> None:
             )
             return
         if (n is None and first <= second > 1) or n == second:
-            told = "nothing in the file tells the instances" if n is None else f"there are {n} labels or ids"
+            told = (
+                ("nothing in the file shows which axis holds the instances")
+                if n is None
+                else f"there are {n} labels or ids"
+            )
             raise InputError(
                 f"`{name}`",
                 "must say which axis holds the members",
                 f"got shape {tuple(array.shape)} and {told}",
-                "Say `member_axis=0` for (members, instances, ...) or `member_axis=1` "
+                "Use `member_axis=0` for (members, instances, ...) or `member_axis=1` "
                 "for (instances, members, ...).",
             )
         content.note(f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members")
@@ -561,7 +565,7 @@ def _require_lengths(content: Content) -> None:
             if leading.ndim > 1 and leading.shape[1] == array.shape[0]:
                 remedy = "The predictions look transposed: instances come first."
                 if content.has_members:
-                    remedy = "Axis 1 of the predictions fits: say the other `member_axis`."
+                    remedy = "Axis 1 of the predictions fits: use the other `member_axis`."
             raise InputError(
                 f"`{name}`", f"must have one entry per prediction ({n})", f"got {array.shape[0]}", remedy
             )

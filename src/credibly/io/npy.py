@@ -15,7 +15,7 @@ from credibly.io.limits import readable_size, reading, require_loadable, require
 from credibly.io.roles import Content
 
 SAFE_WAY = (
-    "Pickled data can run any program when opened. Where you trust the source, open it yourself and save the "
+    "Pickled data can run any program when opened. If you trust the source, open it yourself and save the "
     "arrays: `numpy.savez(path, probs=probs, y=labels)` or `cr.save(path, predictions, labels)`."
 )
 
@@ -35,7 +35,7 @@ def read_npy(path: str) -> Content:
             array = _read_payload(file, shape, fortran, dtype)
         else:
             array = map_npy(path)
-            notes.append(f"{readable_size(declared)} stay on disk and are read block by block")
+            notes.append(f"{readable_size(declared)} remain on disk and are read block by block")
         return Content(".npy", {"array": _native(array, notes)}, notes=notes, lone="array")
 
 
@@ -88,7 +88,7 @@ def read_npz(path: str) -> Content:
                 continue
             if name in arrays:
                 raise FileError(
-                    f"'{path}'", "must name each array once", f"{name!r} is there twice", "Make it again."
+                    f"'{path}'", "must name each array once", f"{name!r} is there twice", "Create it again."
                 )
             total += info.file_size
             require_loadable(f"'{path}'", "its arrays", total)
@@ -121,11 +121,11 @@ def read_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.d
             f"'{path}'",
             "must hold arrays of numbers or strings",
             f"got dtype {dtype}",
-            "Save each field as an array of its own.",
+            "Save each field as a separate array.",
         )
     if any(length < 0 for length in shape):
         raise FileError(
-            f"'{path}'", "must declare a shape", f"its header says {shape}", "Make the file again."
+            f"'{path}'", "must declare a shape", f"its header says {shape}", "Create the file again."
         )
     return shape, fortran, dtype
 

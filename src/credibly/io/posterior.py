@@ -17,7 +17,7 @@ PREDICTED, OBSERVED = "posterior_predictive", "observed_data"
 def from_posterior_predictive(
     data: Any, variable: str | None = None, *, n_classes: int | None = None
 ) -> tuple[Predictions, np.ndarray[Any, Any] | None]:
-    """Read a posterior predictive group, and the observed data beside it.
+    """Read a posterior predictive group and the observed data that go with it.
 
     Parameters
     ----------
@@ -25,16 +25,17 @@ def from_posterior_predictive(
         With groups ``posterior_predictive`` and perhaps ``observed_data``, or the group itself, or one
         variable of it. Dimensions ``chain``, ``draw``, ``sample`` and ``member`` are members.
     variable : str, optional
-        Which variable; needed where the group holds several.
+        Which variable; needed only if the group has several.
     n_classes : int, optional
-        Says that whole numbers are classes, and how many there are.
+        Number of classes; pass it if the whole numbers are classes.
 
     Returns
     -------
     predictions : Samples, Ensemble
         Real draws (chain, draw, instance) as `Samples` (n, m, 1), drawn classes as an `Ensemble` whose
-        members are sure, class probabilities (chain, draw, instance, class) as an `Ensemble`. A member is
-        one draw for all instances, which is what the Bayesian hypothesis of `predictive_check` draws.
+        members are certain of one class each, class probabilities (chain, draw, instance, class) as an
+        `Ensemble`. A member is one draw for all instances, which is what the Bayesian hypothesis of
+        `predictive_check` draws.
     labels : ndarray (n,) or None
         The same variable of the observed data.
 
@@ -103,7 +104,7 @@ def _classes(draws: Any, n_classes: int) -> Ensemble:
     if not members or len(rest) != 1 or values.dtype.kind not in "iub":
         raise InputError(
             "drawn classes",
-            "must be whole numbers with chain and draw beside one dimension of instances",
+            "must be whole numbers with one dimension of instances besides chain and draw",
             f"got dimensions {tuple(draws.dims)} and dtype {values.dtype}",
             "Leave out `n_classes` for real draws or class probabilities.",
         )

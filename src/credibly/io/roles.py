@@ -332,7 +332,7 @@ def _one_claim(claimed: Array) -> float:
             "`claimed`",
             "must be one number for all instances",
             f"got {every.size} from {every.min():.6g} to {every.max():.6g}",
-            "Save sets of each claim in a file of their own.",
+            "Save the sets of each claim in a separate file.",
         )
     return float(every[0])
 
@@ -383,7 +383,7 @@ KINDS: dict[str, Kind] = {
 }
 
 RAW_LOGITS = "raw-logits"
-"""Says that rows which are probabilities already are meant as logits."""
+"""Treat rows that look like probabilities as logits."""
 KIND_NAMES = (*KINDS, RAW_LOGITS)
 
 FIELDS = frozenset(field for kind in KINDS.values() for field in kind.fields)

@@ -64,7 +64,7 @@ def save(
     path : path
         The extension chooses the format: .npz and .json hold everything exactly; .parquet, .pt, .nc and .zarr
         need their extras; .csv and .tsv hold tables of probabilities and the like; .npy holds probabilities,
-        and labels go to a second file beside it: ``pred.npy`` and ``pred-labels.npy``.
+        and labels go to a second file next to it: ``pred.npy`` and ``pred-labels.npy``.
     predictions : Predictions or array
         The predictions.
     labels : array (n,) or LabelCounts, optional
@@ -85,13 +85,13 @@ def save(
     Returns
     -------
     Path
-        The path written, that of the predictions where the labels have a file of their own.
+        The path written; that of the predictions if the labels have a file of their own.
 
     Raises
     ------
     FileError
         If a file exists and `overwrite` is false, if it cannot be written, or if the format cannot hold
-        what was given. What was there before is then intact.
+        what was given. Existing files are then unchanged.
 
     Examples
     --------

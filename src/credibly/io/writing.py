@@ -16,7 +16,7 @@ from credibly._arrays.errors import FileError, InputTypeError
 
 _TAKEN = (
     "must not exist yet",
-    "it is there already",
+    "it already exists",
     "Choose another name, or replace it with `overwrite=True`.",
 )
 """What is said of a name that is taken."""
@@ -124,13 +124,13 @@ def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
             problem = (
                 "must be a regular file",
                 "it is a device or a pipe",
-                "Name a file of its own.",
+                "Name a separate file.",
             )
         elif target.exists() and not overwrite:
             problem = _TAKEN
         elif not target.parent.is_dir():
-            remedy = f"Make it first: mkdir -p '{target.parent}'."
-            problem = ("must lie in an existing directory", f"'{target.parent}' is none", remedy)
+            remedy = f"Create it first: mkdir -p '{target.parent}'."
+            problem = ("must lie in an existing directory", f"'{target.parent}' is not one", remedy)
     except (OSError, ValueError) as error:  # names that are too long, forbidden or hold a NUL
         raise _failure(path, error) from error
     if problem is not None:
@@ -200,7 +200,7 @@ def _bring_to_disk(path: Path, flags: int) -> None:
 
 def _failure(path: str | os.PathLike[str], error: Exception) -> FileError:
     reason = getattr(error, "strerror", None) or str(error)
-    remedy = "What was there before is untouched; free some space or choose another place."
+    remedy = "Existing files are unchanged; free some space or choose another place."
     if isinstance(error, PermissionError):
         remedy = "Choose a directory you may write to."
     return FileError(f"'{path}'", "must be writable", reason, remedy)

@@ -1,4 +1,4 @@
-"""How weights of the members of a set are learned, from the predictions and from features."""
+"""How the weights of the members of a set are learned, from the predictions and from features."""
 
 from credibly.learners.basis import Basis
 from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, TiltingLearner

@@ -29,7 +29,7 @@ _MOST_POLYNOMIAL = 2  # features of the automatic cubic; beyond, its columns out
 
 @dataclasses.dataclass(frozen=True)
 class Basis:
-    """Which columns are made of features.
+    """Which columns to compute from features.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class Basis:
         random cosines, whose products approximate a Gaussian kernel. "auto": polynomial up to two
         features, raw beyond.
     degree : int
-        Of the polynomial.
+        Degree of the polynomial.
     n_fourier : int
         Number of cosines.
     length_scale : float
-        Of the Gaussian kernel, in standard deviations of the features.
+        Length scale of the Gaussian kernel, in standard deviations of the features.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Learner(ABC):
     name: ClassVar[str]
 
     def points(self, given: Points) -> Points:
-        """Return what this learner mixes; the given points, where it adds none."""
+        """Return what this learner mixes; the given points, if it adds none."""
         return given
 
     def settings(self) -> dict[str, Any]:
@@ -62,10 +62,10 @@ class LinearLearner(Learner):
         Columns made of the features.
     penalties : tuple of float
         Candidates for the penalty of weights on features, chosen by cross-validation of the log loss on the
-        part that is learned on, from the largest down until two in a row are no better than the best;
-        ``inf`` is weights that do not depend on features.
+        learning part, from the largest down until two in a row are no better than the best; ``inf`` means
+        weights that do not depend on features.
     constant_penalty : float
-        Penalty of all other weights; it keeps those finite whose points get no weight.
+        Penalty of all other weights; it keeps the parameters of points without weight finite.
     n_folds : int
         Folds of the cross-validation.
     """
@@ -114,7 +114,7 @@ def _per_point(columns: Columns, constant: float, value: float) -> np.ndarray[An
 
 @dataclasses.dataclass(frozen=True)
 class GatingLearner(LinearLearner):
-    """Softmax-linear gating on the members: every member has weights on the features of its own.
+    """Softmax-linear gating on the members: every member has its own weights on the features.
 
     Parameters
     ----------
@@ -147,13 +147,13 @@ class GatingLearner(LinearLearner):
 
 @dataclasses.dataclass(frozen=True)
 class BoundaryLearner(GatingLearner):
-    """Gating on the members, on where the set ends towards each class, and on its most telling members.
+    """Gating on the members, on boundary points of the set towards each class, and on its extreme members.
 
     The ray from the mean prediction towards a class leaves the set at a point that belongs to the set,
     whatever the order of its members. So do the most cautious member (largest entropy), the boldest one, and
-    the one that gives a class its largest probability. With these points in the mixture the learner can
-    follow a truth that keeps to one side of the set, or to one kind of member, which weights on members by
-    name cannot: the name of that member changes from instance to instance.
+    the one that gives a class its largest probability. With these points in the mixture, the learner can
+    follow a truth that stays on one side of the set, or with one kind of member. Weights on fixed members
+    cannot, because which member that is changes from instance to instance.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ class BoundaryLearner(GatingLearner):
     n_folds : int
         Folds of the cross-validation.
     max_classes : int
-        With more classes the points that belong to a class are left out, except the one towards the most
-        probable class.
+        With more classes than this, the points that belong to a class are left out, except the one towards
+        the most probable class.
 
     Examples
     --------

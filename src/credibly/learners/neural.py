@@ -47,21 +47,21 @@ class NeuralLearner(Learner):
     score : {"brier", "log_loss"}
         The proper score.
     penalty : str or Statistic, optional
-        The calibration error that is added to it, any differentiable statistic; squared where its values may
-        be negative. By default `kde_ce` with the Brier score and `kl_ce` with the log loss.
+        The calibration error that is added to it, any differentiable statistic; squared if its values may be
+        negative. Default: `kde_ce` with the Brier score and `kl_ce` with the log loss.
     gamma : float
         Weight of the penalty.
     learning_rate : float
-        Of Adam; J25 uses 0.0001 on images.
+        Learning rate of Adam; J25 uses 0.0001 on images.
     batch_size : int, optional
-        Instances per step, drawn anew in every epoch (J25: 256); all at once by default. Penalties that
+        Instances per step, drawn again in every epoch (J25: 256). Default: all at once. Penalties that
         compare pairs then cost batch_size instead of n per instance.
     max_epochs : int
         Largest number of passes over all instances.
     patience : int
         Passes without a better validation score after which training stops.
     validation : float
-        Share of the instances that are learned on which only decide when to stop.
+        Share of the learning instances that are used only to decide when to stop.
     n_starts : int
         Networks trained from different first weights; the one with the smallest validation score is kept.
     module : torch.nn.Module, optional
@@ -69,7 +69,7 @@ class NeuralLearner(Learner):
         whose softmax are the weights; a copy of it is trained in double precision. Starts after the first
         call ``reset_parameters`` of its layers.
     device : str, optional
-        Where to train: "cpu" or "cuda"; where the predictions are, if not given.
+        Where to train: "cpu" or "cuda". Default: where the predictions are.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from credibly.predictions import (
 )
 
 DRAWS = 20
-"""Draws that stand for a Dirichlet."""
+"""Number of draws that represent a Dirichlet."""
 
 _ALL_ORDERS = 4  # classes up to which every order of them gives a corner: 24 of them
 
@@ -65,7 +65,7 @@ def points_of(predictions: Any, n_draws: int, seed: Seed) -> Points:
         names = tuple(f"member {j}" for j in range(given.n_members))
         notes = given.notes
         if given.weights is not None:
-            notes = (*notes, "member weights play no part: the set is the hull of the members")
+            notes = (*notes, "member weights are ignored: the set is the hull of the members")
         return Points(as_float64(given.probs), names, given, notes)
     if isinstance(given, Dirichlet):
         drawn = given.sample(n_draws, rng=seed)
@@ -87,7 +87,7 @@ def points_of(predictions: Any, n_draws: int, seed: Seed) -> Points:
         note = f"mixed {len(names)} corners per set, one per order of the classes: the whole set"
     else:
         names = tuple(f"class {j} {place}" for j in range(k) for place in ("first", "last"))
-        note = f"mixed {len(names)} corners per set, every class first and last: a part of the set"
+        note = f"mixed {len(names)} corners per set, every class first and last: they cover a part of the set"
     return Points(corners, names, given, (*given.notes, note))
 
 

@@ -52,13 +52,13 @@ _HELP = """Draw what `credibly.{maker}` finds, straight from predictions.
 Parameters
 ----------
 data : predictions, result or mapping of str to either
-    One model, or several by name on the same axes; what `{maker}` returned is drawn as it is.
+    One model, or several by name on the same axes; a result of `{maker}` is drawn directly.
 *arguments
-    What `{maker}` takes after the predictions: the labels first.
+    Further arguments of `{maker}`: the labels first.
 ax : Axes, optional
-    Where to draw; default: a new figure.
+    Where to draw. Default: a new figure.
 label : str, optional
-    Name of the model. Several models on the same axes get colours of their own, and a key.
+    Name of the model. Several models on the same axes get different colours and a legend.
 **settings
     Settings of `{maker}` and options of `{display}`.
 
@@ -109,7 +109,7 @@ def _from_data(name: str, maker: str, display: Callable[..., Display]) -> Callab
 reliability = _from_data("reliability", "corp_curve", CorpDisplay)
 reliability.__doc__ = (reliability.__doc__ or "").replace(
     "\n\nParameters",
-    "\n\nWith a setting of `credibly.reliability_curve`, such as ``n_bins=15``, it is drawn by bins."
+    "\n\nWith a setting of `credibly.reliability_curve`, such as ``n_bins=15``, it is drawn with bins."
     "\n\nParameters",
     1,
 )

@@ -13,7 +13,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.evaluation.comparison import in_units
+from credibly.evaluation.comparison_words import in_units
 from credibly.evaluation.stages import mean_gap
 from credibly.plots.display import (
     BLUE,
@@ -96,9 +96,11 @@ class BinnedDisplay(Display):
         own = self.bins
         diagonal(ax, top, "exactly as said")
         if own.low is not None and own.high is not None:
-            high = np.maximum(own.high, own.low + 0.006 * top)  # a band of no height still has to be seen
+            least = 0.006 * top  # a band of no height still has to be seen, within the range of the values
+            low = np.minimum(own.low, top - least)
+            high = np.maximum(own.high, low + least)
             style: Style = {"facecolor": SKY, "alpha": 0.35, "edgecolor": BLUE, "linewidth": 0.6, "zorder": 1}
-            draw_boxes(ax, own.left, own.right, own.low, high, label=band, **style)
+            draw_boxes(ax, own.left, own.right, low, high, label=band, **style)
         words = ("observed" if own.low is None else "inside its band", "outside its band")
         size = 4.0 if small else 6.0
         sorted_dots(ax, own.predicted, own.observed, own.outside, words, markersize=size, zorder=3)
@@ -140,8 +142,8 @@ def _short(count: float) -> str:
 class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve):
     """Predicted probability against observed frequency, with consistency band and counts.
 
-    The band of a bin holds the frequencies that labels drawn from the predictions themselves show there
-    (Broecker and Smith 2007): a point outside its band is more than chance in that bin.
+    The band of a bin contains the frequencies of labels drawn from the predictions themselves (Broecker and
+    Smith 2007): a point outside its band deviates by more than chance explains in that bin.
 
     Attributes
     ----------
@@ -176,7 +178,7 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
         what = "confidence" if self.is_top_label else "predicted probability"
         side = "above" if own.observed[worst] > own.predicted[worst] else "below"
         largest = (
-            f"the gap that weighs most is at {what} {shown(float(own.predicted[worst]))}, where the "
+            f"the gap with the largest weight is at {what} {shown(float(own.predicted[worst]))}, where the "
             f"observed frequency is {shown(float(gap[worst]))} {side} it "
             f"({own.count[worst]:g} of {self.curve.n} instances)"
         )
@@ -186,7 +188,7 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
         chance = (1 - self.curve.level) * bins
         verb = "lies outside its" if out == 1 else "lie outside their"
         return (
-            f"{out} of {bins} filled bins {verb} {100 * self.curve.level:.4g} % band "
+            f"{out} of {bins} non-empty bins {verb} {100 * self.curve.level:.4g} % band "
             f"(about {chance:.1f} would by chance); {largest}."
         )
 
@@ -198,7 +200,8 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
             return f"{error}."
         out = int(own.outside.sum())
         return (
-            f"{error}; {out} of {len(own.count)} filled bins outside {'its' if out == 1 else 'their'} band."
+            f"{error}; {out} of {len(own.count)} non-empty bins outside {'its' if out == 1 else 'their'} "
+            f"band."
         )
 
     @property
@@ -210,7 +213,7 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw band, diagonal, points and counts."""
-        self._draw_bins(ax, small, 1.0, f"where {100 * (self.curve.level or 0):.4g} % of the draws fall")
+        self._draw_bins(ax, small, 1.0, f"holds {100 * (self.curve.level or 0):.4g} % of the draws")
         own = self.bins
         hang_counts(ax, own.left, own.right, own.count)
         unit_square(ax, small, COUNTS_DEPTH + (0.03 if small else 0.08))
@@ -231,7 +234,7 @@ class ClasswiseDisplay:
     limit : int
         Maximum number of panels.
     n_classes : int, optional
-        Number of classes; default: that of the curves.
+        Number of classes. Default: that of the curves.
     """
 
     curves: Sequence[ReliabilityCurve]
@@ -276,7 +279,7 @@ class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
     comparison : Comparison
         From `credibly.compare`.
     most : int
-        How many models are drawn, those with the smallest log loss first.
+        Maximum number of models to draw, those with the smallest log loss first.
     """
 
     words = Words("Confidence against accuracy", "confidence of the model", "how often it was right")
@@ -337,8 +340,8 @@ def interval_or_nan(estimate: Estimate) -> tuple[float, float]:
 class EnvelopeDisplay(Display, kind="envelope", of=EnvelopeCurve):
     """Shares of labels against levels with a simultaneous envelope: PIT difference-ECDF or coverage curve.
 
-    The difference-ECDF shows shares minus levels, where a departure that the eye would miss along the
-    diagonal fills the picture.   Saeilynoja, Buerkner and Vehtari 2022.
+    The difference-ECDF shows shares minus levels, which makes deviations visible that the eye would miss
+    along the diagonal.   Saeilynoja, Buerkner and Vehtari 2022.
 
     Attributes
     ----------
@@ -420,8 +423,8 @@ class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
     Attributes
     ----------
     curves : RiskCoverageCurve or mapping of str to RiskCoverageCurve
-        From `credibly.risk_coverage_curve`; several under their names, such as orders of one model. Of the
-        first the risk that the predictions state themselves, and that of the best order, are drawn too.
+        From `credibly.risk_coverage_curve`; several by name, such as different orders for one model. For the
+        first, the risk that the predictions state and that of the best order are drawn too.
     """
 
     size = (5.0, 4.0)
@@ -444,8 +447,9 @@ class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
             f" Ordered by {by}: {shown(float(np.interp(0.5, one.coverage, one.risk)))}." for by, one in others
         )
         return (
-            f"Of the surest half by {name}, {shown(half)} of the answers are wrong, of all "
-            f"{shown(float(first.risk[-1]))}; the predictions state {shown(stated)} for that half."
+            f"Among the surest half by {name}, {shown(half)} of the answers are wrong, against "
+            f"{shown(float(first.risk[-1]))} of all answers; the predictions state {shown(stated)} for "
+            f"that half."
             f"{''.join(ordered)}"
         )
 
@@ -480,7 +484,7 @@ class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
 
 
 class FunctionsDisplay(Display, kind="functions", of=MemberFunctions):
-    """Functions drawn from members beside the band of all of them (P21 Figs. 4 and 10).
+    """Functions drawn from members, with the band of all members together (P21 Figs. 4 and 10).
 
     Attributes
     ----------
@@ -500,13 +504,13 @@ class FunctionsDisplay(Display, kind="functions", of=MemberFunctions):
         total = float((own.total_high - own.total_low).mean())
         single = float((own.high - own.low).mean())
         said = (
-            f"The {100 * own.level:g} % band of all members is {shown(total)} wide on average, that of one "
-            f"member {shown(single)}"
+            f"The {100 * own.level:g} % band of all members is {shown(total)} wide on average, the band of "
+            f"one member {shown(single)}"
         )
         if own.labels is None:
             return f"{said}."
         inside = float(np.mean((own.labels >= own.total_low) & (own.labels <= own.total_high)))
-        return f"{said}; the band of all holds {100 * inside:.3g} % of the labels."
+        return f"{said}; the band of all members contains {100 * inside:.3g} % of the labels."
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw the total band, one line per member with its own band, and the labels."""

@@ -92,7 +92,7 @@ class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationRepor
     report : RecalibrationReport
         From `credibly.recalibration_report`.
     statistic : str, optional
-        What is compared. Default: log loss, or of real values CRPS.
+        What to compare. Default: log loss, or CRPS for real values.
     """
 
     size = (5.0, 2.8)
@@ -134,7 +134,7 @@ class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationRepor
         (ends,) = ranges(*self.interval[best : best + 1].T)
         interval = "" if ends == "none" else f" (95 % interval of the change {ends})"
         moved = f"from {shown(change.before.value)} to {shown(change.after.value)}"
-        return f"{title(str(self.statistic))}: {name} moves it {moved}{interval}."
+        return f"{title(str(self.statistic))}: {name} changes it {moved}{interval}."
 
     @property
     def words(self) -> Words:
@@ -168,7 +168,7 @@ class ScoreDifferencesDisplay(Display, kind="differences", of=ScoreRanking):
     Attributes
     ----------
     ranking : ScoreRanking
-        From `credibly.rank_models` of real values.
+        From `credibly.rank_models` for real values.
     statistic : str, optional
         The score. Default: the first of the ranking.
     """

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class ErrorSpreadDisplay(BinnedDisplay, kind="spread", of=SpreadCurve):
     """Root mean squared error against stated spread, in bins of the stated spread, with the band of chance.
 
-    The band of a bin holds the errors that labels drawn from the predictions themselves show there; above the
-    diagonal errors are larger than stated.
+    The band of a bin contains the errors of labels drawn from the predictions themselves; above the diagonal,
+    errors are larger than stated.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class ErrorSpreadDisplay(BinnedDisplay, kind="spread", of=SpreadCurve):
         own = self.bins
         highest = [own.predicted.max(), own.observed.max(), *([] if own.high is None else [own.high.max()])]
         top = 1.05 * float(max(highest))
-        self._draw_bins(ax, small, top, f"where {100 * (self.curve.level or 0):.4g} % of the draws fall")
+        self._draw_bins(ax, small, top, f"holds {100 * (self.curve.level or 0):.4g} % of the draws")
         ax.set_xlim(0, top)
         ax.set_ylim(0, top)
 

@@ -20,14 +20,14 @@ _LONGEST = 38
 class AuditDisplay(Display, kind="audit", of=AuditResult):
     """The clearest groups of an audit: effects in points with simultaneous intervals.
 
-    Groups that are off stand first, then those that they explain, then the clearest of the others.
+    Groups that are off come first, then those that they explain, then the clearest of the others.
 
     Attributes
     ----------
     result : AuditResult
         From `credibly.audit`.
     limit : int
-        Most groups that are shown.
+        Maximum number of groups shown.
     """
 
     size = (6.4, 4.6)
@@ -90,20 +90,20 @@ class AuditDisplay(Display, kind="audit", of=AuditResult):
             "effect": [one.effect for one in every],
             "interval": [(one.low, one.high) for one in every],
             "adjusted p": [one.adjusted_pvalue for one in every],
-            "smallest effect seen": [one.detectable for one in every],
+            "smallest detectable effect": [one.detectable for one in every],
             "explained by": [one.explained_by or "" for one in every],
         }
 
 
 class ClaimedCoverageDisplay(Display, kind="claims", of=SetCoverage):
-    """What sets or intervals hold: of all instances, by size and by group, beside what they claim.
+    """Coverage of sets or intervals: over all instances, by size and by group, with the claimed coverage.
 
     Attributes
     ----------
     result : SetCoverage
         From `credibly.hypotests.set_coverage` or an evaluation.
     limit : int
-        Most groups that are shown, those farthest from the claim first.
+        Maximum number of groups shown, those farthest from the claim first.
     """
 
     size = (5.4, 3.8)
@@ -143,14 +143,16 @@ class ClaimedCoverageDisplay(Display, kind="claims", of=SetCoverage):
         """The picture in one sentence."""
         own, lines = self.result, self.parts
         off = sum(not low <= own.claimed <= high for low, high in self.intervals[1:])
-        said = f"{100 * own.claimed:.4g} % {own.kind} hold {100 * own.coverage.value:.1f} % of {own.n} labels"
+        said = (
+            f"{100 * own.claimed:.4g} % {own.kind} contain {100 * own.coverage.value:.1f} % of {own.n} labels"
+        )
         return said + (f"; the intervals of {off} of {len(lines) - 1} parts miss the claim." if off else ".")
 
     @property
     def words(self) -> Words:
         """Title and axis labels."""
         return Words(
-            f"What {100 * self.result.claimed:.4g} % {self.result.kind} hold", "share of labels held"
+            f"Coverage of {100 * self.result.claimed:.4g} % {self.result.kind}", "share of labels covered"
         )
 
     def _marks(self, ax: Axes, small: bool) -> None:
@@ -160,7 +162,7 @@ class ClaimedCoverageDisplay(Display, kind="claims", of=SetCoverage):
         missed = (self.result.claimed < ends[:, 0]) | (self.result.claimed > ends[:, 1])
         shares = np.array([share for _, _, share in self.parts])
         kinds = {
-            False: ("o", BLUE, "held, 95 % interval"),
+            False: ("o", BLUE, "observed, 95 % interval"),
             True: ("s", VERMILION, "interval without the claim"),
         }
         for far, (marker, color, label) in kinds.items():

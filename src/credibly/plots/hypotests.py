@@ -40,7 +40,7 @@ _SHADES = (BLUE, ORANGE, SKY, VERMILION)
 _MOST_LAYERS = 40
 _NUMBERED = 12
 _FACES = {"conflict": VERMILION, "no conflict found": SKY, "cannot tell": ORANGE}
-_HATCHES = {"conflict": "///", "no conflict found": "", "cannot tell": "..."}
+_HATCHES = {"conflict": "///", "no conflict found": "", "cannot tell": "|||"}  # dots would take 94 kB of SVG
 _LEVEL = 0.05
 
 
@@ -52,7 +52,7 @@ class NullDisplay(Display, kind="null", of=HypotestResult):
     result : HypotestResult
         A test that kept its replicates.
     acceptance : tuple of float, optional
-        Values that are not rejected, at another level than that of the test.
+        Values that are not rejected, at a level other than that of the test.
     """
 
     size = (5.0, 3.2)
@@ -65,7 +65,7 @@ class NullDisplay(Display, kind="null", of=HypotestResult):
         if null is None or not np.isfinite(null).any():
             raise UnsupportedError(
                 f"the null distribution of `{self.result.statistic_name}`",
-                "can be drawn where replicates have finite values",
+                "can be drawn only if replicates have finite values",
                 "there are none" if null is None else f"all {null.size} are infinite",
                 'Use method="resample", or a statistic that stays finite.',
             )
@@ -228,7 +228,7 @@ def _place(value: float, low: float, high: float) -> float:
 
 
 class CheckDisplay(_Strip, kind="strip", of=PredictiveCheck):
-    """What the model expects of its statistics and what was observed, both hypotheses side by side.
+    """What the model expects its statistics to be and what was observed, under both hypotheses.
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ class BeforeAfterDisplay(_Strip, kind="before_after", of=PredictiveCheck):
     before, after : PredictiveCheck
         Checks of the same statistics on the same data.
     hypothesis : {"bayesian", "independent"}, optional
-        Which hypothesis; default: the Bayesian one where both checks tested it.
+        Which hypothesis. Default: the Bayesian one if both checks tested it.
     """
 
     before: PredictiveCheck
@@ -316,7 +316,7 @@ class MemberHistogramDisplay(Display, kind="members", of=PredictiveCheck):
     check : PredictiveCheck
         A check of the Bayesian hypothesis.
     statistic : str, optional
-        Which statistic; default: the one with the smallest p-value.
+        Which statistic. Default: the one with the smallest p-value.
     """
 
     size = (5.0, 3.4)
@@ -416,9 +416,9 @@ class GroupGridDisplay(Display, kind="groups", of=PredictiveCheck):
     check : PredictiveCheck
         A check with groups.
     statistic : str, optional
-        Which statistic; default: the one with the smallest p-value.
+        Which statistic. Default: the one with the smallest p-value.
     hypothesis : {"bayesian", "independent"}, optional
-        Which hypothesis; default: the Bayesian one where it was tested.
+        Which hypothesis. Default: the Bayesian one if it was tested.
     level : float
         Level of the verdicts.
     """
@@ -511,7 +511,7 @@ class GroupGridDisplay(Display, kind="groups", of=PredictiveCheck):
 
 
 class WitnessDisplay(Display, kind="witness", of=WitnessResult):
-    """What a witness said about classes and what happened: frequencies beside what the set allows.
+    """What a witness predicted about classes and what happened: frequencies next to what the set allows.
 
     Attributes
     ----------
@@ -520,7 +520,7 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
     class_names : sequence of str, optional
         Names of the classes.
     limit : int
-        Most directions shown, the clearest first.
+        Maximum number of directions shown, the clearest first.
     """
 
     size = (5.0, 3.4)
@@ -544,8 +544,8 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
         if self.result.impossible_rows.size:
             return f"{self.result.impossible_words()}."
         if not told:
-            return f"No class happens more or less often than the set allows (p = {pvalue})."
-        return f"Where the witness points most clearly {told} (p = {pvalue} of the whole test)."
+            return f"No class was found to occur more or less often than the set allows (p = {pvalue})."
+        return f"Where the witness points most clearly, {told} (p = {pvalue} for the whole test)."
 
     @property
     def words(self) -> Words:

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 class CorpDisplay(Display, kind="corp", of=CorpCurve):
     """Predicted probability against isotonic recalibration, with consistency and confidence band.
 
-    A curve that leaves the consistency band is more than chance at that prediction; where the diagonal leaves
-    the confidence band, the predictions there are wrong, at the level of the whole picture.
+    Where the curve leaves the consistency band, it deviates by more than chance explains at that prediction;
+    where the diagonal leaves the confidence band, the predictions are wrong, at the level of the whole
+    picture.
 
     Attributes
     ----------
@@ -90,8 +91,8 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
         if own.gap_interval is not None and own.level is not None:
             low, high = own.gap_interval
             parts.append(
-                f"the mean gap to the curve is {shown(own.gap)}, and in truth {shown(low)} to {shown(high)} "
-                f"({100 * own.level:.4g} % sure, if the true curve rises)"
+                f"the mean gap to the curve is {shown(own.gap)}, and the true mean gap is {shown(low)} to "
+                f"{shown(high)} ({100 * own.level:.4g} % sure, if the true curve is increasing)"
             )
         said = "; ".join(parts)
         return f"{said[0].upper()}{said[1:]}."

@@ -38,7 +38,7 @@ _ARC = "_arc"
 
 
 class DisagreementDisplay(BinnedDisplay, kind="disagreement", of=DisagreementDecomposition):
-    """Predicted against observed disagreement, with the band that the rater numbers imply.
+    """Predicted against observed disagreement, with the band that follows from the numbers of raters.
 
     Attributes
     ----------
@@ -72,9 +72,9 @@ class DisagreementDisplay(BinnedDisplay, kind="disagreement", of=DisagreementDec
         worst = int(np.argmax(own.count * np.abs(gap)))
         side = "more" if gap[worst] > 0 else "less"
         return (
-            f"{int(own.outside.sum())} of {len(own.count)} filled bins lie outside the "
-            f"{100 * self.level:.4g} % band that the number of raters implies; where it weighs most, at "
-            f"predicted {shown(float(own.predicted[worst]))}, raters disagree "
+            f"{int(own.outside.sum())} of {len(own.count)} non-empty bins lie outside the "
+            f"{100 * self.level:.4g} % band that the number of raters implies; where the weight is "
+            f"largest, at predicted {shown(float(own.predicted[worst]))}, raters disagree "
             f"{shown(float(abs(gap[worst])))} {side} than predicted ({own.count[worst]:g} instances)."
         )
 
@@ -96,7 +96,7 @@ class SpreadDisplay(Display, kind="classes", of=DisagreementDecomposition):
     parts : DisagreementDecomposition
         From `credibly.raters.decompose_disagreement`, with terms per class.
     class_names : sequence of str, optional
-        Names of the classes; default: their numbers.
+        Names of the classes. Default: their indices.
     """
 
     words = Words("Disagreement by class", "mean predicted disagreement", "mean observed disagreement")
@@ -111,7 +111,7 @@ class SpreadDisplay(Display, kind="classes", of=DisagreementDecomposition):
                 "`parts`",
                 "must have terms per class with standard errors",
                 "these have none",
-                "Use `decompose_disagreement` on two instances or more, or a statistic with several values.",
+                "Use `decompose_disagreement` on two or more instances, or a statistic with several values.",
             )
         count = len(self._terms[0].value)
         if len(self.names) != count:
@@ -139,7 +139,7 @@ class SpreadDisplay(Display, kind="classes", of=DisagreementDecomposition):
         worst = int(np.argmax(np.abs(gap)))
         side = "more" if gap[worst] > 0 else "less"
         return (
-            f"Raters disagree most unlike the prediction about class {self.names[worst]}: "
+            f"The largest difference from the predicted disagreement is about class {self.names[worst]}: "
             f"{shown(float(observed[worst]))} observed, {side} than the "
             f"{shown(float(predicted[worst]))} predicted."
         )
@@ -177,7 +177,7 @@ class LossMapDisplay(Display, kind="loss_map", of=LossDecomposition):
     Attributes
     ----------
     parts : LossDecomposition or mapping of str to LossDecomposition
-        One model, or several by name. An error below zero says that its square was estimated below zero.
+        One model, or several by name. An error below zero means that its square was estimated below zero.
     """
 
     size = (4.6, 4.6)
@@ -291,8 +291,8 @@ class DebiasingDisplay(Display):
         _, low, high, plugin = self.losses
         held = int(((low <= reference) & (reference <= high)).sum())
         return (
-            f"The interval of the unbiased loss holds the value of all raters in {held} of "
-            f"{len(low)} cases; with {self.n_raters[0]:g} raters the plug-in says "
+            f"The interval of the unbiased loss contains the value of all raters in {held} of {len(low)} "
+            f"cases; with {self.n_raters[0]:g} raters the plug-in gives "
             f"{shown(float(plugin[0]))} instead of {shown(reference)} (interval {ranges(low, high)[0]})."
         )
 

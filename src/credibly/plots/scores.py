@@ -52,9 +52,9 @@ class TradeoffDisplay(Display, kind="tradeoffs", of=Ranking):
     ranking : Ranking
         From `credibly.rank_models`; a comparison has it in ``.ranking``.
     most : float, optional
-        Largest trade-off shown; default: beyond the largest one asked for and all changes of the leader.
+        Largest trade-off shown. Default: beyond the largest one requested and all changes of the leader.
     points : bool
-        Whether models that predict one distribution are shown.
+        Whether to show models that predict one distribution.
     """
 
     size = (6.4, 4.2)
@@ -223,7 +223,7 @@ class ViolinDisplay(_ScoresDisplay, kind="violins", of=(EpistemicScore, Ranking)
         who = f"{higher} of {m} models" if m > 1 else (next(iter(self.named)) if higher else "no model")
         infinite = sum(int((~np.isfinite(one)).sum()) for one in self._values.values())
         lost = f" {infinite} infinite values are not drawn." if infinite else ""
-        return f"{_TITLES[self.part]} is larger for wrong than for right predictions of {who}.{lost}"
+        return f"{_TITLES[self.part]} is larger for wrong than for right predictions in {who}.{lost}"
 
     @property
     def words(self) -> Words:
@@ -249,7 +249,7 @@ class ViolinDisplay(_ScoresDisplay, kind="violins", of=(EpistemicScore, Ranking)
 
     def _columns(self) -> dict[str, Any]:
         right, wrong = self.means("right"), self.means("wrong")
-        return {"model": self.named, "mean where right": right, "mean where wrong": wrong}
+        return {"model": self.named, "mean if right": right, "mean if wrong": wrong}
 
 
 class ScoreBarDisplay(_ScoresDisplay, kind="bars", of=(EpistemicScore, Ranking)):
@@ -315,7 +315,7 @@ class ScoreBoxDisplay(Display, kind="boxes", of=Ranking):
     ranking : Ranking
         From `credibly.rank_models`.
     tradeoffs : sequence of float, optional
-        Trade-offs; default: the finite ones of the ranking.
+        Trade-offs. Default: the finite ones of the ranking.
     """
 
     size = (6.4, 4.0)

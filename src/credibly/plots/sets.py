@@ -31,7 +31,7 @@ from credibly.plots.display import (
 )
 from credibly.plots.simplex import weights_per_instance
 from credibly.results.base import require_level
-from credibly.results.tests import CredalTestResult, LocalDeviations, ValidityResult
+from credibly.results.credal import CredalTestResult, LocalDeviations, ValidityResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ class MassDisplay(Display, kind="masses", of="MassFunction"):  # credal is out o
     limit : int
         Maximum number of focal sets shown, the heaviest first.
     class_names : sequence of str, optional
-        Names of the classes; default: their numbers.
+        Names of the classes. Default: their indices.
     """
 
     size = (6.4, 4.4)
@@ -180,7 +180,7 @@ class SamplesDisplay(Display):
         best = int(np.argmax(self.average))
         votes = int((self.values.argmax(axis=1) == best).sum())
         first = f"The average puts class {best} first with {shown(float(self.average[best]))}"
-        return f"{first}; {votes} of {len(self.values)} samples do."
+        return f"{first}; {votes} of {len(self.values)} samples do so."
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw one dot per sample and class, the average as steps, the label marked."""
@@ -227,7 +227,7 @@ class SizeDisplay(Display):
                 "`sizes` and `right`",
                 "must have one entry per instance",
                 f"got {values.size} and {hits.size}",
-                "Take both from the same predictions.",
+                "Use the same predictions for both.",
             )
 
     @functools.cached_property
@@ -322,7 +322,7 @@ class HeatDisplay(Display):
         if not np.isfinite(self.correlation):
             return f"One of the two measures is the same for all {n} instances."
         ranks = shown(self.correlation)
-        return f"Over {n} instances the ranks of size and non-specificity correlate with {ranks}."
+        return f"Over {n} instances, the rank correlation of size and non-specificity is {ranks}."
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw cells: darker ones hold more instances, empty ones stay blank."""
@@ -402,7 +402,11 @@ class CombinationDisplay(Display, kind="weights", of=CredalTestResult):
     def finding(self) -> str:
         """The picture in one sentence."""
         label, first = next(iter(self.weights.items()))
-        rest = f"; all that is not drawn has {shown(self.hidden)}" if self.hidden > 0.005 else ""
+        rest = (
+            (f"; all points that are not drawn have {shown(self.hidden)} together")
+            if self.hidden > 0.005
+            else ""
+        )
         return (
             f"{label} is heaviest with mean weight {shown(float(first.mean()))}, between "
             f"{shown(float(first.min()))} and {shown(float(first.max()))}{rest}."
@@ -432,9 +436,9 @@ class RegionDisplay(Display, kind="regions", of=LocalDeviations):
     deviations : LocalDeviations
         From ``CredalTestResult.regions``.
     class_names : sequence of str, optional
-        Names of the classes; default: their numbers.
+        Names of the classes. Default: their indices.
     level : float
-        Regions with at most this adjusted p-value are marked.
+        Regions with an adjusted p-value of at most this are marked.
     """
 
     size = (6.4, 4.0)
@@ -469,8 +473,11 @@ class RegionDisplay(Display, kind="regions", of=LocalDeviations):
         )
         count = len(own.regions)
         if not number:
-            return f"No region of {count} deviates more than chance explains; the largest: {worst}."
-        return f"{number} of {count} regions deviate more than chance explains; the worst: {worst}."
+            return (
+                f"None of {count} regions deviates by more than chance explains; the largest deviation: "
+                f"{worst}."
+            )
+        return f"{number} of {count} regions deviate by more than chance explains; the worst: {worst}."
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw one line per region from zero to its deviation."""
@@ -507,7 +514,7 @@ class ValidityDisplay(Display, kind="instances", of=ValidityResult):
     result : ValidityResult
         From `credibly.validity_test`.
     limit : int
-        Maximum number of instances drawn: the worst half of that, and a spread over the others.
+        Maximum number of instances drawn: half of these are the worst, the rest are spread over the others.
     """
 
     size = (5.0, 3.4)
@@ -546,8 +553,8 @@ class ValidityDisplay(Display, kind="instances", of=ValidityResult):
         n, worst = self.result.n, int(self.rows[0])
         inside, failing = int((self._all <= 1e-6).sum()), len(self.result.failing(_LEVEL))
         return (
-            f"Of {n} instances {inside} have frequencies inside their set, and {failing} "
-            f"have deviances that chance among {n} does not explain (above "
+            f"Of {n} instances, {inside} have frequencies inside their set, and {failing} have deviances "
+            f"that chance among {n} does not explain (above "
             f"{shown(self.result.largest_explained)}); the largest is {shown(float(self._all[worst]))}, "
             f"of row {worst}."
         )
@@ -562,7 +569,7 @@ class ValidityDisplay(Display, kind="instances", of=ValidityResult):
         heights = np.where(finite, deviance, top)
         sorted_dots(ax, self.ranks, heights, failing, words, markersize=3, near=SKY)
         if np.isfinite(limit):
-            ax.axhline(limit, color=BLUE, linestyle=(0, (5, 2)), label="limit of the largest")
+            ax.axhline(limit, color=BLUE, linestyle=(0, (5, 2)), label="limit for the largest")
         ax.axhline(0.0, color=INK, linewidth=0.6)
         ax.set_ylim(-0.03 * top, top)
 

@@ -24,8 +24,8 @@ from credibly.plots.display import (
     host_vector,
     shortened,
 )
+from credibly.results.credal import CredalTestResult, SimplexPicture
 from credibly.results.curves import SimplexMap
-from credibly.results.tests import CredalTestResult, SimplexPicture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,7 +102,7 @@ class SimplexDisplay(Display, kind="simplex", of=SimplexPicture):
         """The picture in one sentence."""
         return (
             f"The set fills {shown(100 * self.area)} % of all distributions; its lower and upper "
-            f"probabilities alone would leave {shown(100 * self.envelope_area)} %."
+            f"probabilities alone would allow {shown(100 * self.envelope_area)} %."
         )
 
     @property
@@ -244,11 +244,11 @@ class SimplexWeightsDisplay(Display, kind="simplex_weights", of=CredalTestResult
     result : CredalTestResult
         From `credibly.credal_test`.
     probs : array (n, 3)
-        One distribution over three classes per instance that the test was given: its mean prediction, say.
+        One distribution over three classes per instance that the test was given, such as its mean prediction.
     weight : int, optional
-        Which entry of `weight_names`; default: the heaviest.
+        Which entry of `weight_names`. Default: the heaviest.
     class_names : sequence of str, optional
-        Names of the classes; default: their numbers.
+        Names of the classes. Default: their indices.
     """
 
     size = (4.6, 4.2)

@@ -21,14 +21,14 @@ _NAMED_MEMBERS = 5
 
 
 class PowerDisplay(Display, kind="power", of=PowerCurve):
-    """How often a check notices a distortion, by its size.
+    """How often a check detects a distortion, by its size.
 
     Attributes
     ----------
     curve : PowerCurve
         From ``check.power()``.
     hypothesis : {"bayesian", "independent"}, optional
-        Which hypothesis; default: the first that was tested.
+        Which hypothesis. Default: the first that was tested.
     """
 
     curve: PowerCurve
@@ -45,12 +45,12 @@ class PowerDisplay(Display, kind="power", of=PowerCurve):
         own = self.curve
         names = own.power[self.chosen]
         said = "; ".join(f"{title(name)} {_noticed(*own.smallest(name, self.chosen))}" for name in names)
-        return f"Noticed with power {own.wanted:g} ({own.injection}, {self.chosen}): {said}."
+        return f"Detected with power {own.wanted:g} ({own.injection}, {self.chosen}): {said}."
 
     @property
     def words(self) -> Words:
         """Title and axis labels."""
-        return Words("What the check would notice", self.curve.injection, "power")
+        return Words("What the check would detect", self.curve.injection, "power")
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw one curve per statistic with its interval, the level and the wanted power."""
@@ -85,7 +85,7 @@ class RejectionDisplay(Display, kind="rejections", of=PowerStudy):
     study : PowerStudy
         From `credibly.simulate.power_study`.
     world : str, optional
-        Name of a world; default: the first.
+        Name of a world. Default: the first.
     """
 
     size = (5.0, 5.0)

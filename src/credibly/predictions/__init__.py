@@ -1,18 +1,9 @@
-"""The nouns: what a model predicted and what was observed. Each validates itself once, at birth."""
+"""What a model predicted and what was observed; each type validates itself once, when it is created."""
 
 from credibly.predictions.base import ClassPredictions, OverClasses, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
 from credibly.predictions.convert import as_predictions, require_order
-from credibly.predictions.dataset import (
-    Dataset,
-    GroupRows,
-    InMemory,
-    RandomRows,
-    Rows,
-    Ungrouped,
-    group_rows,
-    one_rater,
-)
+from credibly.predictions.dataset import Dataset
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
 from credibly.predictions.given import (
@@ -32,6 +23,7 @@ from credibly.predictions.point import Point
 from credibly.predictions.prediction_sets import PredictionIntervals, PredictionSets
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian, Samples
+from credibly.predictions.rows import GroupRows, InMemory, RandomRows, Rows, Ungrouped, group_rows, one_rater
 
 __all__ = [
     "Belief",

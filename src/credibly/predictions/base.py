@@ -17,7 +17,7 @@ P = TypeVar("P", bound="Predictions")
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Predictions:
-    """Base of all prediction types. Instances are frozen and were validated when they were made."""
+    """Base of all prediction types. Instances are frozen and are validated when they are created."""
 
     row_fields: ClassVar[tuple[str, ...]]
     """Names of the arrays whose first axis is the instances."""
@@ -54,7 +54,7 @@ class Predictions:
 
     @property
     def n_members(self) -> int:
-        """Number of members (models, draws); 1 where there is no such axis."""
+        """Number of members (models, draws); 1 if there is no such axis."""
         return 1
 
     def __getitem__(self: P, rows: Any) -> P:
@@ -102,7 +102,7 @@ class Predictions:
         """Refuse to be read as an array: which one would have to be guessed."""
         names = " and ".join(f"`.{name}`" for name in self.row_fields)
         raise InputTypeError(
-            f"a {type(self).__name__}", "is not an array", "one was asked for here", f"Take its {names}."
+            f"a {type(self).__name__}", "is not an array", "an array was requested here", f"Use its {names}."
         )
 
     def replace_rows(self: P, **arrays: Array) -> P:
@@ -145,7 +145,7 @@ class ClassPredictions(OverClasses, ABC):
 
     @abstractmethod
     def mean(self) -> Any:
-        """Return the one distribution per instance that stands for the prediction."""
+        """Return the single distribution per instance that represents the prediction."""
 
     mean_note: ClassVar[str]
     """Says what `mean` does, for the notes of results that used it."""

@@ -95,7 +95,7 @@ class Belief(ClassPredictions):
         n_classes : int, optional
             Number of classes.
         negative : {"raise", "clamp"}
-            What to do where the inversion gives a negative mass. ``"clamp"`` sets it to 0 and divides
+            What to do if the inversion gives a negative mass. ``"clamp"`` sets it to 0 and divides
             each row by its sum, as C25's code does; the notes count the entries.
 
         Returns
@@ -129,7 +129,7 @@ class Belief(ClassPredictions):
             short = int((np.abs(host[:, full] - 1) > NOISE).sum())
             if short:
                 notes.append(
-                    f"the belief of all classes is 1 by definition; {short} rows gave another number"
+                    f"the belief of all classes is 1 by definition; {short} rows gave a different number"
                 )
         rows = np.flatnonzero((masses < -NOISE).any(axis=-1)).tolist()
         if rows and negative == "raise":

@@ -45,7 +45,7 @@ class Clusters:
         """What a result says about them: nothing where none are taken together."""
         if self.levels.size == self.number:
             return ()
-        return (f"of {self.levels.size} independent clusters several are taken together, as {self.number}",)
+        return (f"{self.levels.size} independent clusters were merged into {self.number}",)
 
 
 def as_ids(clusters: Any, n: int) -> HostArray:
@@ -64,7 +64,7 @@ def as_ids(clusters: Any, n: int) -> HostArray:
             "`clusters`",
             "must name the cluster of every row",
             f"row {missing[0]} has no id ({len(missing)} rows have none)",
-            "Give a row that stands alone an id of its own, or drop it.",
+            "Give a row that belongs to no cluster an id of its own, or drop it.",
         )
     return array.astype(str) if array.dtype.kind not in "iufUS" else array
 
@@ -109,8 +109,8 @@ def clusters_of(ids: list[HostArray]) -> Clusters:
     if levels.size < 2:
         raise InputError(
             "`clusters`",
-            "must tell at least two clusters apart",
+            "must name at least two different clusters",
             f"all rows have the id {levels[0].item()!r}",
-            "Leave it out where rows are independent.",
+            "Leave it out if rows are independent.",
         )
     return Clusters(levels)

@@ -120,14 +120,13 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     Parameters
     ----------
     obj : object
-        Predictions (returned as they are); an array (n, k), read as `Point`, or (n, m, k), read as
-        `Ensemble`; a list of these numbers; a list of (n, k) arrays, one per member; scores (n,) or (n, 1) of
-        the second of two classes; what `load` returned, a path or a data frame, which `load` reads; a
-        labelled array (xarray, ArviZ) with dimensions ``chain``
-        and ``draw``, whose draws become members (of real labels: `Samples` with one draw per member); or an
-        object of another library (probly) with ``probabilities``, ``alphas``, ``lower_bounds`` and
-        ``upper_bounds``, ``mean`` and ``var``, or draws in ``array`` or ``tensor`` with their ``sample_axis``
-        or ``sample_dim``.
+        Predictions (returned unchanged); an array (n, k), read as `Point`, or (n, m, k), read as
+        `Ensemble`; a list of these numbers; a list of (n, k) arrays, one per member; scores (n,) or (n, 1)
+        for class 1 of two classes; what `load` returned, a path or a data frame, which `load` reads; a
+        labelled array (xarray, ArviZ) with dimensions ``chain`` and ``draw``, whose draws become members (for
+        real labels: `Samples` with one draw per member); or an object of another library (probly) with
+        ``probabilities``, ``alphas``, ``lower_bounds`` and ``upper_bounds``, ``mean`` and ``var``, or draws
+        in ``array`` or ``tensor`` with their ``sample_axis`` or ``sample_dim``.
     member_axis : {0, 1}, optional
         Where the members are in a three-dimensional array.
 
@@ -144,7 +143,8 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     """
     if isinstance(obj, Predictions):
         return obj
-    from credibly.predictions.dataset import Dataset, Rows, named  # a dataset is made with this function
+    from credibly.predictions.dataset import Dataset, named  # a dataset is made with this function
+    from credibly.predictions.rows import Rows
 
     if isinstance(obj, Dataset):
         return obj.predictions
@@ -286,7 +286,7 @@ def from_binary_scores(scores: Any, classes: tuple[str, ...] | None = None) -> P
         what = "logits or margins" if host.dtype.kind == "f" else "classes or labels"
         raise InputError(
             "predictions",
-            "must be probabilities of class 1 where they are one number per instance",
+            "must be probabilities of class 1 if there is one number per instance",
             f"got shape {tuple(scores.shape)} of {host.dtype} from {low:.6g} to {high:.6g}, like {what}",
             "Binary logits z: `1 / (1 + numpy.exp(-z))`. Several classes: an (n, k) array. Real values: "
             "`Gaussian`, `Samples` or `Quantiles`.",
@@ -294,8 +294,8 @@ def from_binary_scores(scores: Any, classes: tuple[str, ...] | None = None) -> P
     if low == high == 1 and scores.ndim == 2:
         raise InputError(
             "predictions",
-            "must be probabilities of class 1 where they have one column",
-            f"all {len(host)} are 1, as the softmax of one column is",
+            "must be probabilities of class 1 if there is one column",
+            f"all {len(host)} are 1, as the softmax of a single column always is",
             "Use the sigmoid of one logit, or keep the columns of all classes.",
         )
     made = Point(_both_classes(values))
@@ -334,7 +334,7 @@ def require_order(predictions: Any, labels: Any) -> None:
     if looks_observed and looks_predicted:
         raise InputTypeError(
             "predictions and labels",
-            "come in this order",
+            "must be given in this order",
             "the first argument looks like labels and the second like predictions",
             "Swap them: `f(predictions, labels)`.",
         )
@@ -354,7 +354,7 @@ def _from_labelled(obj: Any) -> Predictions:
     if len(rest) != 2 and not (stacked and len(rest) == 1):
         raise InputError(
             "labelled predictions",
-            "must have two dimensions beside chain and draw (instances, then classes), or one (real draws)",
+            "must have two dimensions besides chain and draw (instances, then classes), or one (real draws)",
             f"got dimensions {tuple(obj.dims)}",
             "Select one variable and reduce or rename its dimensions.",
         )

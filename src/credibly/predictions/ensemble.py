@@ -42,12 +42,14 @@ class Ensemble(ClassPredictions):
         Weights of the members, non-negative and summing to 1. Default: equal weights.
     member_axis : {0, 1}, optional
         Where the members are in `probs`: 1 (the default) for (n, m, k), 0 for (m, n, k), which is kept
-        as a view. With as many members as instances the order cannot be seen and must be said.
+        as a view. Required if there are as many members as instances, because the shape then does not show
+        the order.
 
     Attributes
     ----------
     logits : array (n, m, k) or None
-        What `from_logits` was given, kept for what needs more than saturated probabilities tell.
+        What `from_logits` was given, kept for methods that need more precision than saturated probabilities
+        have.
 
     Examples
     --------
@@ -90,7 +92,7 @@ class Ensemble(ClassPredictions):
         member_axis : {0, 1}, optional
             Where the members are.
         raw : bool
-            Says that rows which are probabilities already are meant as logits.
+            Treat rows that look like probabilities as logits.
 
         Returns
         -------

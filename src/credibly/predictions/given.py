@@ -27,12 +27,13 @@ from credibly.predictions.convert import (
     require_no_confidence,
     require_order,
 )
-from credibly.predictions.dataset import Dataset, InMemory, Rows, each_attribute, named
+from credibly.predictions.dataset import Dataset, each_attribute, named
 from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Classes, Counts, Reals, read_labels
+from credibly.predictions.rows import InMemory, Rows
 
 ROUTINE = "routine"
 """Code of the notes that every reading has, which need no place beside a number."""
@@ -137,7 +138,9 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     if is_list_of_members(predictions) or shape is None or n is None:
         return as_predictions(predictions), labels
     if shape[0] != n == shape[1] > 1:
-        note = f"{n} labels tell that axis 1 of shape {tuple(shape)} holds the instances, axis 0 the members"
+        note = (
+            f"{n} labels show that axis 1 of shape {tuple(shape)} holds the instances and axis 0 the members"
+        )
         return with_notes(as_predictions(predictions, member_axis=0), (note,)), labels
     return as_predictions(predictions, member_axis=1 if shape[0] == n != shape[1] else None), labels
 
@@ -194,8 +197,8 @@ def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
         if first is None or any(one is None for one in others):
             raise InputError(
                 "the models",
-                "must have the same instances and classes in the same order where they are read in chunks",
-                "their ids or class names are in another order, and not all rows fit into memory",
+                "must have the same instances and classes in the same order when they are read in chunks",
+                "their ids or class names are in a different order, and the rows do not fit into memory",
                 "Sort the files by id, with the same columns in the same order.",
             )
     made: dict[str, Rows] = {}
@@ -254,8 +257,8 @@ def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset
         raise InputError(
             f"the classes of {name!r}",
             "must be those of the first model" + (", in its order" if isinstance(given, Belief) else ""),
-            f"got {', '.join(own[:6])} beside {', '.join(classes[:6])}",
-            "Name the classes alike in all models.",
+            f"got {', '.join(own[:6])} instead of {', '.join(classes[:6])}",
+            "Use the same class names in all models.",
         )
     places = np.array([own.index(one) for one in classes])
     fields = {one: getattr(given, one)[..., places] for one in given.row_fields}
@@ -278,8 +281,8 @@ def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     if labels is None:
         raise InputError(
             "`labels`",
-            "must be given where the predictions do not bring them",
-            f"got none beside {type(given).__name__}",
+            "must be given unless the predictions include them",
+            f"got none with {type(given).__name__}",
             "Pass `f(predictions, labels)`, or what `load` returned.",
         )
     found, notes = _read(given, labels, ordered=False)
@@ -355,7 +358,7 @@ def _of_dataset(
     return InMemory(dataclasses.replace(data, predictions=given, labels=own, feature_names=names, **new))
 
 
-def require_independent(given: Any, what: str, why: str = "takes rows that are independent") -> None:
+def require_independent(given: Any, what: str, why: str = "needs independent rows") -> None:
     """Raise in the name of `what` where rows belong together, which it does not allow for."""
     some = given.sample if isinstance(given, Rows) else given
     if isinstance(some, Dataset) and some.clusters is not None:
@@ -363,7 +366,7 @@ def require_independent(given: Any, what: str, why: str = "takes rows that are i
             what,
             why,
             "these come in clusters",
-            "Take one row of every cluster, or use `calibration_test`, which takes clusters.",
+            "Keep one row of every cluster, or use `calibration_test`, which allows for clusters.",
         )
 
 

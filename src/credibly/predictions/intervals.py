@@ -153,5 +153,5 @@ def _require_nonempty(lower: Array, upper: Array) -> tuple[str, ...]:
     blocks = zip(row_blocks(lower), row_blocks(upper), strict=True)
     worst = max(scalar(xp.max(missing(low, high))) for (_, low), (_, high) in blocks)
     if worst > max(noted_error(lower), noted_error(upper)):
-        return (f"a distribution fits between the bounds only within {worst:.1e}; they are used as they are",)
+        return (f"a distribution fits between the bounds only within {worst:.1e}; they are used unchanged",)
     return ()

@@ -67,7 +67,7 @@ def check_classes(labels: Array, n_classes: int) -> Array:
     if not 0 <= int(xp.min(wide)) <= int(xp.max(wide)) < n_classes:
         bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
         value = int(labels[bad[0]])
-        remedy = _unlabelled(value) or "Map unlabelled instances out first."
+        remedy = _unlabelled(value) or "Remove unlabelled instances first."
         if value == n_classes and int(xp.min(labels)) >= 1:
             remedy = "Labels seem to start at 1: subtract 1."
         raise InputError(
@@ -86,7 +86,7 @@ def _unlabelled(value: int) -> str | None:
     means = f"If {value} means unlabelled,"
     return Remedy(
         f"{means} leave these instances out; `load` does so with `ignore_label={value}`.",
-        f"{means} say `ignore_label={value}`.",
+        f"{means} pass `ignore_label={value}`.",
     )
 
 

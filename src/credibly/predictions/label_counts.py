@@ -149,7 +149,7 @@ def _rater_numbers(n_raters: Any, n: int) -> HostArray:
             "`n_raters`",
             f"must be a positive whole number, or {n} of them",
             f"got {n_raters!r}" if values.ndim == 0 else f"got dtype {values.dtype}, shape {values.shape}",
-            "Say how many raters stand behind each row: without it their noise is unknown.",
+            "Give the number of raters behind each row; without it, their noise is unknown.",
         )
     return np.broadcast_to(values, (n,)).astype(np.float64)
 
@@ -160,7 +160,10 @@ def subsampled(counts: Array, n_raters: int, generator: np.random.Generator) -> 
     xp = namespace(counts)
     if not xp.isdtype(counts.dtype, "integral"):
         raise InputTypeError(
-            "soft labels", "hold no single raters to draw", "got fractional counts", "Use counts of raters."
+            "soft labels",
+            "do not identify single raters to draw from",
+            "got fractional counts",
+            "Use counts of raters.",
         )
     host = to_host(counts)
     left = np.minimum(host.sum(axis=1), n_raters)
@@ -288,7 +291,7 @@ class LabelCounts(Predictions):
         n_classes : int
             Number of classes; never inferred from the labels.
         missing : int, optional
-            A number that marks gaps, -1 say.
+            A number that marks gaps, for example -1.
 
         Returns
         -------
@@ -304,8 +307,8 @@ class LabelCounts(Predictions):
         Parameters
         ----------
         frequencies : array (n, k)
-            Rows are distributions. Where they times `n_raters` are not whole, they are used as given, which
-            the notes say.
+            Rows are distributions. If frequencies times `n_raters` are not whole numbers, they are used as
+            given, and a note says so.
         n_raters : int or array (n,) of int
             Raters per instance.
 
@@ -321,7 +324,7 @@ class LabelCounts(Predictions):
         return made
 
     def draw(self, rng: Any = None) -> Array:
-        """Draw one rater per instance: labels for what takes a single label per instance.
+        """Draw one rater per instance, for functions that take a single label per instance.
 
         Parameters
         ----------
@@ -361,7 +364,7 @@ class LabelCounts(Predictions):
 
     @property
     def totals(self) -> Array:
-        """Raters per instance, (n,); whole also where soft labels are not."""
+        """Raters per instance, (n,); whole numbers even if soft labels are not."""
         xp = namespace(self.counts)
         totals = xp.sum(self.counts, axis=-1)
         return totals if xp.isdtype(totals.dtype, "integral") else xp.round(totals)

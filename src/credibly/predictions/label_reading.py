@@ -114,7 +114,7 @@ def whole_numbers(labels: Array) -> tuple[Array, tuple[str, ...]]:
         raise InputTypeError(
             "`labels`",
             "must be class indices",
-            f"the first that is none is {strange[0]}",
+            f"the first that is not one is {strange[0]}",
             "These look like real observations, which belong to kinds gaussian, samples and quantiles.",
         )
     dtype = str(labels.dtype).removeprefix("torch.")
@@ -131,7 +131,7 @@ def named_classes(names: Array, classes: Sequence[str] | None) -> tuple[Array, t
             return np.array([int(word) for word in words]), (note,)
         raise InputError(
             "`labels`",
-            "must be class indices where the classes have no names",
+            "must be class indices if the classes have no names",
             f"the first is {words[0]!r}",
             "Name the columns p_<class>, or give `classes` in the order of the columns.",
         )
@@ -175,7 +175,7 @@ def numbered_classes(
             "`labels`",
             "must be class indices",
             f"the largest is {int(labels.max())}",
-            "A negative label was stored as unsigned: map unlabelled instances out first.",
+            "A negative label was stored as unsigned: remove unlabelled instances first.",
         )
     names, k = list(classes or ()), len(classes or ())
     numbers = numbers_of(names)
@@ -195,11 +195,11 @@ def _ambiguous(names: list[str]) -> InputError:
     first, second = (", ".join(order[:6]) + (", ..." if len(order) > 6 else "") for order in (names, other))
     return InputError(
         "`labels`",
-        "must be class names where the columns are named, or the order must be said",
+        "must be class names if the columns are named, or the order must be given",
         f"they are numbers: 0, 1, ... may be {first} (order of the columns) or {second}",
         Remedy(
-            f"Say `classes={names[:6]!r}` or `classes={other[:6]!r}` (`evaluate` and `load`), or pass names.",
-            f"Say `classes={','.join(names)}` or `classes={','.join(other)}`.",
+            f"Use `classes={names[:6]!r}` or `classes={other[:6]!r}` (`evaluate` and `load`), or pass names.",
+            f"Use `classes={','.join(names)}` or `classes={','.join(other)}`.",
         ),
     )
 
@@ -255,11 +255,11 @@ def from_table(
     if table.dtype.kind == "f" and shape[1] == n_classes and np.allclose(table.sum(axis=1), 1, atol=1e-3):
         raise InputError(
             "`labels`",
-            "must be counts where they are shares of raters",
+            "must be counts of raters, not shares",
             f"got shape {shape} of fractions that sum to 1",
             Remedy(
-                "Make counts of them: `LabelCounts(shares * n_raters)`; `load` does so with `n_raters=N`.",
-                "Say how many raters there were: `n_raters=N`.",
+                "Convert them to counts: `LabelCounts(shares * n_raters)`; `load` does so with `n_raters=N`.",
+                "Give the number of raters: `n_raters=N`.",
             ),
         )
     listed = "" if names is None else f" ({', '.join(list(names)[:6])})"

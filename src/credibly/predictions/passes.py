@@ -19,8 +19,9 @@ from credibly._arrays.namespace import is_numpy, is_torch, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import RowSums, Span, State, leaves
 from credibly.predictions.base import ClassPredictions, Predictions
-from credibly.predictions.dataset import Dataset, InMemory, Rows
+from credibly.predictions.dataset import Dataset
 from credibly.predictions.point import Point
+from credibly.predictions.rows import InMemory, Rows
 from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17
@@ -158,7 +159,9 @@ def detached(rows: Rows) -> Rows:
     if whole is None:
         return rows
     given = without_graph(whole.predictions)
-    if isinstance(given, ClassPredictions) and not isinstance(given, Point):
+    if isinstance(given, ClassPredictions) and not (
+        isinstance(given, Point) or isinstance(given.mean, _Once)
+    ):
         kept = copy.copy(given)
         kept._set(mean=_Once(given))
         given = kept

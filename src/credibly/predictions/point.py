@@ -37,7 +37,8 @@ class Point(ClassPredictions):
     Attributes
     ----------
     logits : array (n, k) or None
-        What `from_logits` was given, kept for what needs more than saturated probabilities tell.
+        What `from_logits` was given, kept for methods that need more precision than saturated probabilities
+        have.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class Point(ClassPredictions):
         logits : array (n, k)
             Finite, or -inf for a class of probability zero.
         raw : bool
-            Says that rows which are probabilities already are meant as logits.
+            Treat rows that look like probabilities as logits.
 
         Returns
         -------
@@ -128,7 +129,7 @@ def softmax_logits(logits: Any, shapes: tuple[str, ...], *, raw: bool = False) -
             f"all rows of shape {tuple(values.shape)} are non-negative and sum to 1",
             Remedy(
                 "Leave out `from_logits`; `raw=True` says that a second softmax is meant.",
-                "Say `kind='probs'`; `kind='raw-logits'` says that a second softmax is meant.",
+                "Use `kind='probs'`; `kind='raw-logits'` says that a second softmax is meant.",
             ),
         )
     if not is_numpy(values):

@@ -2,7 +2,7 @@
 
     h_i = 1[y_i in C_i],   claimed: P(h_i = 1)
 
-Conformal methods give these. What they hold is tested by `credibly.hypotests.set_coverage`.
+Conformal methods give these. `credibly.hypotests.set_coverage` tests their coverage.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def require_claimed(claimed: Any) -> float:
     if not number or not 0 < claimed < 1:
         raise InputError(
             "`claimed`",
-            "must lie strictly between 0 and 1: the share of labels that the sets are said to hold",
+            "must lie strictly between 0 and 1: the share of labels that the sets claim to contain",
             f"got {claimed!r}",
             "Write 0.9 for 90 %.",
         )
@@ -48,19 +48,19 @@ def remedy_for(predictions: Predictions, remedy: str) -> str:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class PredictionSets(OverClasses):
-    """A set of classes per instance, said to hold the label with a claimed probability.
+    """A set of classes per instance that claims to contain the label with a given probability.
 
     Parameters
     ----------
     members : bool array (n, k)
         Which classes are in the set of every instance; 0 and 1 are read as booleans. Sets may be empty.
     claimed : float
-        Share of labels that the sets are said to hold, 0.9 for 90 %.
+        Share of labels that the sets claim to contain, 0.9 for 90 %.
 
     Notes
     -----
     Sets state no probabilities, so statistics of calibration refuse them. `credibly.hypotests.set_coverage`
-    tests what they hold, and `evaluate` says it in words. Intervals of real values are
+    tests their coverage, and `evaluate` reports it in words. For intervals of real values use
     `credibly.predictions.PredictionIntervals`.
 
     Examples
@@ -115,19 +115,19 @@ class PredictionSets(OverClasses):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class PredictionIntervals(Predictions):
-    """An interval per instance, said to hold a real label with a claimed probability.
+    """An interval per instance that claims to contain a real label with a given probability.
 
     Parameters
     ----------
     lower, upper : array (n,)
         Ends of the intervals, which count as inside. Conformal intervals may be infinite.
     claimed : float
-        Share of labels that the intervals are said to hold, 0.9 for 90 %.
+        Share of labels that the intervals claim to contain, 0.9 for 90 %.
 
     Notes
     -----
-    Nothing is said about how likely a label is on either side: where the ends are quantiles at known levels,
-    use `Quantiles`, which has more tests.
+    Nothing is said about how likely a label is on either side: if the ends are quantiles at known levels, use
+    `Quantiles`, for which there are more tests.
 
     Examples
     --------

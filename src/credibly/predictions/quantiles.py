@@ -111,9 +111,9 @@ class Quantiles(RealPredictions):
 
     Notes
     -----
-    Quantiles say how often labels lie between them and no more. Tests that need only that are exact for any
-    number of levels: `quantile_calibration_error`, `pit_test` and `coverage_curve`, and `picp` where both
-    ends of its interval are among the levels. Tests of scores that need the value of a label are refused.
+    Quantiles only say how often labels lie between them. Tests that need nothing else are exact for any
+    number of levels: `quantile_calibration_error`, `pit_test` and `coverage_curve`, and `picp` if both ends
+    of its interval are among the levels. Tests of scores that need the value of a label are refused.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class Quantiles(RealPredictions):
         return xp.reshape(table_cdf(table, levels, xp.reshape(given, (-1, len(self)))), given.shape)
 
     def quantile(self, levels: Any) -> Array:
-        """Return quantiles: the given ones, and what lies between them where they are dense.
+        """Return quantiles: the given ones, and interpolated ones if these are dense.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class Quantiles(RealPredictions):
         return xp.where(like(known, table), given, table_quantiles(table, as_float64(self.levels), wanted))
 
     def expectation(self) -> Array:
-        """Return the mean, (n,), where the quantiles are dense."""
+        """Return the mean, (n,), if the quantiles are dense."""
         self._require_dense("a mean")
         return table_mean(as_float64(self.values), as_float64(self.levels))
 
@@ -234,7 +234,7 @@ class Quantiles(RealPredictions):
             f"{what} of `Quantiles`",
             f"needs levels at most {DENSE:g} apart, from {DENSE:g} or less to {1 - DENSE:g} or more",
             f"got {heights.size} levels: {few}{', ...' if heights.size > 8 else ''}",
-            "Predict more quantiles, or use `quantile_calibration_error`, and `picp` where both ends of its "
+            "Predict more quantiles, or use `quantile_calibration_error`, and `picp` if both ends of its "
             "interval are among these.",
         )
 
@@ -290,7 +290,7 @@ def at_levels(predictions: RealPredictions, levels: HostArray | None) -> RealPre
 def levels_note(levels: HostArray) -> str:
     """Say by what predictions of several kinds were scored."""
     few = "1 level" if len(levels) == 1 else f"{len(levels)} levels"
-    return f"all were scored by their quantiles at {few}, which all of them have"
+    return f"all models were scored by their quantiles at {few}, which all of them have"
 
 
 def in_common_terms(models: Sequence[RealPredictions]) -> tuple[list[RealPredictions], str | None]:

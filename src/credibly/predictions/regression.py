@@ -29,6 +29,7 @@ from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
     as_float64,
+    clip,
     device,
     is_numpy,
     is_torch,
@@ -122,7 +123,7 @@ def _invert_scaled(mean: Array, std: Array, levels: Array, weights: Array | None
     nodes = nodes + xp.min(low, axis=1)[:, None]
     table = (*_two(mean, std, nodes, weights), _density_slopes(mean, std, nodes, weights))
     # the first node is at or below every bracket, the last at or above
-    cell = xp.clip(count_at_most(table[0], target.T).T, 1, _NODES - 1)
+    cell = clip(count_at_most(table[0], target.T).T, 1, _NODES - 1)
     left, right = xp.take_along_axis(nodes, cell - 1, axis=1), xp.take_along_axis(nodes, cell, axis=1)
     # rounding may put a root on the other side of a node that nearly coincides with it
     low = xp.minimum(xp.maximum(low, left), high)
@@ -178,8 +179,8 @@ def _solve_polynomial(
     for _ in range(4):
         value = f0 + x * (d0 + x * (0.5 * c0 + x * (a3 + x * (a4 + x * a5))))
         slope = d0 + x * (c0 + x * (3.0 * a3 + x * (4.0 * a4 + x * 5.0 * a5)))
-        x = xp.clip(x - (value - target) / xp.where(slope > 0, slope, xp.ones_like(slope)), 0.0, 1.0)
-    return xp.clip(left + x * h, low, high)
+        x = clip(x - (value - target) / xp.where(slope > 0, slope, xp.ones_like(slope)), 0.0, 1.0)
+    return clip(left + x * h, low, high)
 
 
 def _solve(
@@ -246,7 +247,7 @@ def _solve_few(
     )
     # positions of the chosen among all, so that no array is written to
     place = xp.reshape(xp.cumulative_sum(xp.astype(xp.reshape(open_, (-1,)), xp.int64)) - 1, x.shape)
-    spread = xp.reshape(xp.take(found[:, 0], xp.reshape(xp.clip(place, 0, None), (-1,))), x.shape)
+    spread = xp.reshape(xp.take(found[:, 0], xp.reshape(clip(place, 0, None), (-1,))), x.shape)
     return xp.where(open_, spread, x)
 
 
@@ -298,8 +299,8 @@ class Gaussian(RealPredictions):
     std : array (n,) or (n, m)
         Standard deviations (not variances), positive.
     member_axis : {0, 1}, optional
-        Where the members are: 1 (the default) for (n, m), 0 for (m, n). With as many members as instances the
-        order cannot be seen and must be said.
+        Where the members are: 1 (the default) for (n, m), 0 for (m, n). Required if there are as many members
+        as instances, because the shape then does not show the order.
     weights : array (m,), optional
         Weights of the members, non-negative and summing to 1. Default: equal weights. Members of weight 0 are
         left out.
@@ -353,7 +354,7 @@ class Gaussian(RealPredictions):
 
     @property
     def shares(self) -> Array | None:
-        """The weights of the members, (m,), double precision, summing to 1; None where all are equal."""
+        """The weights of the members, (m,), double precision, summing to 1; None if all are equal."""
         return normalised(self.weights)
 
     def cdf(self, values: Any) -> Array:
@@ -417,16 +418,16 @@ class Samples(RealPredictions):
     Parameters
     ----------
     values : array (n, s) or (n, m, s)
-        Draws, finite. Any number will do: tests pool each label with its draws and are exact even for one.
+        Draws, finite. Any number works: tests pool each label with its draws and are exact even for one draw.
     member_axis : {0, 1}, optional
-        Where the members are, or the draws where there are no members: 1 (the default) for (n, m, s) and
-        (n, s), 0 for (m, n, s) and (s, n). With as many of them as instances the order cannot be seen and
-        must be said.
+        Where the members are, or the draws if there are no members: 1 (the default) for (n, m, s) and
+        (n, s), 0 for (m, n, s) and (s, n). Required if there are as many of them as instances, because the
+        shape then does not show the order.
 
     Notes
     -----
-    Draws of an instance are independent draws from one distribution, and their order says nothing. Of
-    (n, m, s) member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
+    Draws for an instance are independent draws from one distribution, and their order carries no information.
+    In (n, m, s), member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
     posterior predictive distribution stores them.
 
     Examples
@@ -483,7 +484,7 @@ class Samples(RealPredictions):
         return xp.reshape(xp.astype(counts, xp.float64) / draws.shape[1], given.shape)
 
     def quantile(self, levels: Any) -> Array:
-        """Return the smallest draws whose share of draws at most as large reaches the levels.
+        """Return, for each level, the smallest draw such that the share of draws up to it reaches the level.
 
         Parameters
         ----------

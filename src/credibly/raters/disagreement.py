@@ -64,36 +64,36 @@ def decompose_disagreement(
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        What raters draw their labels from: a Point, one of the members of an Ensemble, a draw from a
-        Dirichlet (or from one of several); the mean of any other set (a note says so).
+        The distribution from which raters draw their labels: a Point, one of the members of an Ensemble, a
+        draw from a Dirichlet (or from one of several), or the mean of any other set (a note says so).
     counts : LabelCounts
         How many raters gave each label (chunks carry their own). Rows with fewer raters than the statistic
         needs are left out.
     statistic : RaterStatistic, optional
-        Another symmetric statistic of a few raters than "two raters disagree"; see `rater_statistic`.
+        A symmetric statistic of a few raters, in place of "two raters disagree"; see `rater_statistic`.
     n_bins : int
-        Bins of the predicted value.
+        Number of bins of the predicted value.
     binning : {"equal_width", "equal_mass"}
-        How bins are laid.
+        How the bins are chosen.
     closed : {"left", "right"}
-        Which end of a bin belongs to it.
+        Which end of a bin is included.
     debias : {"full", "paper"}
         How the calibration loss is debiased, see `decompose_loss`.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of the clusters, and pairs
-        of rows inside one are left out.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     paper : {"D21"}, optional
         Use the settings of the paper.
 
     Returns
     -------
     DisagreementDecomposition
-        Loss, calibration and refinement with standard errors; for disagreement also per class and averaged
-        over classes, for a statistic with several values per value.
+        Loss, calibration and refinement with standard errors; for disagreement, also per class and averaged
+        over classes; for a statistic with several values, one result for each value.
 
     Notes
     -----
@@ -119,7 +119,7 @@ def decompose_disagreement(
             "`statistic`",
             "must be a statistic of raters",
             f"got {statistic!r}",
-            "Make one: `rater_statistic(function, order=3)`.",
+            "Create one: `rater_statistic(function, order=3)`.",
         )
     order = 2 if statistic is None else statistic.order
     population = Population(rows, order, mean_noted=False)
@@ -208,7 +208,7 @@ def _require_whole(counts: Array, statistic: RaterStatistic) -> None:
     if find_rows((counts,), lambda block: block != xp.round(block)):
         raise UnsupportedError(
             f"`{statistic.name}`",
-            "chooses whole raters",
+            "needs whole numbers of raters",
             "got soft labels that are not whole counts",
             "Use the counts of raters, or the disagreement of pairs, which soft labels define.",
         )

@@ -19,10 +19,13 @@ from credibly.results.estimates import (
 from credibly.statistics.protocol import State
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
-BIN_REFUSAL = "a single bin holds too few instances for a normal law; the classes and totals have intervals"
+BIN_REFUSAL = (
+    "a single bin has too few instances for a normal approximation; classes and totals have intervals"
+)
 FEW_CELLS = 5.0
 FEW_CELLS_REFUSAL = (
-    f"fewer than {FEW_CELLS:g} filled bins carry it, too few for a normal law (coverage down to .80); "
+    f"fewer than {FEW_CELLS:g} non-empty bins contribute, too few for a normal approximation (coverage "
+    f"down to .80); "
     "use more bins, or bins of equal mass"
 )
 Terms = Mapping[str, tuple[float, ...]]

@@ -58,7 +58,7 @@ def decompose_loss(
     blocks: int | None = None,
     paper: str | None = None,
 ) -> LossDecomposition:
-    """Split the squared loss into what raters disagree on, what is miscalibrated and what is not told apart.
+    """Split the squared loss into disagreement between raters, miscalibration and lack of discrimination.
 
     Parameters
     ----------
@@ -70,19 +70,19 @@ def decompose_loss(
     n_bins : int
         Bins per class.
     binning : {"equal_width", "equal_mass"}
-        How bins are laid.
+        How the bins are chosen.
     closed : {"left", "right"}
-        Which end of a bin belongs to it.
+        Which end of a bin is included.
     debias : {"full", "paper"}
         How the calibration loss is debiased: by the variance of observation minus prediction in a bin, or,
         as printed in D21, of the observation alone, which subtracts too much in wide bins.
     sample_weight : array (n,), optional
-        Non-negative weights, the same in all terms; ``counts.totals`` lets every label count once.
+        Non-negative weights, the same in all terms; with ``counts.totals`` every label counts equally.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of the clusters, and pairs
-        of rows inside one are left out.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     paper : {"D21"}, optional
         Use the settings of the paper.
 
@@ -93,9 +93,9 @@ def decompose_loss(
 
     Notes
     -----
-    Expected, epistemic and irreducible loss are unbiased from two raters on. Calibration and dispersion
-    depend on the bins: dispersion also holds what wide bins hide. Unbiased terms may be negative. Cost is
-    linear in the number of instances and classes.
+    Expected, epistemic and irreducible loss are unbiased with two or more raters. Calibration and dispersion
+    depend on the bins: dispersion also contains miscalibration hidden by wide bins. Unbiased terms may be
+    negative. Cost is linear in the number of instances and classes.
 
     References
     ----------

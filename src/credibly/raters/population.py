@@ -37,7 +37,7 @@ def class_predictions(data: Dataset) -> ClassPredictions:
         "predictions",
         "must be over classes",
         f"got {type(data.predictions).__name__}",
-        "Several labels per instance are known for classes only.",
+        "Several labels per instance are supported only for classes.",
     )
 
 
@@ -135,8 +135,8 @@ class Population:
         if self.n_left_out:
             noun = "row has" if self.n_left_out == 1 else "rows have"
             message = (
-                f"{self.n_left_out} of {self.n + self.n_left_out} {noun} fewer than {least} raters and "
-                "cannot show how labels spread; they are left out of all terms"
+                f"{self.n_left_out} of {self.n + self.n_left_out} {noun} fewer than {least} raters, too "
+                f"few to show how labels vary; they are left out of all terms"
             )
             notes[message] = None
             warnings.warn(message, UserWarning, stacklevel=3)

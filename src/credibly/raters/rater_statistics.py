@@ -40,7 +40,7 @@ class RaterStatistic:
     function : callable
         Maps a tuple of `order` labels to a value from 0 to `n_values` - 1.
     order : int
-        Number of raters it looks at.
+        Number of raters it uses.
     n_values : int
         Number of values.
     name : str
@@ -80,12 +80,12 @@ def rater_statistic(
     Parameters
     ----------
     function : callable
-        Gets a tuple of `order` class indices and returns whether something holds (or a whole number from 0
+        Takes a tuple of `order` class indices and returns whether something holds (or a whole number from 0
         to ``n_values - 1``). The order of the raters must not matter, which is checked.
     order : int
-        Number of raters it looks at, two or more.
+        Number of raters it uses, two or more.
     n_values : int
-        Number of values; 2 for yes or no.
+        Number of values; 2 for a yes-or-no statistic.
     name : str, optional
         Name shown in results. Default: the name of the function.
 
@@ -125,7 +125,7 @@ class BoundRaterStatistic:
         if self.statistic.order == 2 or products < _COSTLY:
             return None
         message = (
-            f"`{self.statistic.name}` looks at {self.statistic.order} raters: {self.n_types} multisets of "
+            f"`{self.statistic.name}` uses {self.statistic.order} raters: {self.n_types} multisets of "
             f"{self.n_classes} labels are enumerated for each of {n} instances ({products:.1e} products); "
             "merge classes or lower the order to make it faster"
         )

@@ -68,7 +68,9 @@ def check_cut(
     if paper is None:
         return Cut(n_bins, binning, closed, debias), ()
     if paper != "D21":
-        raise InputError("`paper`", "must be 'D21'", f"got {paper!r}", "Leave it out for the library's own.")
+        raise InputError(
+            "`paper`", "must be 'D21'", f"got {paper!r}", "Leave it out to use the library's own settings."
+        )
     return Cut(n_bins, binning, closed, "paper"), ("paper mode D21 sets debias='paper'",)
 
 

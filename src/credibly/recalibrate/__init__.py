@@ -1,4 +1,4 @@
-"""Repair what was found: fitted on predictions and labels, applied to predictions."""
+"""Repair miscalibration: fitted on predictions and labels, applied to predictions."""
 
 from credibly.recalibrate.affine import MatrixScaling, VectorScaling
 from credibly.recalibrate.alpha import AlphaCalibration

@@ -295,11 +295,12 @@ class VectorScaling(AffineScaling):
         Factor lambda_b of the mean squared intercept (D21 eq. 47); "cv" chooses from `penalties` by held-out
         loss.
     weight_penalty : float or "cv", optional
-        Factor of the mean squared distance of the weights to 1. Default: 0, the weights are free as in D21.
+        Factor of the mean squared distance of the weights from 1. Default: 0, so the weights are free, as in
+        D21.
     penalties : tuple of float
         The grid.
     folds : int or "split"
-        Folds of the choice; "split" holds out one fifth once, as D21 does.
+        Folds for choosing the penalty; "split" holds out one fifth once, as D21 does.
     rng : int
         Seed of the folds.
 
@@ -316,10 +317,10 @@ class VectorScaling(AffineScaling):
 
     Notes
     -----
-    Predictions without logits are mapped by their log-probabilities, which the notes of the result say; the
-    result differs: a constant added to all logits of an instance is neutral only where weights are equal.
-    Members of an ensemble share one map, fitted to the loss of each. Free weights have no finite best value
-    where a class has no labels: give a `weight_penalty` there.
+    Predictions without logits are mapped by their log-probabilities, and a note says so. The result differs,
+    because a constant added to all logits of an instance is neutral only if all weights are equal. Members of
+    an ensemble share one map, which is fitted to the loss of each member. Free weights have no finite optimum
+    if a class has no labels: give a `weight_penalty` in that case.
 
     References
     ----------
@@ -366,12 +367,12 @@ class MatrixScaling(AffineScaling):
     penalty : float or "cv"
         Factor lambda_b of the mean squared intercept (D21 eq. 48); "cv" chooses from `penalties`.
     weight_penalty : float or "cv", optional
-        Factor lambda_w of the mean squared off-diagonal entry. Default: as `penalty`; where that is "cv", all
-        pairs of the grid are tried.
+        Factor lambda_w of the mean squared off-diagonal entry. Default: the same as `penalty`; if that is
+        "cv", all pairs of the grid are tried.
     penalties : tuple of float
-        The grid of either.
+        The grid for both penalties.
     folds : int or "split"
-        Folds of the choice; "split" holds out one fifth once, as D21 does.
+        Folds for choosing the penalty; "split" holds out one fifth once, as D21 does.
     rng : int
         Seed of the folds.
 
@@ -390,8 +391,8 @@ class MatrixScaling(AffineScaling):
 
     Notes
     -----
-    The diagonal is free, so a class without labels has no finite best weight: such fits are refused. Logits
-    and members are treated as in `VectorScaling`.
+    The diagonal is not penalised, so the weight of a class without labels has no finite optimum: such fits
+    are refused. Logits and members are treated as in `VectorScaling`.
 
     References
     ----------

@@ -127,8 +127,8 @@ def rise_slope(a: HostArray, y: HostArray) -> HostArray:
     return np.where(a < _LARGE, exact, large * np.log1p(y / (large - 0.5)))
 
 
-_NO_SPREAD = "raters scatter no more than independent draws from the mean: the best alpha0 is infinite"
-_ALL_SPREAD = "raters of an instance agree throughout: the best alpha0 is 0"
+_NO_SPREAD = "raters vary no more than independent draws from the mean would: the best alpha0 is infinite"
+_ALL_SPREAD = "the raters of every instance agree: the best alpha0 is 0"
 _FAR = 20.0
 
 _LEAST_LOG = -700.0  # of a positive number in double precision
@@ -203,7 +203,7 @@ def likelihood_of(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray
     if counts.sum(axis=1).max() < 2 - 1e-9:
         raise UnsupportedError(
             "`AlphaCalibration`",
-            "needs several labels per instance: a single label is as likely under any alpha0",
+            "needs several labels per instance: a single label is equally likely under any alpha0",
             f"all {len(counts)} instances have one",
             "Give LabelCounts with at least two raters for some instances.",
         )
@@ -235,7 +235,7 @@ def log_probabilities(predictions: ClassPredictions) -> Array:
             "log-probabilities as features",
             "must be finite",
             "some logits are -inf",
-            "Give features of your own, or finite logits.",
+            "Give your own features, or finite logits.",
         )
     return values
 
@@ -257,19 +257,20 @@ Kind = Literal["scalar", "linear", "neural"]
 @made_with_rng
 @dataclasses.dataclass(eq=False)
 class AlphaCalibration(Recalibration):
-    """Learn the concentration of a Dirichlet around predictions that stay as they are.
+    """Learn the concentration of a Dirichlet around predictions that stay unchanged.
 
     Parameters
     ----------
     head : {"scalar", "linear", "neural"}, optional
         How alpha0 depends on the instance: not at all, log-linearly in features, or through a small network
-        (needs the torch extra to fit, not to apply). Linear where features are given to `fit`, else scalar.
+        (needs the torch extra to fit, not to apply). Default: linear if features are given to `fit`, else
+        scalar.
     penalty : float or "cv"
         Factor of (log alpha0)^2; "cv" chooses from `penalties` by held-out likelihood.
     penalties : tuple of float
         The grid.
     folds : int or "split"
-        Folds of the choice; "split" holds out one fifth once.
+        Folds for choosing the penalty; "split" holds out one fifth once.
     hidden : tuple of int
         Units of the hidden layers of the neural head.
     rng : int
@@ -288,8 +289,8 @@ class AlphaCalibration(Recalibration):
 
     Notes
     -----
-    Linear and neural heads without features use the log-probabilities of the predicted mean. Single labels
-    say nothing about alpha0 and are refused.
+    Without features, linear and neural heads use the log-probabilities of the predicted mean. Single labels
+    carry no information about alpha0 and are refused.
 
     References
     ----------
@@ -356,14 +357,14 @@ class AlphaCalibration(Recalibration):
         return f"AlphaCalibration, {kind} in {sizes[0]} features"
 
     def alpha0(self, predictions: Any, *, features: Any = None) -> Array:
-        """Return the concentration of every instance (the factor, for Dirichlet predictions).
+        """Return the concentration of every instance (for Dirichlet predictions, the factor).
 
         Parameters
         ----------
         predictions : Predictions or array
             What the model says.
         features : array (n, d), optional
-            The features, where the fit had some.
+            The features, if the fit used some.
 
         Returns
         -------
@@ -394,7 +395,7 @@ class AlphaCalibration(Recalibration):
             if self.own_features:
                 raise InputError(
                     "`features`",
-                    f"must be given: the fit used {width} of them",
+                    f"must be given: the fit used {width} features",
                     "got none",
                     "Pass the features of these instances.",
                 )
@@ -464,6 +465,6 @@ class AlphaCalibration(Recalibration):
         alpha = base * (scale[:, None] if base.ndim == 2 else scale[:, None, None])
         alpha = xp.clip(alpha, float(xp.finfo(alpha.dtype).smallest_normal), None)  # 0 is no parameter
         made = Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
-        note = f"spread by {self.describe()} (fitted on {self.n} instances); the mean is as it was"
+        note = f"spread by {self.describe()} (fitted on {self.n} instances); the mean is unchanged"
         made._set(notes=(*predictions.notes, note))
         return made

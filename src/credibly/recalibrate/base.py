@@ -69,13 +69,13 @@ class Recalibration(ABC):
         predictions : Predictions or array
             What the model said on data it was not trained on.
         labels : array (n,) or LabelCounts
-            What was observed; a count of c equals the label c times.
+            What was observed; a count of c is the same as c labels.
         features : array (n, d), optional
             Features of the instances, for methods that use them.
         groups : array (n,), optional
             Group of every instance, for methods that are fitted by group.
         sample_weight : array (n,), optional
-            Non-negative weights; a weight of 2 equals the instance listed twice.
+            Non-negative weights; a weight of 2 is the same as listing the instance twice.
 
         Returns
         -------
@@ -104,12 +104,12 @@ class Recalibration(ABC):
         Returns
         -------
         Predictions
-            The recalibrated predictions; their notes say by what.
+            The recalibrated predictions; their notes say how they were made.
 
         Warns
         -----
         UserWarning
-            If these are the predictions of the fit: they look better than new ones would.
+            If these are the predictions used for the fit: they look better than new ones would.
         """
         given = self._checked(predictions)
         self._require_fitted()
@@ -118,8 +118,8 @@ class Recalibration(ABC):
         made = self._map(given, self._seen(features, groups))
         if digest_of(given) == self.digest:
             same = (
-                f"{type(self).__name__} is applied to the predictions it was fitted on; what is measured on "
-                "them flatters it"
+                f"{type(self).__name__} is applied to the predictions it was fitted on; measurements on "
+                f"them are too optimistic"
             )
             warnings.warn(f"{same}. Evaluate on other instances", UserWarning, stacklevel=2)
             made._set(notes=(*made.notes, same))
@@ -130,7 +130,7 @@ class Recalibration(ABC):
         return self.apply(predictions, features=features, groups=groups)
 
     def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
-        """Return one recalibrated distribution per instance as an array (n, k); of sets their mean."""
+        """Return one recalibrated distribution per instance as an array (n, k); for sets, their mean."""
         return as_point(self.apply(predictions, features=features))[0].probs
 
     def then(self, following: Recalibration) -> Chain:
@@ -158,7 +158,7 @@ class Recalibration(ABC):
 
     @property
     def name(self) -> str:
-        """The name that stands for it with these settings, in reports and on the command line."""
+        """Its name with these settings, in reports and on the command line."""
         return self.method
 
     @property
@@ -179,7 +179,7 @@ class Recalibration(ABC):
         return type(self).__name__
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types; `recalibrate.load` makes the object again.
+        """Return everything in JSON-safe types; `recalibrate.load` recreates the object.
 
         Returns
         -------
@@ -279,7 +279,7 @@ class Recalibration(ABC):
 
     def _require_kind(self, predictions: Any) -> None:
         if type(predictions).__name__ not in self.kinds:
-            remedy = "Take the one distribution per instance, `predictions.mean()`"
+            remedy = "Use the mean prediction, `predictions.mean()`"
             if isinstance(predictions, Ensemble):
                 remedy += ", or use TemperatureScaling or MemberTemperatures"
             if self.kinds == ("Ensemble",):

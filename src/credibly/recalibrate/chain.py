@@ -19,7 +19,7 @@ class Chain(Recalibration):
     Parameters
     ----------
     steps : sequence of Recalibration
-        In the order of application; ``first.then(second)`` makes the same.
+        In the order of application; ``first.then(second)`` does the same.
 
     Examples
     --------
@@ -44,7 +44,9 @@ class Chain(Recalibration):
                 "`steps`", "must be recalibrations", f"got {wrong[0]!r}", "Try `TemperatureScaling()`."
             )
         if not self.steps:
-            raise InputError("`steps`", "must hold at least one", "got none", "Add `TemperatureScaling()`.")
+            raise InputError(
+                "`steps`", "must contain at least one", "got none", "Add `TemperatureScaling()`."
+            )
         self.steps = tuple(self.steps)
 
     @property

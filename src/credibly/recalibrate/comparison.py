@@ -48,10 +48,11 @@ from credibly.statistics.proper import MeanBound
 from credibly.statistics.registry import as_statistic
 
 _UNPAIRED = (
-    "the standard errors before and after are added, which is never too short: the pairing is not used"
+    "the interval adds the standard errors before and after instead of using the pairing, so it is never "
+    "too short"
 )
 
-_ROOT = "it is a difference of roots; look at the squared errors, whose difference has an interval"
+_ROOT = "it is a difference of square roots; look at the squared errors, whose difference has an interval"
 
 
 def statistic_changes(
@@ -239,26 +240,27 @@ def recalibration_report(
     labels : array (n,) or LabelCounts
         What was observed. Counts over raters add the losses and the disagreement of raters.
     methods : sequence of str or Recalibration, optional
-        Names, with ``+`` for one after the other (``"temperature+alpha"``), or unfitted objects. Default:
-        temperature and vector scaling; of real values ``"scale"``, ``"isotonic"`` and ``"shift"``.
+        Names, joined by ``+`` to apply one after the other (``"temperature+alpha"``), or unfitted objects.
+        Default: temperature and vector scaling; for real values, ``"scale"``, ``"isotonic"`` and ``"shift"``.
     cv : int
-        Folds: each is recalibrated by a fit on the others.
+        Number of folds; each is recalibrated with a fit to the others.
     features : array (n, d), optional
         Features of the instances, for methods that use them.
     groups : array (n,), optional
         Group of every instance, for methods that are fitted by group.
     statistics : sequence of str or Statistic, optional
         What to compare. Default: proper scores, accuracy and binned errors, plus `skce` if there are few
-        instances; of real values CRPS, interval score, coverage, quantile error and absolute error.
+        instances; for real values, CRPS, interval score, coverage, quantile error and absolute error.
     n_bins : int
         Bins of binned errors, curves and rater losses.
     n_resamples : int
-        Replicates of the tests and of the bands of curves; 0 leaves these out, and the curves of real values.
+        Replicates for the tests and for the bands of the curves; 0 leaves these out, and also the curves for
+        real values.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): folds keep clusters whole, and standard errors and tests
-        are those of clusters.
+        Ids that say which rows belong together (a patient, a day); folds keep clusters whole, and standard
+        errors and tests allow for them.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of folds and replicates.
     progress : callable, optional
@@ -272,10 +274,10 @@ def recalibration_report(
     Notes
     -----
     If a method cannot be fitted, the report says why. Tests of recalibrated predictions
-    treat the fitted maps as given. Parameters are those of a fit on all data; the comparison uses one fit
-    per fold. Of real values the curve is that of the coverage of central intervals; a method that returns
-    quantiles is compared with the quantiles of the same levels before, and tests are those that need no more
-    than the quantiles.
+    treat the fitted maps as given. The reported parameters come from a fit to all data; the comparison uses
+    one fit per fold. For real values, the curve shows the coverage of central intervals; a method that
+    returns quantiles is compared with the original quantiles at the same levels, and only tests that need
+    nothing but quantiles are run.
 
     References
     ----------
@@ -379,7 +381,7 @@ def _whole_folds(codes: HostArray, folds: int, seed: Any) -> list[HostArray]:
     if number < folds:
         raise InputError(
             "`cv`",
-            "must leave a cluster to every fold",
+            "must leave at least one cluster for every fold",
             f"got {folds} folds for {number} clusters",
             "Use fewer folds.",
         )

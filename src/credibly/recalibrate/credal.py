@@ -40,17 +40,17 @@ class CredalRecalibration(Recalibration):
     Parameters
     ----------
     temperatures : {"members", "shared"}, optional
-        One temperature per member (the default), one for all, or none.
+        One temperature per member (the default), one for all members, or None for no temperatures.
     spreads : tuple of float
-        Factors of the distance between members to try, increasing; 0 is a single distribution, 1 leaves the
-        set as the temperatures made it.
+        Factors for the distance between members to try, increasing; 0 gives a single distribution, 1 leaves
+        the set as the temperatures made it.
     margin : {"vacuous", "ball"}, optional
-        What enlarges the set where no spread is accepted, see `inflate`; such data are refused without.
+        How to enlarge the set if no spread is accepted, see `inflate`; without it such data are refused.
     held_out : float
-        Share of the instances that choose the spread.
+        Share of the instances used to choose the spread.
     weights : {"learned", "constant"}, optional
-        Look for a calibrated combination with such weights, the papers' hypothesis; by default a witness asks
-        whether the set holds the truth, see `credal_test`.
+        Look for a calibrated combination with such weights, the papers' hypothesis; by default a witness
+        tests whether the set contains the truth, see `credal_test`.
     level : float
         Level at which a set counts as rejected.
     n_resamples : int
@@ -67,15 +67,15 @@ class CredalRecalibration(Recalibration):
     pvalues : ndarray
         p-values of the factors that were tried, in the order of `spreads`.
     radius : float
-        How far the margin goes; 0 where a spread was accepted.
+        How far the margin extends; 0 if a spread was accepted.
     convergence : Convergence
         How the fit ended; its steps are the tests.
 
     Notes
     -----
     Not rejected does not mean calibrated: with few held-out instances a small set is enough. The spread was
-    chosen on data of the fit; test the recalibrated set on others. With a margin m members in k classes
-    become m k.
+    chosen on the data of the fit; test the recalibrated set on others. With a margin, m members in k classes
+    become m k members.
 
     References
     ----------
@@ -133,7 +133,7 @@ class CredalRecalibration(Recalibration):
         values = np.asarray(self.spreads, dtype=np.float64)
         if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
             raise InputError(
-                "`spreads`", "must be numbers from 0 on", f"got {self.spreads!r}", f"Use {SPREADS!r}."
+                "`spreads`", "must be numbers of at least 0", f"got {self.spreads!r}", f"Use {SPREADS!r}."
             )
         if (np.diff(values) <= 0).any():
             raise InputError("`spreads`", "must increase", f"got {self.spreads!r}", "Sort them.")
@@ -192,7 +192,7 @@ class CredalRecalibration(Recalibration):
         if self.margin is None:
             raise UnsupportedError(
                 "the set",
-                f"must hold the truth at a spread up to {self.spreads[-1]:g}",
+                f"must contain the truth at a spread up to {self.spreads[-1]:g}",
                 f"the test rejects all of {self.spreads!r} (largest p {max(found):.3g})",
                 'Give larger `spreads`, or enlarge the set beyond its members with margin="vacuous".',
             )
@@ -234,7 +234,7 @@ def _single_labels(data: FitData) -> HostArray:
     if data.weight is not None or not np.array_equal(counts.sum(axis=1), np.ones(len(counts))):
         raise UnsupportedError(
             "`CredalRecalibration`",
-            "takes one label per instance and no weights: the credal test is of single labels",
+            "takes one label per instance and no weights, because the credal test uses single labels",
             "got counts or weights",
             Remedy("Draw one rater per instance: `labels = counts.draw(rng=0)`.", ONE_RATER),
         )

@@ -24,7 +24,7 @@ Scorer = Callable[[Any, Any, Any], float]
 
 
 def scorer(statistic: str | Statistic) -> Scorer:
-    """Return a statistic as a scikit-learn scorer: larger is better, so errors and losses come negated.
+    """Return a statistic as a scikit-learn scorer: larger is better, so errors and losses are negated.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class StatisticScorer:
             raise InputError(
                 "`y`",
                 "must hold classes of the estimator",
-                f"{int((~known).sum())} of {len(known)} labels are others",
-                "Use folds that hold every class (StratifiedKFold).",
+                f"{int((~known).sum())} of {len(known)} labels are not among them",
+                "Use folds that contain every class (StratifiedKFold).",
             )
         labels = np.searchsorted(classes, np.asarray(y))
         value = float(self.statistic(probs, labels, sample_weight=sample_weight))
@@ -98,8 +98,8 @@ class ArrayRecalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     recalibration : str or Recalibration
-        A name, with ``+`` for one after the other, or an unfitted object; it must map to one distribution per
-        instance.
+        A name (joined by ``+`` to apply one after the other) or an unfitted object; it must return one
+        distribution per instance.
     input : {"probs", "logits"}
         What the columns of ``X`` are, one per class in sorted order.
 
@@ -152,7 +152,7 @@ class ArrayRecalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "`X`",
                 f"must have one column per class of `y` ({len(self.classes_)})",
                 f"got {X.shape[1]}",
-                "Fit on labels that hold every class, or leave out columns of classes that never occur.",
+                "Fit on labels that contain every class, or leave out columns of classes that never occur.",
             )
         self.recalibration_ = _unfitted(self.recalibration)
         self.recalibration_.fit(self._predictions(X), labels, sample_weight=sample_weight)
@@ -203,10 +203,10 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     estimator : estimator
         A classifier with `predict_proba`.
     recalibration : str or Recalibration
-        A name, with ``+`` for one after the other, or an unfitted object.
+        A name (joined by ``+`` to apply one after the other) or an unfitted object.
     cv : int, cross-validation splitter or "prefit"
-        How out-of-fold predictions are made; the classifier itself is then fitted on all data. "prefit" takes
-        a fitted classifier as it is, and ``X, y`` must be data it has not seen.
+        How out-of-fold predictions are made; the classifier itself is then fitted on all data. "prefit" uses
+        a classifier that is already fitted; ``X, y`` must then be data it has not seen.
 
     Attributes
     ----------

@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str]) -> Recalibration:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FileError(
             f"'{os.fspath(path)}'",
-            "must be a recalibration as `save` writes it",
+            "must be a recalibration written by `save`",
             f"{type(error).__name__}: {error}",
             "Save it again, or fit again.",
         ) from error
@@ -94,7 +94,7 @@ def recalibration_from_dict(values: Mapping[str, Any]) -> Recalibration:
             "a recalibration",
             f"must have the format {FORMAT!r}",
             f"got {values.get('format')!r}",
-            "Make it with `save` or `credibly calibrate fit`.",
+            "Create it with `save` or `credibly calibrate fit`.",
         )
     if values.get("version") != VERSION:
         raise InputError(

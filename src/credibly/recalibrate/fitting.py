@@ -61,9 +61,9 @@ class Convergence(Result):
     gradient : float
         Largest entry of the gradient of the objective, per label, at the end.
     loss_before, loss_after : float
-        Loss on the data of the fit, as predicted and recalibrated: log loss per label; where the spread is
-        fitted (`AlphaCalibration`) the negative log-likelihood of all labels of an instance; of real values
-        the CRPS.
+        Loss on the data of the fit, as predicted and recalibrated: log loss per label; if the spread is
+        fitted (`AlphaCalibration`), the negative log-likelihood of all labels of an instance; for real
+        values, the CRPS.
     message : str
         What the optimiser said.
     """
@@ -101,7 +101,7 @@ class FitData:
     weight : array (n,) or None
         Weights of the instances; None where all are 1.
     notes : tuple of str
-        What was read into the data.
+        How the data were interpreted.
     """
 
     predictions: ClassPredictions
@@ -175,7 +175,7 @@ def _require_possible(scores: Scores, counts: Array) -> None:
         rows = int(xp.sum(xp.astype(xp.any(labelled & (best < IMPOSSIBLE / 2), axis=-1), xp.int64)))
         raise UnsupportedError(
             "recalibration",
-            "cannot make an impossible class possible: its loss is infinite whatever the parameters",
+            "cannot make an impossible class possible: the loss is infinite for all parameters",
             f"{rows} instances have a label whose logit is -inf, or 1e99 below the largest",
             "Drop these instances, or give finite logits.",
         )
@@ -243,13 +243,16 @@ def check_penalty(
     ):
         raise InputError(
             subject,
-            'must be a number from 0 on, or "cv" with such numbers in `penalties`',
+            'must be a number of at least 0, or "cv" with such numbers in `penalties`',
             f"got {penalty!r} with {tuple(penalties)!r}",
             "Use 1.0, or leave it out.",
         )
     if folds != "split" and (isinstance(folds, bool) or not isinstance(folds, int) or folds < 2):
         raise InputError(
-            "`folds`", 'must be an integer from 2 on, or "split"', f"got {folds!r}", "Use 5, or leave it out."
+            "`folds`",
+            'must be an integer of at least 2, or "split"',
+            f"got {folds!r}",
+            "Use 5, or leave it out.",
         )
 
 

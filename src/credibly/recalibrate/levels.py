@@ -30,13 +30,13 @@ _LOWEST, _HIGHEST = 5e-324, 1.0 - 2.0**-53
 
 @dataclasses.dataclass(eq=False)
 class IsotonicRecalibration(RealRecalibration):
-    """Replace the distribution function F by R(F), R the distribution that F(y) had on the data of the fit.
+    """Replace the distribution function F by R(F), R being the distribution of F(y) in the fit.
 
     Parameters
     ----------
     levels : int
-        M for quantiles at j / M, in which Gaussian predictions and draws are returned; `Quantiles` keep
-        their own.
+        Gaussian predictions and draws are returned as quantiles at the levels j / M, with M given here;
+        `Quantiles` keep their own levels.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class IsotonicRecalibration(RealRecalibration):
 
     Notes
     -----
-    The isotonic regression of shares of labels on levels is these shares, because they increase already: the
-    fit is one sort. R(F(y)) of a new label is uniform up to 1 / (n + 1) whatever the model, if instances are
-    exchangeable. The result are `Quantiles`, since R(F) is no longer a Gaussian. Draw j of s stands at level
-    j / (s + 1); between draws and between quantiles, which must be dense (levels at most 0.05 apart), F is
-    linear, and beyond the outermost its tails are exponential.
+    The shares of labels already increase with the levels, so their isotonic regression is the shares
+    themselves, and the fit is a single sort. R(F(y)) of a new label is uniform up to 1 / (n + 1) for any
+    model, if instances are exchangeable. The result is `Quantiles`, since R(F) is no longer Gaussian. Draw j
+    of s is placed at level j / (s + 1); between draws and between quantiles, which must be dense (levels at
+    most 0.05 apart), F is linear, and beyond the outermost its tails are exponential.
 
     References
     ----------
@@ -82,7 +82,7 @@ class IsotonicRecalibration(RealRecalibration):
         """Return the largest move in words."""
         assert self.before is not None and self.after is not None
         worst = int(np.abs(self.after - self.before).argmax())
-        return f"isotonic levels, of which {self.before[worst]:.3g} becomes {self.after[worst]:.3g}"
+        return f"isotonic levels, by which {self.before[worst]:.3g} becomes {self.after[worst]:.3g}"
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         width = (len(self.before),) if isinstance(self.before, np.ndarray) else (-1,)
@@ -165,13 +165,13 @@ def _level_shares(level: HostArray, weight: HostArray) -> tuple[HostArray, HostA
 
 @dataclasses.dataclass(eq=False)
 class QuantileShift(RealRecalibration):
-    """Move the quantile of every level by the residual that splits the labels of the fit at this level.
+    """Shift the quantile at every level by the residual that splits the labels of the fit at this level.
 
     Parameters
     ----------
     levels : int
-        M for quantiles at j / M, in which Gaussian predictions and draws are returned; `Quantiles` keep
-        their own.
+        Gaussian predictions and draws are returned as quantiles at the levels j / M, with M given here;
+        `Quantiles` keep their own levels.
 
     Attributes
     ----------
@@ -180,10 +180,10 @@ class QuantileShift(RealRecalibration):
 
     Notes
     -----
-    Below the median the residual of rank floor(l (n + 1)) is added, from there on that of rank
-    ceil(l (n + 1)). For exchangeable instances a central interval then holds a new label with at least the
-    probability it promises, whatever the model, and with at most 2 / (n + 1) more. Levels whose rank is not
-    among 1 to n are refused. Where shifted quantiles cross, rows are sorted, which only narrows errors.
+    Below the median the residual of rank floor(l (n + 1)) is added, at and above it that of rank ceil(l (n +
+    1)). For exchangeable instances, a central interval then contains a new label with at least the
+    probability it states, for any model, and with at most 2 / (n + 1) more. Levels whose rank is not among 1
+    to n are refused. If shifted quantiles cross, rows are sorted, which can only reduce errors.
 
     References
     ----------

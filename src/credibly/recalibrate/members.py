@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, logsumexp, tiles, to_host
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, tiles, to_host
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence, FitData, check_penalty, dense, with_scores
@@ -46,15 +46,15 @@ class MemberTemperatures(Recalibration):
     limits : tuple of float
         Smallest and largest temperature a member may have.
     penalty : float
-        Factor of the mean squared distance of log temperatures to that of the temperature all members would
-        share. P21 has none.
+        Factor of the mean squared distance of the log temperatures from the log of the temperature that all
+        members would share. P21 has no penalty.
 
     Attributes
     ----------
     temperatures : ndarray (m,)
         One per member, set by `fit`.
     at_limits : ndarray of int
-        Members whose temperature ended at a limit, where the likelihood still grows.
+        Members whose temperature ended at a limit, where the likelihood is still increasing.
     convergence : Convergence
         How the fit ended.
 
@@ -65,7 +65,7 @@ class MemberTemperatures(Recalibration):
 
     Notes
     -----
-    P21's size, 50 members and 2000 instances of 10 classes, takes about ten seconds of one core.
+    A problem of P21's size, 50 members and 2000 instances of 10 classes, takes about ten seconds on one core.
 
     References
     ----------
@@ -162,8 +162,8 @@ class MemberTemperatures(Recalibration):
             names = ", ".join(map(str, stuck[:5])) + (", ..." if stuck.size > 5 else "")
             warnings.warn(
                 f"{stuck.size} of {m} members end at a limit of the temperature ({self.limits[0]:g} to "
-                f"{self.limits[1]:g}), where the likelihood of the mean still grows: {names}. A penalty, or "
-                "one TemperatureScaling for all members, keeps them together",
+                f"{self.limits[1]:g}), where the likelihood of the mean is still increasing: {names}. Use "
+                f"a penalty, or one TemperatureScaling for all members, to keep them together",
                 UserWarning,
                 stacklevel=4,
             )
@@ -240,10 +240,13 @@ def _mixture(part: _Part, inverse: HostArray, log_shares: HostArray) -> tuple[fl
     mean = np.sum(terms, axis=0) / total
     # log of w_m p_m, (m, labels)
     logs = part.labelled * inverse[:, None] - np.log(total)[:, part.row] + log_shares[:, None]
-    mixed = logsumexp(logs, axis=0)
-    responsible = np.exp(logs - mixed) * part.counts
-    slope = -(responsible * (part.labelled - mean[:, part.row])).sum(axis=1)
-    return -float(part.counts @ mixed), slope
+    top = np.max(logs, axis=0)
+    logs -= top
+    np.exp(logs, out=logs)
+    mixed = np.sum(logs, axis=0)
+    logs *= part.counts / mixed  # how far each member is responsible
+    slope = -(logs * (part.labelled - mean[:, part.row])).sum(axis=1)
+    return -float(part.counts @ (np.log(mixed) + top)), slope
 
 
 def shared_temperature(data: FitData) -> tuple[float, Convergence]:
@@ -255,8 +258,12 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
     m = z.shape[1]
 
     @cache  # ends of brackets are asked for more than once
+    def along(log_temperature: float) -> tuple[float, float]:
+        loss, slopes = objective(np.full(m, log_temperature))
+        return loss, float(slopes.sum())
+
     def slope(log_temperature: float) -> float:
-        return float(objective(np.full(m, log_temperature))[1].sum())
+        return along(log_temperature)[1]
 
     # which dip is the deepest shows on some rows too; the search in it sees all
     step = -(-len(z) // _GRID_ROWS)
@@ -265,13 +272,14 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
         some = mixture_objective(z[::step], counts[::step], data.member_weights)
         losses = [some(np.full(m, at))[0] for at in _GRID]
     if not _dips(slope, losses):
-        losses = [objective(np.full(m, at))[0] for at in _GRID]
+        losses = [along(at)[0] for at in _GRID]
     if max(losses) - min(losses) <= 1e-12 * abs(min(losses)):
         raise UnsupportedError(
             "the temperature",
             "must change the mean of the members",
-            "the mean is the same at every temperature, as where members contradict each other evenly",
-            "Fit one temperature per member, or leave the predictions as they are.",
+            "the mean is the same at every temperature, for example because members contradict each other "
+            "evenly",
+            "Fit one temperature per member, or leave the predictions unchanged.",
         )
     best = int(np.argmin(losses))
     _require_inside(math.exp(_GRID[best]), "the temperature")
@@ -283,8 +291,8 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
         bool(report.converged),
         len(_GRID) + int(report.iterations),
         abs(slope(at)),
-        objective(np.zeros(m))[0],
-        objective(np.full(m, at))[0],
+        along(0.0)[0],
+        along(at)[0],
         "Brent on log T",
     )
     return math.exp(at), ended
@@ -314,6 +322,7 @@ def _require_inside(temperature: float, subject: str) -> None:
         f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
         f"the likelihood of the mean still grows at T = {temperature:.3g} (separable data, or a member that "
         "says nothing about the labels)",
-        "Fit on more data with errors of the model, use one TemperatureScaling for all members, or leave the "
+        "Fit on more data that contain errors of the model, use one TemperatureScaling for all members, or "
+        "leave the "
         "member out.",
     )

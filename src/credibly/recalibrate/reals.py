@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -59,7 +60,7 @@ class RealData:
     weight : array (n,) or None
         Weights of the instances; None where all are 1.
     notes : tuple of str
-        What was read into the data.
+        How the data were interpreted.
     """
 
     predictions: RealPredictions
@@ -199,7 +200,7 @@ def _slope(predictions: RealPredictions) -> Callable[[Array], Array]:
 
 @dataclasses.dataclass(eq=False)
 class SpreadScaling(RealRecalibration):
-    """Stretch or shrink the predicted distributions around their centre: one number, by group or by features.
+    """Stretch or shrink predicted distributions around their centre: one factor, by group or by features.
 
     Parameters
     ----------
@@ -207,14 +208,14 @@ class SpreadScaling(RealRecalibration):
         One scale for all instances; one per group (`groups=` of `fit` and `apply`); or log-linear in features
         (`features=` of both).
     penalty : float
-        Of squared coefficients of standardised features, in units of the loss with one scale.
+        Penalty on the squared coefficients of standardised features, in units of the loss with one scale.
 
     Attributes
     ----------
     scale : float
-        s of all instances, set by `fit`: above 1 the predictions were too narrow.
+        s for all instances, set by `fit`; above 1, the predictions were too narrow.
     scales : dict of str to float, or None
-        s of every group.
+        s for every group.
     coefficients, centre, spread : ndarray (d,), or None
         log s = log of `intercept` + coefficients . (features - centre) / spread.
     intercept : float or None
@@ -222,9 +223,10 @@ class SpreadScaling(RealRecalibration):
 
     Notes
     -----
-    The scale minimises the CRPS, which is convex in it and defined for every kind; the likelihood, mean z^2
-    for one Gaussian, needs a density and follows a few outliers. Predictions keep their kind. Means stay; of
-    quantiles the median stays. A group of fewer than 20 instances has the scale of all.
+    The scale minimises the CRPS, which is convex in it and defined for every kind of prediction; the
+    likelihood (mean z^2 for one Gaussian) needs a density and is dominated by a few outliers. Predictions
+    keep their kind. Means do not change; for quantiles, the median does not change. A group of fewer than 20
+    instances gets the scale of all groups together.
 
     References
     ----------
@@ -314,7 +316,7 @@ class SpreadScaling(RealRecalibration):
         ):
             raise InputError(
                 "a recalibration",
-                "must hold a number above 0 per group as 'scales'",
+                "must contain a positive number per group as 'scales'",
                 f"got {given!r}",
                 "Save it again, or fit again.",
             )
@@ -399,7 +401,7 @@ class SpreadScaling(RealRecalibration):
         if seen is None:
             raise InputError(
                 f"`{self.by}`",
-                "must be given: the fit had some",
+                "must be given: the fit used some",
                 "got none",
                 f"Pass the {self.by} of these instances.",
             )
@@ -431,16 +433,21 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
     """Return the scale with the smallest mean CRPS: where its derivative in log s changes sign."""
     from scipy.optimize import brentq
 
-    def slope(at: float) -> float:
-        return _mean(stretch(math.exp(at))[1], weight)
+    @cache  # ends of brackets are asked for more than once
+    def along(at: float) -> tuple[float, float]:
+        loss, slopes = stretch(math.exp(at))
+        return _mean(loss, weight), _mean(slopes, weight)
 
-    before, first = _mean(stretch(1.0)[0], weight), slope(0.0)
+    def slope(at: float) -> float:
+        return along(at)[1]
+
+    before, first = along(0.0)
     flat = 1e-12 * before  # of a distribution without spread the score does not depend on the scale
     if abs(first) <= flat and abs(slope(_STEP)) <= flat:
         raise UnsupportedError(
             "a scale",
             "needs predictions with a spread",
-            "all of them put their whole probability on one number",
+            "all of them put all probability on a single number",
             "Use `QuantileShift`, or predict a spread.",
         )
     low = high = 0.0
@@ -461,7 +468,7 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
     if first != 0.0:
         at, found = brentq(slope, low, high, xtol=1e-10, rtol=1e-12, full_output=True)
         steps += int(found.iterations)
-    loss, last = (_mean(one, weight) for one in stretch(math.exp(at)))
+    loss, last = along(at)
     return math.exp(at), Convergence(True, steps, abs(last), before, loss, "Brent on log s")
 
 

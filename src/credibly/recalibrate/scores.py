@@ -1,8 +1,8 @@
 """Log-probabilities of predictions: from logits where they were given, else from probabilities.
 
 Probabilities lose information where they saturate: a stored 0 says only that the number was too small for its
-type. It is read as the smallest positive number of that type, and counted, so that nobody takes it for exact.
-A logit of -inf, which a user writes on purpose, stays an impossible class.
+type. It is read as the smallest positive number of that type, and counted, so that it is not mistaken for an
+exact value. A logit of -inf, which a user writes on purpose, stays an impossible class.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Scores:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was read into the data."""
+        """How the data were interpreted."""
         if not self.n_floored:
             return ()
         note = (
@@ -71,7 +71,7 @@ def scores_of(predictions: Predictions) -> Scores:
         "recalibration",
         "is defined for Point, Ensemble and Dirichlet predictions",
         f"got {type(predictions).__name__}",
-        "Take the one distribution per instance: `predictions.mean()`.",
+        "Use the mean prediction: `predictions.mean()`.",
     )
 
 

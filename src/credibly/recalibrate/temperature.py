@@ -48,14 +48,14 @@ class TemperatureScaling(Recalibration):
     Attributes
     ----------
     temperature : float
-        T, set by `fit`: above 1 the predictions were overconfident.
+        T, set by `fit`; above 1, the predictions were overconfident.
     convergence : Convergence
         How the fit ended.
 
     Notes
     -----
     Safeguarded Newton steps on log T; cost is linear in the number of instances and classes. Fits that would
-    end at T = 0 or T = infinity are refused with the reason.
+    end at T = 0 or T = infinity are refused, with the reason.
 
     References
     ----------
@@ -161,16 +161,17 @@ def _require_interior(z: Array, share: Array, linear: float) -> None:
     if scalar(xp.min(z)) == 0.0:
         raise UnsupportedError(
             "the temperature",
-            "changes nothing about uniform predictions",
+            "cannot change uniform predictions",
             f"all {z.shape[0]} rows are uniform",
             "Check the predictions.",
         )
     if linear == 0.0:
         raise UnsupportedError(
             "the temperature",
-            "has no best value: the likelihood grows for ever as T goes to 0",
+            "has no best value: the likelihood keeps increasing as T goes to 0",
             f"all {z.shape[0]} labels are the most probable class of their instance (separable data)",
-            "Fit on data that hold errors of the model: more instances, or instances it was not trained on.",
+            "Fit on data that contain errors of the model: more instances, or instances it was not trained "
+            "on.",
         )
     centre = xp.mean(z, axis=-1)
     if scalar(xp.min(centre)) < IMPOSSIBLE / z.shape[-1] / 2:
@@ -180,10 +181,10 @@ def _require_interior(z: Array, share: Array, linear: float) -> None:
     if gain <= 0:
         raise UnsupportedError(
             "the temperature",
-            "has no best value: the likelihood grows for ever as T goes to infinity",
+            "has no best value: the likelihood keeps increasing as T goes to infinity",
             "labels have smaller log-probabilities than the average class (mean difference "
             f"{gain:.3g}), so uniform predictions beat the model at any temperature",
-            "Check that predictions and labels are in the same order and number classes alike.",
+            "Check that predictions and labels are in the same order and use the same class indices.",
         )
 
 

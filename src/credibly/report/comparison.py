@@ -246,10 +246,12 @@ def _number(value: float) -> str:
 _WIDE = (0.6, 1.2, 0.1, 0.3)
 TIES = MethodNote(
     "Ties",
-    "All models are measured on the same bootstrapped instances. Two are tied where the interval of the "
-    "difference between their means contains 0; for each number (accuracy, log loss, calibration gap, score "
-    "at one trade-off) the intervals hold jointly for all pairs of models. A place such as 1 to 3 names the "
-    "places a model can have given which models are better beyond chance. Gaps are compared by their size, "
+    "All models are measured on the same bootstrapped instances. Two models are tied if the interval of "
+    "the difference between their means contains 0; for each number (accuracy, log loss, calibration gap, "
+    "score "
+    "at one trade-off) the intervals hold jointly for all pairs of models. A place such as 1 to 3 lists "
+    "the places that a model could take, given which models are better beyond chance. Gaps are compared by "
+    "their size, "
     "whatever their direction.",
     "half width = q * sd*(a - b), q a quantile of the largest |deviation| / sd* over pairs",
     "Romano and Wolf, Stepwise multiple testing as formalized data snooping, Econometrica 2005.",
@@ -264,7 +266,7 @@ def render_comparison(comparison: Comparison) -> str:
     drawn.set_title("", loc="left")
     contents = [
         *([("standings", "Places at each trade-off"), ("crossings", "Where models change places")] * sets),
-        ("models", "Each model by itself"),
+        ("models", "Each model on its own"),
         *([("choices", "With other choices")] * bool(alternatives(comparison) or budgets(comparison))),
         ("notes", "Notes on the data"),
         ("methods", "Methods and references"),
@@ -296,9 +298,9 @@ def render_comparison(comparison: Comparison) -> str:
 
 SCORES_METHOD = MethodNote(
     "Scores of real values",
-    "Proper scores, means over the same instances for all models. Where a model is given by quantiles, all "
-    "are scored by their quantiles at the levels they share; draws beside other kinds by the fair CRPS, that "
-    "of the distribution they were drawn from.",
+    "Proper scores, means over the same instances for all models. If a model is given by quantiles, all "
+    "models are scored by their quantiles at the levels they share. Draws that are compared with other "
+    "kinds are scored by the fair CRPS, which estimates the CRPS of the distribution they were drawn from.",
     "difference = mean of (score of a − score of b) over instances",
     "Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA 2007; Ferro, Fair "
     "scores for ensemble forecasts, Quarterly Journal of the Royal Meteorological Society 2014.",

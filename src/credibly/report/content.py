@@ -11,6 +11,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
+from credibly.evaluation.tidy import of_one_number
 from credibly.evaluation.words import n_dropped
 from credibly.plots import ClasswiseDisplay, Table, new_axes
 from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
@@ -29,8 +30,8 @@ from credibly.results.tests import HypotestResult
 GENERAL = (
     MethodNote(
         "Calibration test",
-        "Labels are drawn again and again from the predictions themselves while the predictions stay as they "
-        "are (consistency resampling). That is exact for any number of instances. The observed labels count "
+        "Labels are drawn many times from the predictions themselves, which stay fixed (consistency "
+        "resampling). The test is exact for any number of instances. The observed labels count "
         "as one of the draws.",
         "p = (1 + #{replicates at least as extreme}) / (1 + number of replicates)",
         "Bröcker and Smith, Increasing the reliability of reliability diagrams, Weather and Forecasting, "
@@ -45,9 +46,9 @@ GENERAL = (
     ),
     MethodNote(
         "Adjusted p-value",
-        "All statistics share their replicates; the adjusted p-value asks how often the smallest p-value of "
-        "all of them would be as small. It decides the verdict, so that one false conflict among all "
-        "statistics has at most the probability of the level.",
+        "All statistics share their replicates; the adjusted p-value says how often the smallest of all "
+        "their p-values would be as small by chance. It decides the verdict, so the probability of any "
+        "false conflict among all statistics is at most the level.",
         "share of replicates whose smallest p ≤ own p",
         "Westfall and Young, Resampling-based multiple testing, Wiley 1993.",
     ),
@@ -55,9 +56,9 @@ GENERAL = (
 RELIABILITY = MethodNote(
     "Reliability diagram",
     "Observed frequencies by isotonic regression: the best increasing function of the prediction, which "
-    "needs no bins. The band of chance holds what labels drawn from the predictions show. The band of the "
-    "true curve holds all of it at once with the stated confidence, for any number of instances, if that "
-    "curve rises.",
+    "needs no bins. The band of chance shows where the curves of labels drawn from the predictions lie. "
+    "The other band contains the whole true curve with the stated confidence, for any number of instances, "
+    "provided that the true curve is increasing.",
     "minimise Σ (event − r(p))² over increasing r",
     "Dimitriadis, Gneiting and Jordan, Stable reliability diagrams for probabilistic classifiers, PNAS, "
     "2021; Dimitriadis et al., Honest calibration assessment for binary outcome predictions, Biometrika, "
@@ -65,8 +66,8 @@ RELIABILITY = MethodNote(
 )
 DECOMPOSITION = MethodNote(
     "Calibration and refinement loss",
-    "The Brier score split into what recalibration could remove and what it cannot, from bins of every "
-    "class's probability; sampling noise of the bins is subtracted, so the calibration loss may be "
+    "The Brier score, split into what recalibration could remove and what it cannot, using bins of every "
+    "class's probability. The sampling noise of the bins is subtracted, so the calibration loss may be "
     "slightly negative.",
     "Brier = calibration + refinement",
     "Murphy, Journal of Applied Meteorology, 1973; DeGroot and Fienberg, The Statistician, 1983; Kumar, "
@@ -252,13 +253,14 @@ def how_tested(evaluation: Evaluation) -> str:
     if evaluation.claims is not None:
         return (
             f"{tests[0].upper()}{tests[1:]} on {evaluation.settings['n_resamples']} draws of which labels "
-            f"are held if the claim is true; the chance of a false conflict is at most "
+            f"are covered if the claim is true; the chance of a false conflict is at most "
             f"{100 * evaluation.settings['level']:.3g} %."
         )
     if clusters is not None:
         return (
-            f"{tests[0].upper()}{tests[1:]} on {clusters} clusters of rows, whose residuals changed their "
-            f"signs together {evaluation.settings['n_resamples']} times; the chance of a false conflict is "
+            f"{tests[0].upper()}{tests[1:]} on {clusters} clusters of rows, with the signs of the "
+            f"residuals flipped cluster by cluster {evaluation.settings['n_resamples']} times; the chance "
+            f"of a false conflict is "
             f"about {100 * evaluation.settings['level']:.3g} %."
         )
     return (
@@ -298,8 +300,10 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
             if refused.evidence not in reasons:
                 reasons.append(refused.evidence)
             footnote = reasons.index(refused.evidence) + 1
-        limit = limits.get(name)
-        expected = None if limit is None else shown_range(limit)
+        limit, tested = limits.get(name), evaluation.tests.get(name)
+        expected = None
+        if limit is not None and tested is not None and of_one_number(estimate, tested):
+            expected = shown_range(limit)
         numbers.append(KeyNumber(title(name), shown(estimate.value), interval, footnote, expected))
     return tuple(numbers), tuple(reasons)
 

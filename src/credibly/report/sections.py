@@ -38,7 +38,7 @@ ENVELOPES = MethodNote(
     "Curves with envelopes",
     "At every level the observed curve and those of the replicates are ranked together. A curve is as "
     "extreme as its most extreme level; where curves tie, the next level decides. The p-value is the share "
-    "of curves at least as extreme. The envelope holds all curves that would not be rejected.",
+    "of curves at least as extreme. The envelope contains all curves that would not be rejected.",
     "",
     "Myllymäki et al., Global envelope tests for spatial processes, Journal of the Royal Statistical Society "
     "B, 2017; Säilynoja, Bürkner and Vehtari, Statistics and Computing, 2022.",
@@ -47,9 +47,10 @@ ENVELOPES = MethodNote(
 RISK_COVERAGE = MethodNote(
     "Risk against coverage",
     "Instances are answered from the surest to the least sure; risk is the share of wrong answers among "
-    "those answered so far, equally sure ones in random order, of which the mean is exact. The area (AURC) "
-    "is the mean risk over all coverages; the excess is what it lies above the best order, all right answers "
-    "first. An order says nothing about calibration: compare the curve with what the predictions state.",
+    "those answered so far. Equally sure instances are taken in random order, and the mean over these "
+    "orders is exact. The area (AURC) is the mean risk over all coverages; the excess is its difference "
+    "from the best possible order, in which all right answers come first. An order says nothing about "
+    "calibration: compare the curve with the risk that the predictions state.",
     "AURC = (1/n) Σ_j (1/j) Σ_{i ≤ j} 1[answer i is wrong]",
     "El-Yaniv and Wiener, On the foundations of noise-free selective classification, Journal of Machine "
     "Learning Research, 2010; Geifman, Uziel and El-Yaniv, Bias-reduced uncertainty estimation for deep "
@@ -78,12 +79,12 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
         scores = ZScoreDisplay(parts.spread)
         figures += (report_figure(scores, scores.words.title, "z-scores", size=(4.4, 3.8)),)
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
-    finding = "Shares of labels stay inside what the hypothesis gives at all levels together."
+    finding = "The shares of labels stay inside the envelope of the hypothesis at all levels."
     if left:
-        finding = f"Shares of {' and of '.join(left)} leave what the hypothesis gives."
+        finding = f"The shares of {' and of '.join(left)} leave the envelope of the hypothesis."
     return Section(
         anchor="reals",
-        title="Are labels where the predicted distributions say?",
+        title="Are the labels where the predicted distributions say?",
         finding=finding,
         tables=((_CAPTION, _curve_table(rows)),),
         figures=figures,
@@ -138,7 +139,7 @@ def _cells(estimate: Estimate) -> tuple[str, str]:
     return shown(estimate.value), interval_text(estimate)
 
 
-_MEMBER_COLUMN = "p counting the truth as a member"
+_MEMBER_COLUMN = "p with the truth as one more member"
 _CHECK_COLUMNS = (
     "statistic",
     "observed",
@@ -261,8 +262,9 @@ def _drawable(check: PredictiveCheck, statistic: str) -> bool:
 AUDIT_METHOD = MethodNote(
     "Audit of groups",
     "In every group that the attributes form, alone and together, what was observed is summed and compared "
-    "with what the predictions say. Labels drawn from the predictions give all groups at once, so the "
-    "step-down p-values hold for all of them together and the intervals too. Groups that a listed group "
+    "with what the predictions say. Each set of labels drawn from the predictions gives values for all "
+    "groups at once, so the step-down p-values and the intervals hold for all groups together. Groups that "
+    "a listed group "
     "explains are not listed.",
     "adjusted p = (1 + #{replicates: largest |W| of it and all less clear groups >= |W|}) / (1 + b)",
     "Westfall and Young, Resampling-based multiple testing, 1993.",
@@ -271,7 +273,7 @@ _MOST_GROUPS = 12
 
 
 def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
-    """Return the section about groups for whom the predictions are off."""
+    """Return the section about groups for which the predictions are off."""
     listed = result.findings or result.groups
     rows = tuple(
         (
@@ -294,7 +296,7 @@ def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
         "predicted",
         "difference in points, simultaneous interval",
         "adjusted p",
-        "smallest difference seen",
+        "smallest detectable difference",
     )
     caption = "Groups that are off and that no other group explains"
     if not result.findings:
@@ -323,16 +325,16 @@ def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
 SCORE_METHOD = MethodNote(
     "Unified score",
     "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
-    "the set is. A point has imprecision 0, so its score is its log loss. The score follows the number of "
-    "members and the budget of focal sets: compare models at equal ones.",
+    "the set is. A point has imprecision 0, so its score is its log loss. The score depends on the number "
+    "of members and on the budget of focal sets: compare models only where both are equal.",
     "E = -ln upper P(y) + trade-off * sum_A m(A) ln|A|",
     "Manchingal et al., A unified evaluation framework for epistemic predictions, AISTATS 2025.",
 )
 ANY_METHOD = MethodNote(
     SCORE_METHOD.name,
     "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
-    "the set is; the head of the page names both. A point has imprecision 0. The score follows the number of "
-    "members and the budget of focal sets: compare models at equal ones.",
+    "the set is; the top of the page names both. A point has imprecision 0. The score depends on the "
+    "number of members and on the budget of focal sets: compare models only where both are equal.",
     "E = min over p in the set of D(label, p) + trade-off * imprecision",
     SCORE_METHOD.reference,
 )
@@ -348,7 +350,7 @@ def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
     both = ("distance", "imprecision")
     return Section(
         anchor="score",
-        title="Sets of distributions: near the labels, and how imprecise?",
+        title="Sets of distributions: how near the labels, and how imprecise?",
         finding=_score_finding(score, parts.n_all),
         tables=(("Mean ± standard deviation over instances", group_table(rows)),),
         figures=(
@@ -425,13 +427,13 @@ _MEANINGS = {
     "irreducible": "irreducible: raters disagree, no model can help",
     "epistemic": "epistemic: the prediction is not the distribution of labels",
     "calibration": "of that, calibration loss: recalibration could remove it",
-    "dispersion": "of that, dispersion loss: the prediction does not tell these instances apart",
+    "dispersion": "of that, dispersion loss: the prediction does not distinguish these instances",
 }
 RATER_METHOD = MethodNote(
     "Losses over raters",
-    "Several labels per instance tell the loss of the model from the disagreement of the raters. All terms "
-    "are corrected for the noise of few raters and few instances, so a small one may be negative. Their "
-    "intervals are over instances.",
+    "Several labels per instance make it possible to separate the model's loss from the raters' "
+    "disagreement. All terms are corrected for the noise of few raters and few instances, so a small one "
+    "may be negative. Intervals account for the sampling of instances.",
     "expected = epistemic + irreducible; epistemic = calibration + dispersion",
     "Mimori et al., Diagnostic uncertainty calibration, AISTATS 2021.",
 )
@@ -494,8 +496,8 @@ def _rater_finding(loss: LossDecomposition) -> str:
 
 RECALIBRATION_METHOD = MethodNote(
     "Recalibration, before and after",
-    "Each fold of the instances is recalibrated by a fit on the other folds, so no instance is measured by a "
-    "fit that has seen its label. Differences are paired: the same instance before and after. A "
+    "Each fold is recalibrated with a fit to the other folds, so no instance is measured with a fit that "
+    "has seen its label. Differences are paired: the same instance before and after. A "
     "recalibration that is used afterwards must be evaluated on new data.",
     "difference = mean of (after − before) over instances",
     "Guo et al., On calibration of modern neural networks, ICML 2017; Mimori et al., Diagnostic uncertainty "

@@ -12,7 +12,7 @@ from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.coverage import SetCoverage
-from credibly.results.tests import CredalTestResult
+from credibly.results.credal import CredalTestResult
 
 _LISTED = 10
 _QUESTIONS = {
@@ -21,19 +21,20 @@ _QUESTIONS = {
 }
 WITNESS_METHOD = MethodNote(
     "Witness test of the set",
-    "If the truth is in the set at every instance, no function of instance and class exceeds on average the "
-    "most that the set allows. Such functions are learned from the labels of other instances, and the tail "
-    "of their sum is taken at the worst distribution of every set. So the level holds for every truth in the "
-    "set, whether weights could have been learned or not. The exact p-value, 1 over an e-value, has less "
-    "power.",
+    "If the truth is in the set at every instance, no function of instance and class can exceed, on "
+    "average, the maximum that the set allows. Such functions are learned from the labels of other "
+    "instances, and the tail of their sum is computed at the worst distribution of every set. So the test "
+    "holds its level for every truth in the set, whether or not weights could have been learned. The exact "
+    "p-value, 1 divided by an e-value, has less power.",
     "E[v(x, y) - max over the set of sum_c p_c v(x, c)] <= 0",
     "Grünwald, de Heide and Koolen, Safe testing, JRSS B 2024.",
 )
 CREDAL_METHOD = MethodNote(
     "Test of the set",
-    "The hypothesis of the papers: some combination in the set is calibrated. A set that holds the truth "
-    "holds one, so with learned weights a conflict takes the witness as well. "
-    "Weights on the points of the set are found from the labels: one vector for all instances, or weights "
+    "The hypothesis of the papers: some combination in the set is calibrated. A set that contains the "
+    "truth contains such a combination, so with learned weights a conflict also requires the witness test "
+    "to reject. Weights on the points of the set are estimated from the labels: one vector for all "
+    "instances, or weights "
     "that depend on the instance and are learned on one part of the data and tested on the other. Labels are "
     "then drawn from the combination that was found. The hypothesis is about combinations that such weights "
     "can represent.",
@@ -43,12 +44,12 @@ CREDAL_METHOD = MethodNote(
 )
 VALIDITY_METHOD = MethodNote(
     "Test of the labels' distributions",
-    "With several labels per instance the distribution of labels itself can be compared with the set, which "
-    "is more than calibration asks. Over all instances the raters' evidence is summed: how much more "
-    "probable the other raters make a label than the set does. Its mean is at most 0 wherever in the set the "
-    "truth is. Single instances are judged by their deviance, 0 where the observed frequencies lie in the "
-    "set, and adjusted for all of them by the largest deviance. Labels are drawn where the set is hardest to "
-    "reject.",
+    "With several labels per instance the distribution of labels itself can be compared with the set, "
+    "which is a stronger requirement than calibration. The raters' evidence is summed over all instances: "
+    "how much more probable a label is in view of the other raters than the set allows. Its mean is at "
+    "most 0 if the truth is anywhere in the set. Single instances are judged by their deviance, which is 0 "
+    "if the observed frequencies lie in the set, and adjusted for all instances by the largest deviance. "
+    "Labels are drawn from the distribution in the set that is hardest to reject.",
     "S = sum over raters of g(y) / pi(y) - 1,  G = 2 n min over the set of KL(counts / n || p)",
     "Mimori et al., Diagnostic uncertainty calibration, AISTATS 2021.",
 )
@@ -72,9 +73,12 @@ def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
     )
     return Section(
         anchor="sets",
-        title="Does the set hold the truth?",
-        finding="A witness looked for classes that happen more or less often than any distribution in the "
-        "set says. Beside it stand the combinations of the set that fit best: is one of them calibrated?",
+        title="Does the set contain the truth?",
+        finding=(
+            "A witness, a function learned on other instances, looked for classes that occur more or "
+            "less often than any distribution in the set allows. The second question is about the "
+            "combinations in the set that fit best: is one of them calibrated?"
+        ),
         verdicts=parts.verdicts,
         tables=(
             ("What the witness said, and what happened", _told(parts, evaluation)),
@@ -93,7 +97,7 @@ def validity_section(parts: ValidityParts, evaluation: Evaluation) -> Section:
     """Return the section about the labels' distributions."""
     test, rows = parts.test, _failing(parts)
     listed = Table(("row", "raters", "deviance", "p-value", "adjusted p"), rows)
-    none = "" if rows else " No instance stands out by itself after adjustment for all of them."
+    none = "" if rows else " No single instance stands out after adjustment for all instances."
     return Section(
         anchor="validity",
         title="Is the distribution of labels itself in the set?",
@@ -176,11 +180,12 @@ def _failing(parts: ValidityParts) -> tuple[tuple[str, ...], ...]:
 
 CLAIMS_METHOD = MethodNote(
     "Coverage of sets",
-    "If the claim is true for every size, group and feature, whether a set holds its label is a coin with "
-    "the claimed probability; replicates are such coins. On average the p-value is the exact binomial one. "
+    "If the claim is true for every size, group and feature, whether a set contains its label is a coin "
+    "toss with the claimed probability; replicates are such coin tosses. The p-value for the average "
+    "coverage is the exact binomial one. "
     "Parts are compared by a chi-square statistic over sizes, or groups; a ridge regression on other folds "
     "predicts from features which labels are missed; the worst slab is the part of the instances between two "
-    "values of a direction of the features whose labels are held least.",
+    "values along a direction of the features with the lowest coverage.",
     "h = 1[label in set],  P(h = 1 | size, group, features) = claimed",
     "Romano, Sesia and Candès, Classification with valid and adaptive coverage, NeurIPS 2020; Cauchois, "
     "Gupta and Duchi, Knowing what you know, Journal of Machine Learning Research, 2021; Angelopoulos and "
@@ -192,7 +197,7 @@ def claims_section(claims: SetCoverage, evaluation: Evaluation) -> Section:
     """Return the section about what sets with a claimed coverage hold."""
     display = ClaimedCoverageDisplay(claims)
     lines = len(display.parts)
-    tables = [("What is held, in parts of the instances", display.table())]
+    tables = [("Coverage in parts of the instances", display.table())]
     if claims.slab is not None:
         names = [f"feature {at}" for at in range(len(claims.slab.direction))]
         direction = ", ".join(
@@ -210,14 +215,14 @@ def claims_section(claims: SetCoverage, evaluation: Evaluation) -> Section:
         tables.append(("Worst slab of the features", Table(columns, (cells,))))
     figure = report_figure(
         display,
-        "What is held, and what is claimed",
+        "Observed and claimed coverage",
         "claims",
         size=(5.4, 1.6 + 0.26 * lines),
         margins=(1.7, 1.0, 0.2, 0.3),
     )
     return Section(
         anchor="claims",
-        title=f"Do the {claims.kind} hold what they claim?",
+        title=f"Do the {claims.kind} contain as many labels as they claim?",
         finding=display.finding,
         tables=tuple(tables),
         figures=(figure,),

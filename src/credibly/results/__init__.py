@@ -3,6 +3,7 @@
 from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.certificates import Certificate, EquivalenceResult
 from credibly.results.coverage import SetCoverage, Slab, Strata
+from credibly.results.credal import CredalTestResult, ValidityResult
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
@@ -19,7 +20,7 @@ from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.scores import DecisionCosts, Detection, DetectionScore, EpistemicScore, ScoreStability
-from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
+from credibly.results.tests import CheckResult, HypotestResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
 __all__ = [

@@ -28,22 +28,22 @@ class AuditGroup(Result):
     n : int
         Number of rows.
     measure : str
-        What was counted: "confidence", "class 1", "rank" or "coverage"; of sets which bound was broken.
+        What was counted: "confidence", "class 1", "rank" or "coverage"; for sets, which bound was broken.
     observed, expected : float
-        Mean of what was counted, and what the predictions say about it; of sets their bound.
+        Mean of what was counted, and its expected value under the predictions; for sets, their bound.
     effect : float
-        Observed minus expected, in shares: 0.067 are 6.7 points.
+        Observed minus expected, as a share: 0.067 is 6.7 points.
     low, high : float
-        Interval of the effect; the intervals of all groups and measures hold together.
+        Interval of the effect; the intervals of all groups and measures hold simultaneously.
     pvalue : float
-        Of this group and measure alone.
+        P-value of this group and measure alone.
     adjusted_pvalue : float
         Adjusted for all groups and measures (Westfall-Young, step-down).
     detectable : float
-        The smallest effect that would have been seen here in 80 % of all cases, given all other groups that
-        are looked at; 1 where none would.
+        The smallest effect that would have been detected here in 80 % of all cases, given all other groups; 1
+        if none would.
     explained_by : str or None
-        Of a rejected group that is not listed: the listed group that explains it.
+        For a rejected group that is not listed: the listed group that explains it.
     verdict : {"conflict", "no conflict found", "cannot tell"}
         The answer at the level of the audit.
     """
@@ -78,14 +78,14 @@ class AuditGroup(Result):
             )
         if self.measure == "coverage":
             width = "narrow" if self.effect < 0 else "wide"
-            return f"intervals are too {width} by {size}: they promise {said} and hold {seen}"
+            return f"intervals are too {width} by {size}: they promise {said} and contain {seen}"
         if self.measure.endswith((" above", " below")):
             name, _, side = self.measure.rpartition(" ")
-            what = "the answer is right" if name == "confidence" else f"{name} happens"
+            what = "the answer is right" if name == "confidence" else f"{name} occurs"
             limit = "at most" if side == "above" else "at least"
-            return f"{what} in {seen}, where the sets say {limit} {said}"
+            return f"{what} in {seen}, but the sets say {limit} {said}"
         often = "more" if self.effect > 0 else "less"
-        return f"{self.measure} happens {size} {often} often than predicted: {seen} instead of {said}"
+        return f"{self.measure} occurs {size} {often} often than predicted: {seen} instead of {said}"
 
     def __str__(self) -> str:
         return (
@@ -112,29 +112,30 @@ class AuditResult(Tested, Result):
     hypothesis : str
         The null hypothesis in words.
     pvalue : float
-        Family-wise: the probability, under the hypothesis, that any group looks as much off as the worst one.
+        Family-wise p-value: the probability, under the hypothesis, that any group deviates as much as the
+        worst one did.
     pvalue_interval : tuple of float
         95 % Monte-Carlo interval of the p-value.
     level : float
-        Level of the verdicts; the intervals hold together with probability 1 - level.
+        Level of the verdicts; the intervals hold simultaneously with probability 1 - level.
     groups : tuple of AuditGroup
         All groups and measures, the clearest first.
     n, n_groups, n_cells : int
-        Rows, groups that were looked at, and cells that they are made of.
+        Number of rows, of groups examined, and of cells that make up the groups.
     attributes : tuple of str
         What the groups are made of.
     measures : tuple of str
         What was counted.
     n_clusters : int or None
-        Clusters whose signs were drawn; None where rows are independent.
+        Number of clusters whose signs were drawn; None if rows are independent.
     n_resamples : int
         Number of replicates.
     smallest_pvalue : float
         The smallest adjusted p-value that these replicates could have given.
     settings : mapping
-        What lets the audit run again, the seed included.
+        Everything needed to repeat the audit, including the seed.
     notes : tuple of str
-        What was joined, cut or left out.
+        What was merged, split or left out.
     """
 
     hypothesis: str
@@ -155,7 +156,7 @@ class AuditResult(Tested, Result):
 
     @property
     def rejected(self) -> tuple[AuditGroup, ...]:
-        """Groups in conflict, the clearest first; also those that others explain."""
+        """Groups in conflict, the clearest first, including those that others explain."""
         return tuple(one for one in self.groups if one.verdict == "conflict")
 
     @property
@@ -179,8 +180,8 @@ class AuditResult(Tested, Result):
         Returns
         -------
         {"conflict", "no conflict found", "cannot tell"}
-            "cannot tell" where no labels could have been rejected: too few replicates or clusters, or groups
-            in which only effects above 50 points would have been seen.
+            "cannot tell" if no labels could have been rejected: too few replicates or clusters, or groups in
+            which only effects above 50 points would have been detected.
         """
         own = self.level if level is None else level
         require_level(own)
@@ -207,12 +208,12 @@ class AuditResult(Tested, Result):
         return [{name: getattr(one, name) for name in names} for one in chosen]
 
     def summary(self, limit: int = 100) -> dict[str, Any]:
-        """Return everything in JSON-safe types, of the groups the clearest.
+        """Return everything in JSON-safe types, with only the clearest groups.
 
         Parameters
         ----------
         limit : int
-            Most groups and measures.
+            Maximum number of groups and measures.
 
         Returns
         -------
@@ -227,7 +228,7 @@ class AuditResult(Tested, Result):
 
     @property
     def smallest_seen(self) -> tuple[float, float]:
-        """The smallest effects that would have been seen, in the group that shows most and the one least."""
+        """The smallest detectable effects, in the most and in the least informative group."""
         every = [one.detectable for one in self.groups]
         return min(every), max(every)
 
@@ -243,14 +244,15 @@ class AuditResult(Tested, Result):
         if word == "conflict":
             found = self.findings
             if all(not one.conditions for one in found) and self.n_groups > 1:
-                return f"Off for everyone alike: no group{named} stands out from all rows ({tested})."
+                return f"Off for everyone: no group{named} differs from the rest ({tested})."
             off = "1 is" if len(found) == 1 else f"{len(found)} are"
             return f"Not calibrated for everyone: of {looked}, {off} off ({tested})."
         if word == "cannot tell":
-            return f"Too few data or replicates to tell: no labels in {looked} could have shown a conflict."
+            return f"Too few data or replicates to tell: no labels could have shown a conflict in {looked}."
         return (
-            f"No conflict found in {looked} ({tested}). Effects of {least} in the group that shows most, and "
-            f"of {most} in the one that shows least, would have been seen in 80 % of all cases."
+            f"No conflict found in {looked} ({tested}). The smallest effect that would have been detected "
+            f"in 80 % of all cases is {least} in the most informative group and {most} in the least "
+            f"informative one."
         )
 
     def __str__(self) -> str:
@@ -260,5 +262,5 @@ class AuditResult(Tested, Result):
             lines.append(f"  ... and {more} more in `findings`")
         hidden = len(self.rejected) - len(self.findings)
         if hidden:
-            lines.append(f"  {hidden} more {'is' if hidden == 1 else 'are'} off, which these explain")
+            lines.append(f"  {hidden} more {'is' if hidden == 1 else 'are'} off, but explained by these")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])

@@ -71,11 +71,11 @@ class Result:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; default: a new figure.
+            Where to draw. Default: a new figure.
         kind : str, optional
-            Which picture, where there are several; default: the most useful one.
+            Which picture, if there are several. Default: the most useful one.
         label : str, optional
-            Name of the model. Several models on the same axes get colours of their own, and a key.
+            Name of the model. Several models on the same axes get different colours and a legend.
         **options
             Options of that picture; `credibly.plots` describes them.
 
@@ -143,7 +143,7 @@ class Tested:
             "the result of a test",
             "is neither true nor false",
             f"got {type(self).__name__} where a yes or no is needed",
-            "Use `.rejects(level)`; of a check of several statistics, `.checks[name].rejects(level)`.",
+            "Use `.rejects(level)`; for a check of several statistics, `.checks[name].rejects(level)`.",
         )
 
 

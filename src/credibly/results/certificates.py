@@ -16,7 +16,7 @@ BINOMIAL = 0.25
 
 @dataclasses.dataclass(frozen=True)
 class Certificate(Result):
-    """An upper confidence bound of a calibration error, which holds at calibration too.
+    """An upper confidence bound for a calibration error, valid also at perfect calibration.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Certificate(Result):
     value : float
         The error of the labels.
     level : float
-        Confidence of `upper`.
+        Confidence level of `upper`.
     n : int
         Number of instances.
     settings : mapping
@@ -33,10 +33,11 @@ class Certificate(Result):
     notes : tuple of str
         What was accepted, converted or left out on the way.
     largest_change : float
-        n times the most by which one label moves the error; of clusters, times the root of the mean size of
-        a row's cluster.
+        n times the largest change of the error that one label can cause; for clusters, also times the root of
+        the mean size of a row's cluster.
     hits, confidence : int and float, or None
-        Of the mean confidence gap: right answers and mean confidence, whose binomial bounds are used.
+        For the mean confidence gap: number of right answers and mean confidence, from which the binomial
+        bounds follow.
     """
 
     statistic_name: str
@@ -71,7 +72,8 @@ class Certificate(Result):
         Returns
         -------
         float
-            Small where the error is certainly smaller. The binomial one is exact up to 25 %, and 1 beyond.
+            Small if the data show that the error is smaller. The binomial p-value is exact up to 25 %, and 1
+            beyond.
         """
         if margin <= self.value:
             return 1.0
@@ -106,13 +108,13 @@ class Certificate(Result):
 
 @dataclasses.dataclass(frozen=True)
 class EquivalenceResult(HypotestResult):
-    """Whether a calibration error is smaller than a margin, for sure.
+    """Whether the data show that a calibration error is smaller than a margin.
 
-    The fields of :class:`HypotestResult`, with the hypothesis turned round: the error is the margin or more,
-    so that a small p-value speaks for the predictions; the effect size is the observed error minus the
-    margin, and the acceptance region begins as far below the margin as the bound is above the observed error.
-    Of several errors the p-value is the largest one, and the bound that of its error: all are within the
-    margin where it is.
+    The fields of :class:`HypotestResult`, with the hypothesis reversed: the error is the margin or more, so a
+    small p-value speaks for the predictions; the effect size is the observed error minus the margin, and the
+    acceptance region begins as far below the margin as the bound is above the observed error. For several
+    errors, the p-value is the largest one and the bound is that of its error: if this one is within the
+    margin, all are.
 
     Attributes
     ----------
@@ -131,16 +133,16 @@ class EquivalenceResult(HypotestResult):
         return dataclasses.replace(self.certificate, level=1.0 - level).upper
 
     def verdict(self, level: float = 0.05) -> Word:
-        """Return "no conflict found" where the error is within the margin, else "cannot tell"."""
+        """Return "no conflict found" if the error is within the margin, else "cannot tell"."""
         return "no conflict found" if self.rejects(level) else "cannot tell"
 
     def sentence(self, level: float = 0.05) -> str:
-        """Return the answer in words: within so many points, or not shown.
+        """Return the answer in words: "within 2 points", or "not shown".
 
         Parameters
         ----------
         level : float
-            Probability of calling an error small that is not, at most.
+            Maximum probability of calling an error small that is not.
 
         Returns
         -------

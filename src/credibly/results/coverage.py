@@ -1,4 +1,4 @@
-"""What sets and intervals with a claimed coverage hold."""
+"""Coverage of sets and intervals that claim a coverage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from credibly.results.tests import HypotestResult
 
 @dataclasses.dataclass(frozen=True)
 class Strata(Result):
-    """Coverage in parts of the instances, and one p-value of "each part holds what is claimed".
+    """Coverage in parts of the instances, and one p-value for "each part has the claimed coverage".
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Strata(Result):
     n : ndarray (s,)
         Instances of each.
     coverage : ndarray (s,)
-        Share of them whose label is held.
+        Share of these whose label is covered.
     pvalue : float or None
-        Chi-square statistic against replicates: exact. None where nothing was drawn.
+        Chi-square statistic against replicates: exact. None if nothing was drawn.
     """
 
     by: str
@@ -39,13 +39,13 @@ class Strata(Result):
 
     @property
     def lowest(self) -> float:
-        """Coverage of the part that is held least: by size the size-stratified coverage."""
+        """Coverage of the worst part; for parts by size, the size-stratified coverage."""
         return float(self.coverage.min())
 
 
 @dataclasses.dataclass(frozen=True)
 class Slab(Result):
-    """The slab of features, a <= <v, x> <= b, whose labels are held least.
+    """The slab of features, a <= <v, x> <= b, with the lowest coverage.
 
     Attributes
     ----------
@@ -56,9 +56,10 @@ class Slab(Result):
     n : int
         Instances inside.
     coverage : float
-        Share of them whose label is held: too low by search, so look at the p-value.
+        Share of these whose label is covered: too low because the slab was searched for, so look at the
+        p-value.
     pvalue : float or None
-        Share of replicates whose worst slab is at least as bad: exact. None where nothing was drawn.
+        Share of replicates whose worst slab is at least as bad: exact. None if nothing was drawn.
     """
 
     direction: np.ndarray[Any, Any]
@@ -71,7 +72,7 @@ class Slab(Result):
 
 @dataclasses.dataclass(frozen=True)
 class SetCoverage(Result):
-    """What prediction sets or intervals with a claimed coverage hold, on average and in parts.
+    """Coverage of prediction sets or intervals that claim a coverage, on average and in parts.
 
     Attributes
     ----------
@@ -80,7 +81,7 @@ class SetCoverage(Result):
     claimed : float
         Coverage that is claimed.
     coverage : Estimate
-        Share of labels that are held, with Wilson's interval.
+        Share of labels that are covered, with Wilson's interval.
     pvalue : float
         Exact binomial, two-sided.
     size : Estimate
@@ -88,17 +89,18 @@ class SetCoverage(Result):
     score : Estimate or None
         Mean interval score; None for sets of classes.
     empty : float
-        Share of sets that hold no class, or of intervals without width.
+        Share of sets that are empty, or of intervals without width.
     by_size : Strata
         Coverage by size.
     by_group : Strata or None
-        Coverage by group, where there are groups.
+        Coverage by group, if there are groups.
     features_pvalue : float or None
-        Whether features predict which labels are held: ridge regression on other folds, exact by replicates.
+        P-value of whether features predict which labels are covered: ridge regression on other folds, exact
+        by replicates.
     slab : Slab or None
         The worst slab of the features.
     tests : mapping of str to HypotestResult
-        All of these tests, with p-values that are adjusted for each other: ``"set_coverage"``,
+        All of these tests, with p-values adjusted for each other: ``"set_coverage"``,
         ``"coverage_by_size"``, ``"coverage_by_group"``, ``"coverage_by_features"`` and ``"worst_slab"``.
     n, n_resamples : int
         Instances, and replicates behind p-values.
@@ -135,7 +137,7 @@ class SetCoverage(Result):
 
     def __str__(self) -> str:
         share = 100 * self.coverage.value
-        held = f"{100 * self.claimed:.4g} % {self.kind} hold {share:.4g} % of {self.n} labels"
+        held = f"{100 * self.claimed:.4g} % {self.kind} contain {share:.4g} % of {self.n} labels"
         return (
             f"{held}, p = {self.pvalue:.3g}; mean {'width' if self.score else 'size'} {self.size.value:.4g}"
         )

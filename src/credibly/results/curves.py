@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, Tested, require_level
-from credibly.results.estimates import Estimate
+from credibly.results.estimates import Estimate, factor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,9 +26,9 @@ class ReliabilityCurve(Result):
     weight : ndarray (n_bins,)
         Instances (or total weight) per bin.
     predicted, observed : ndarray (n_bins,)
-        Mean predicted probability and observed frequency; NaN where the bin is empty.
+        Mean predicted probability and observed frequency; NaN if the bin is empty.
     band : tuple of ndarray or None
-        Lower and upper end, per bin, of what a calibrated model with these predictions shows.
+        Lower and upper end, per bin, of what a calibrated model with these predictions would show.
     level : float or None
         Coverage of `band` in each bin.
     n : int
@@ -47,12 +47,12 @@ class ReliabilityCurve(Result):
 
 @dataclasses.dataclass(frozen=True)
 class SpreadCurve(Result):
-    """Stated spread against the errors that are made, in bins of the stated spread.
+    """Stated spread against actual errors, in bins of the stated spread.
 
     Attributes
     ----------
     left, right : ndarray (b,)
-        Ends of the bins that hold instances, in standard deviations; the last is infinite.
+        Ends of the non-empty bins, in standard deviations; the last is infinite.
     weight : ndarray (b,)
         Instances of every bin.
     stated, observed : ndarray (b,)
@@ -100,7 +100,7 @@ class CorpCurve(Result):
     counts : ndarray (20,)
         Instances by prediction, in twenty equal ranges from 0 to 1.
     at : ndarray (q,)
-        Predictions at which bands are told, evenly over the instances.
+        Predictions at which the bands are given, evenly spread over the instances.
     score : {"brier", "log_loss"}
         Which score is split.
     loss : Estimate
@@ -110,9 +110,10 @@ class CorpCurve(Result):
     discrimination : Estimate
         How much better recalibrated predictions are than one for all (DSC).
     uncertainty : Estimate
-        The mean score of the share of events, predicted for all (UNC).
+        Mean score of predicting the overall share of events for every instance (UNC).
     skill : Estimate
-        Uncertainty minus loss: discrimination minus miscalibration, which isotonic regression does not touch.
+        Uncertainty minus loss, which equals discrimination minus miscalibration and does not depend on the
+        isotonic regression.
     gap : float
         Mean distance of predictions from the curve; with isotonic smoothing the integrated calibration index.
     n : int
@@ -122,9 +123,9 @@ class CorpCurve(Result):
     n_resamples : int
         Replicates behind `band`.
     band : tuple of ndarray or None
-        Lower and upper end of what a calibrated model with these predictions shows at each prediction.
+        Lower and upper end of what a calibrated model with these predictions would show at each prediction.
     confidence_band : tuple of ndarray or None
-        Ends of the band that holds the whole true curve, where that increases.
+        Ends of the band that contains the whole true curve, if that curve is increasing.
     miscalibration_interval, gap_interval : tuple of float or None
         What `confidence_band` leaves possible for the true miscalibration, and for the true mean gap, of
         these instances.
@@ -160,7 +161,7 @@ class CorpCurve(Result):
 
     @property
     def beyond(self) -> HostArray:
-        """At which predictions the curve is beyond what chance explains there: -1 below `band`, 1 above."""
+        """Where the curve is outside `band`, beyond what chance explains: -1 below, 1 above."""
         if self.band is None:
             return np.zeros(self.at.shape, dtype=np.int64)
         values = self.values
@@ -187,15 +188,19 @@ class MurphyCurve(Result):
     thresholds : ndarray (t,)
         Where one acts.
     cost, stderr : ndarray (t,)
-        Mean cost there and its standard error.
+        Mean cost there and its standard error; NaN if there are too few clusters, or if a single one decides.
     constant : ndarray (t,)
-        The cost of predicting the share of events for all.
+        The cost of predicting the overall share of events for every instance.
     level : float
         Coverage of `band` at each threshold.
     n : int
         Number of instances.
     notes : tuple of str
         What was converted on the way.
+    n_clusters : int or None
+        Number of independent clusters, if rows belong together.
+    degrees_of_freedom : ndarray (t,) or None
+        Degrees of freedom of Student's t, if rows belong together.
     """
 
     name: str
@@ -206,13 +211,13 @@ class MurphyCurve(Result):
     level: float
     n: int
     notes: tuple[str, ...] = ()
+    n_clusters: int | None = None
+    degrees_of_freedom: HostArray | None = None
 
     @property
     def band(self) -> tuple[HostArray, HostArray]:
         """Lower and upper end of the interval at each threshold."""
-        from scipy.special import ndtri
-
-        half = float(ndtri((1 + self.level) / 2)) * self.stderr
+        half = factor(self.level, self.degrees_of_freedom) * self.stderr
         return np.maximum(self.cost - half, 0.0), self.cost + half
 
     def __str__(self) -> str:
@@ -225,7 +230,7 @@ class MurphyCurve(Result):
 
 @dataclasses.dataclass(frozen=True)
 class EnvelopeCurve(Tested, Result):
-    """Observed shares against levels, and what the hypothesis gives.
+    """Observed shares against levels, with the envelope of the hypothesis.
 
     Attributes
     ----------
@@ -250,7 +255,7 @@ class EnvelopeCurve(Tested, Result):
     n_resamples : int
         Number of replicates.
     settings : mapping
-        What lets it run again, the seed included.
+        Everything needed to repeat it, including the seed.
     notes : tuple of str
         What was accepted, converted or left out on the way.
     """
@@ -287,8 +292,8 @@ class EnvelopeCurve(Tested, Result):
     def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
         """Return the answer in one of three words.
 
-        "cannot tell" where no p-value these replicates can give is small enough, or the envelope is wider
-        than half of all shares on average over the levels.
+        "cannot tell" if no p-value that these replicates can give is small enough, or if the envelope is
+        wider than 0.5 on average over the levels.
         """
         if self.rejects(level):
             return "conflict"
@@ -315,18 +320,18 @@ class RiskCoverageCurve(Result):
     coverage : ndarray (p,)
         Shares of the instances that are answered; all of them at the end.
     risk : ndarray (p,)
-        Share of wrong answers among these. Instances that are equally sure come in random order; this is
-        the mean over all orders.
+        Share of wrong answers among these. Equally sure instances are taken in random order, and this is the
+        mean over all such orders.
     stated : ndarray (p,)
-        The same as the predictions themselves state it: the mean of 1 - probability of the answer.
+        The risk that the predictions themselves state: the mean of 1 - probability of the answer.
     best : ndarray (p,)
-        The least risk that any order gives: all right answers first.
+        The smallest risk that any order gives: all right answers first.
     threshold : ndarray (p,)
-        The least sure instance that is answered, in the unit of what they are ordered by.
+        Confidence of the least sure instance that is answered, in the unit of the ordering.
     area : Estimate
         Mean of the risk over all coverages 1/n, 2/n, ..., 1 (AURC); smaller is better.
     excess : Estimate
-        `area` minus that of the best order: what better ordering could save, at the same accuracy.
+        `area` minus that of the best order: what a better order could save, at the same accuracy.
     stated_area : float
         Area of `stated`, over all coverages.
     n : int
@@ -371,7 +376,7 @@ class SimplexMap(Result):
     values : ndarray (g,)
         The number at each point; may be infinite.
     support : ndarray (g,) or None
-        Effective number of instances behind each value, None where all instances are behind all.
+        Effective number of instances behind each value; None if every value uses all instances.
     n : int
         Number of instances.
     settings : dict
@@ -421,7 +426,7 @@ class MemberFunctions(Result):
     total_low, total_high : ndarray (n,)
         Central interval of all members together.
     level : float
-        Probability that the intervals are said to hold.
+        Stated coverage of the intervals.
     labels : ndarray (n,) or None
         What was observed.
     """

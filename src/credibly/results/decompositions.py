@@ -29,11 +29,11 @@ class LossTerms(Result, Generic[T]):
     epistemic : Estimate or Estimates
         Squared distance between prediction and the distribution of labels: expected - irreducible.
     irreducible : Estimate or Estimates
-        Variance of the labels given the instance, which no model removes.
+        Variance of the labels given the instance, which no model can remove.
     calibration : Estimate or Estimates
         Squared distance between prediction and the mean of the labels in its bin.
     dispersion : Estimate or Estimates
-        What calibration leaves of the epistemic loss: the prediction does not tell the instances apart.
+        The rest of the epistemic loss: the prediction does not distinguish the instances.
     refinement : Estimate or Estimates
         Expected - calibration = dispersion + irreducible.
     """
@@ -111,7 +111,7 @@ class RaterBins(Result):
             raise UnsupportedError(
                 "a band of these bins",
                 "needs the sampling error of the raters",
-                "it is known for the disagreement of pairs only",
+                "it is known only for the disagreement of pairs",
                 "Use the bins of `decompose_disagreement` without `statistic=`.",
             )
         half = float(ndtri((1 + level) / 2)) * self.sampling_error
@@ -120,7 +120,7 @@ class RaterBins(Result):
 
 @dataclasses.dataclass(frozen=True)
 class LossDecomposition(LossTerms[Estimate]):
-    """The squared loss of a prediction under several labels per instance, taken apart.
+    """Decomposition of the squared loss of a prediction under several labels per instance.
 
     Attributes
     ----------
@@ -137,11 +137,11 @@ class LossDecomposition(LossTerms[Estimate]):
     bins : RaterBins
         Predicted against observed frequencies.
     all_rows : mapping of str to Estimate
-        Expected loss and calibration loss over all rows, those with one rater included.
+        Expected loss and calibration loss over all rows, including those with one rater.
     n : int
-        Number of instances with two raters or more: the population of all terms above.
+        Number of instances with two or more raters, on which all terms above are computed.
     n_left_out : int
-        Number of instances with one rater, which say nothing about the spread of labels.
+        Number of instances with one rater, which carry no information about the spread of labels.
     raters : tuple of int
         Smallest and largest number of raters in the population.
     settings : mapping
@@ -168,12 +168,12 @@ class LossDecomposition(LossTerms[Estimate]):
 
 @dataclasses.dataclass(frozen=True)
 class DisagreementDecomposition(DisagreementTerms[Estimate]):
-    """The squared loss of predicted disagreement between raters, taken apart.
+    """Decomposition of the squared loss of predicted disagreement between raters.
 
     Attributes
     ----------
     name : str
-        The statistic of the raters: ``"disagreement"`` or the name of a user's own.
+        The statistic of the raters: ``"disagreement"`` or the name of a user-defined one.
     expected, calibration, refinement : Estimate
         Unbiased (calibration: debiased) terms.
     calibration_error : RootEstimate
@@ -185,7 +185,8 @@ class DisagreementDecomposition(DisagreementTerms[Estimate]):
     bins : RaterBins
         Predicted against observed values with the sampling error that the rater numbers imply.
     per_class : DisagreementTerms of Estimates or None
-        Disagreement about every class (is the label this class or not?), or the categories of a user's own.
+        Disagreement about every class (is the label this class or not?), or each value of a user-defined
+        statistic.
     per_class_predicted, per_class_observed : Estimates or None
         Mean predicted and observed value per class.
     class_average : DisagreementTerms of Estimate or None
@@ -233,13 +234,13 @@ class CrpsDecomposition(Result):
     miscalibration : Estimate
         What recalibrated probabilities of "at most t" would save, over all t; in-sample.
     discrimination : Estimate
-        What telling instances apart saves; in-sample.
+        What distinguishing instances saves; in-sample.
     uncertainty : Estimate
-        CRPS of one distribution for all: that of the labels.
+        CRPS of predicting the distribution of the labels for every instance.
     skill : Estimate
         Uncertainty minus loss.
     miscalibration_interval, discrimination_interval : tuple of float
-        They allow for the optimism of the two in-sample numbers.
+        Intervals that allow for the optimism of the two in-sample numbers.
     level : float
         Coverage of these intervals.
     n : int

@@ -19,7 +19,7 @@ _MOST_SKEW = 0.3
 
 _ROUNDING = 1e-12
 
-_SAME = "all instances contribute the same, which says nothing about the spread of others"
+_SAME = "all instances contribute the same number, which carries no information about the spread"
 
 
 def standard_error(values: Array) -> float:
@@ -151,7 +151,7 @@ def cluster_error(
     number = without.size
     moved = without - value
     if not np.isfinite(moved).all():
-        infinite = "the value is infinite, or is so without one of its clusters"
+        infinite = "the value is infinite, or becomes infinite when one cluster is left out"
         return {"stderr": None, "interval_refusal": infinite, "n_clusters": number}
     error = math.sqrt((number - 1) / number * float(moved @ moved))
     largest = float(np.abs(moved).max())
@@ -174,7 +174,7 @@ def cluster_refusal(skewness: float, number: int) -> str | None:
     The skewness of so many numbers is at most about the root of their number, where one decides.
     """
     if number < FEWEST_CLUSTERS:
-        return f"{number} clusters are too few, {FEWEST_CLUSTERS} are needed"
+        return f"{number} clusters are too few; {FEWEST_CLUSTERS} are needed"
     if math.isinf(skewness):
         return _SAME
     if skewness <= _ONE_DECIDES * math.sqrt(number):
@@ -240,8 +240,8 @@ def skewness_refusal(skewness: float, n: int) -> str | None:
         return None
     enough = math.ceil((skewness / _MOST_SKEW) ** 2)
     return (
-        f"few instances with a large contribution decide the mean (skewness {skewness:.2g}); intervals hold "
-        f"from about {enough} such instances on, here are {n}"
+        f"a few instances with large contributions decide the mean (skewness {skewness:.2g}); intervals "
+        f"need about {enough} such instances, and there are {n}"
     )
 
 
@@ -257,7 +257,7 @@ class Estimate(Result):
         Its value. ``float(estimate)``, ``round(estimate, 3)``, ``f"{estimate:.3f}"`` and comparisons with
         numbers or other estimates use it.
     stderr : float or None
-        Standard error over instances, None where none can be trusted.
+        Standard error over instances; None if none can be trusted.
     n : int
         Number of instances.
     settings : mapping
@@ -265,13 +265,13 @@ class Estimate(Result):
     notes : tuple of str
         What was accepted, converted or left out on the way.
     interval_refusal : str or None
-        Why no interval is offered, None where it is.
+        Why no interval is given; None if there is one.
     interval_method : {"normal", "wilson"}
-        ``value +- z stderr``, or Wilson's interval of a share, which holds near 0 and 1 too.
+        ``value +- z stderr``, or Wilson's interval for a share, which is also valid near 0 and 1.
     n_clusters : int or None
-        Number of independent clusters, where rows belong together: the standard error is that of clusters.
+        Number of independent clusters, if rows belong together; the standard error then allows for them.
     degrees_of_freedom : float or None
-        Of Student's t, whose quantile takes the place of z then.
+        Degrees of freedom of Student's t, whose quantile then replaces z.
     """
 
     name: str
@@ -318,11 +318,11 @@ class Estimate(Result):
 
     @property
     def has_interval(self) -> bool:
-        """Whether `interval` gives one; where not, it raises with the reason."""
+        """Whether `interval` gives one; otherwise it raises an error with the reason."""
         return self.interval_refusal is None and self.stderr is not None
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the interval of `interval_method`, where its coverage was checked by simulation.
+        """Return the interval of `interval_method`, if its coverage was checked by simulation.
 
         Parameters
         ----------
@@ -337,14 +337,15 @@ class Estimate(Result):
         Raises
         ------
         UnsupportedError
-            If no interval of this statistic keeps its coverage; the message names the alternative.
+            If no interval for this statistic is known to have its stated coverage; the message names an
+            alternative.
         """
         require_level(level)
         if not self.has_interval or self.stderr is None:
             reason = self.interval_refusal or "it has no standard error here"
             raise UnsupportedError(
                 f"an interval for `{self.name}`",
-                "is only given where its coverage was checked",
+                "is given only where its coverage was checked",
                 reason,
                 "Use more instances, the debiased variant of a binned error, or `calibration_test`, whose "
                 "acceptance region is valid for any n.",
@@ -385,15 +386,15 @@ def signed_root(value: float) -> float:
 class RootEstimate(Estimate):
     """Signed square root of an estimated squared error.
 
-    The root has no standard error of its own near zero; its interval is that of the squared error with
-    both ends mapped through the root, and keeps its coverage.
+    The root has no standard error of its own near zero; its interval is that of the squared error with both
+    ends mapped through the root, which preserves the coverage.
 
     Attributes
     ----------
     name, value, stderr, n, settings, notes, interval_refusal, interval_method, n_clusters, degrees_of_freedom
         As of any Estimate; `stderr` is None.
     squared : Estimate
-        What the root is taken of; a negative value gives a negative root, to be read as "below zero".
+        The squared error; a negative value gives a negative root, to be read as "below zero".
     """
 
     squared: Estimate = dataclasses.field(kw_only=True)
@@ -470,13 +471,13 @@ class Estimates(Result):
     n : int
         Number of instances.
     interval_refusal : str or None
-        Why no interval is offered, None where it is.
+        Why no interval is given; None if there is one.
     refused : ndarray or None
-        Which entries the refusal concerns; all of them where None.
+        Which entries the refusal concerns; None means all of them.
     n_clusters : int or None
-        Number of independent clusters, where rows belong together.
+        Number of independent clusters, if rows belong together.
     degrees_of_freedom : ndarray or None
-        Of Student's t, of the same shape, where rows belong together.
+        Degrees of freedom of Student's t, of the same shape, if rows belong together.
     """
 
     name: str

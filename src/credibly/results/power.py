@@ -15,7 +15,7 @@ from credibly.results.base import Result
 
 @dataclasses.dataclass(frozen=True)
 class PowerCurve(Result):
-    """How often a predictive check would notice a distortion of a known size.
+    """How often a predictive check would detect a distortion of a known size.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class PowerCurve(Result):
     n_repeats : int
         Simulated data sets per amount.
     level, wanted : float
-        Level of the check, and the power at which a distortion counts as noticed.
+        Level of the check, and the power at which a distortion counts as detected.
     """
 
     injection: str
@@ -45,7 +45,7 @@ class PowerCurve(Result):
     wanted: float
 
     def smallest(self, statistic: str, hypothesis: str | None = None) -> tuple[float | None, float | None]:
-        """Return the amounts closest to neutral, below and above it, from which on power is reached.
+        """Return the amounts closest to neutral, below and above it, beyond which the power is reached.
 
         Parameters
         ----------
@@ -57,8 +57,8 @@ class PowerCurve(Result):
         Returns
         -------
         tuple of (float or None)
-            Largest amount below `neutral` and smallest above with power of at least `wanted` there and at all
-            amounts beyond; None where the grid has none.
+            Largest amount below `neutral` and smallest above it with a power of at least `wanted` there and
+            at all amounts beyond; None if the grid has none.
         """
         if hypothesis is None:
             hypothesis = "independent" if "independent" in self.power else next(iter(self.power))
@@ -113,7 +113,7 @@ class PowerStudy(Result):
     tests, worlds : tuple of str
         Names.
     null : tuple of (bool or None)
-        Whether the hypothesis is true in each world; None where that differs between instances.
+        Whether the hypothesis is true in each world; None if that differs between instances.
     levels : ndarray (l,)
         Levels of the tests.
     pvalues : ndarray (worlds, tests, repetitions)
@@ -127,7 +127,7 @@ class PowerStudy(Result):
     repetitions : int
         Data sets per world.
     settings : mapping
-        What lets the study run again: the seed, and the settings of worlds and tests.
+        Everything needed to repeat the study: the seed, and the settings of worlds and tests.
     """
 
     tests: tuple[str, ...]
@@ -148,7 +148,7 @@ class PowerStudy(Result):
         return np.asarray(self.rejected / self.repetitions)
 
     def place(self, world: str, test: str) -> tuple[int, int]:
-        """Return where a world and a test stand in the arrays.
+        """Return the indices of a world and a test in the arrays.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class PowerStudy(Result):
         return float(self.rates[*self.place(world, test), self.level_place(level)])
 
     def level_place(self, level: float) -> int:
-        """Return where a level stands in `levels`.
+        """Return the index of a level in `levels`.
 
         Parameters
         ----------
@@ -254,13 +254,13 @@ class WorldPicture(Result):
     members : ndarray (n, m)
         Probability each member gives.
     truth : ndarray (n,)
-        Probability labels were drawn with.
+        Probability with which labels were drawn.
     inside : ndarray (n,) of bool
-        Whether the truth is in the set of predictions, by a linear program each.
+        Whether the truth is in the set of predictions, decided by a linear program per instance.
     labels : ndarray (n,) of bool
         Whether the class was observed.
     weights : ndarray (n, m) or None
-        Weights of the members, where the world drew any.
+        Weights of the members, if the world drew any.
     """
 
     name: str
@@ -275,19 +275,19 @@ class WorldPicture(Result):
 
 @dataclasses.dataclass(frozen=True)
 class LabelPlan(Result):
-    """How many instances to label, for each aim and for all of them.
+    """How many instances to label, for each aim and for all aims together.
 
     Attributes
     ----------
     aims : mapping of str to int
-        Instances for the ``"width"`` of the interval, the ``"gap"`` that is noticed, and the ``"margin"``
-        that a calibrated model is shown to be within.
+        Instances needed for the ``"width"`` of the interval, the ``"gap"`` to be detected, and the
+        ``"margin"`` within which a calibrated model is shown to be.
     width, gap, margin : float or None
-        These sizes, None where not asked for.
+        These sizes; None if not requested.
     labels_each : int
         Labels per instance.
     level, power : float
-        Confidence of interval and certificate, and probability that the wanted answer is found.
+        Confidence of the interval and the certificate, and probability of reaching the aim.
     confidence : float
         Mean confidence of the predictions.
     n : int
@@ -309,7 +309,7 @@ class LabelPlan(Result):
 
     @property
     def instances(self) -> int:
-        """Instances that are enough for every aim."""
+        """Number of instances that is enough for every aim."""
         return max(self.aims.values())
 
     @property
@@ -323,12 +323,12 @@ class LabelPlan(Result):
         Returns
         -------
         str
-            How many instances, what for, and whether so many were given.
+            How many instances, for what, and whether enough were given.
         """
         sure, likely = f"{100 * self.level:.4g} %", f"{100 * self.power:.4g} %"
         told = {
-            "width": f"a {sure} interval of the average gap that is {_points(self.width)} wide",
-            "gap": f"a test that notices an average gap of {_points(self.gap)} ({likely} of the time)",
+            "width": f"a {sure} interval for the average gap that is {_points(self.width)} wide",
+            "gap": f"a test that detects an average gap of {_points(self.gap)} ({likely} of the time)",
             "margin": f"a certificate that a calibrated model is within {_points(self.margin)} ({sure} sure, "
             f"reached {likely} of the time)",
         }

@@ -1,4 +1,4 @@
-"""What a predictive check found: per hypothesis, per statistic, per group, and how much it could see."""
+"""What a predictive check found: per hypothesis, per statistic, per group, and how much it could detect."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class HypothesisCheck(Tested, Result):
 
 @dataclasses.dataclass(frozen=True)
 class PredictiveCheck(Tested, Result):
-    """What the model expects of its own statistics, and what was observed.
+    """What the model expects its statistics to be, and what was observed.
 
     Attributes
     ----------
     bayesian, independent : HypothesisCheck or None
-        Results under each hypothesis; None where it was not asked for.
+        Results under each hypothesis; None if it was not requested.
     n, m, n_resamples : int
         Instances, members and replicates.
     kind : str
@@ -72,9 +72,9 @@ class PredictiveCheck(Tested, Result):
     notes : tuple of str
         What was accepted, converted or left out on the way.
     settings : mapping
-        What lets the check run again, the seed included.
+        Everything needed to repeat the check, including the seed.
     simulate_power : callable or None
-        What `power` calls; it holds the predictions.
+        What `power` calls; it keeps the predictions.
     """
 
     bayesian: HypothesisCheck | None
@@ -99,7 +99,7 @@ class PredictiveCheck(Tested, Result):
 
     @property
     def checks(self) -> Mapping[str, CheckResult]:
-        """One result per statistic: under the Bayesian hypothesis where it was tested, else independent."""
+        """One result per statistic: under the Bayesian hypothesis if it was tested, else independent."""
         return next(iter(self.hypotheses.values())).checks
 
     @property
@@ -135,7 +135,7 @@ class PredictiveCheck(Tested, Result):
         quantity : {"pvalue", "adjusted_pvalue", "paper_pvalue", "sharpness", "statistic", "effect_size"}
             Which number.
         hypothesis : {"bayesian", "independent"}, optional
-            Which hypothesis; the Bayesian one where it was tested.
+            Which hypothesis. Default: the Bayesian one if it was tested.
 
         Returns
         -------
@@ -161,7 +161,7 @@ class PredictiveCheck(Tested, Result):
         level : float
             Level of the adjusted p-values.
         hypothesis : {"bayesian", "independent"}, optional
-            Which hypothesis; the Bayesian one where it was tested.
+            Which hypothesis. Default: the Bayesian one if it was tested.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class PredictiveCheck(Tested, Result):
         rng: Any = 0,
         progress: Progress | None = None,
     ) -> PowerCurve:
-        """Find the smallest distortion that this check would notice.
+        """Find the smallest distortion that this check would detect.
 
         Labels are drawn from distorted predictions under each hypothesis, and the statistics of the
         undistorted predictions are compared with the replicates of this check.
@@ -205,8 +205,8 @@ class PredictiveCheck(Tested, Result):
         ----------
         injection : {"temperature", "bias"} or callable
             "temperature": class probabilities to the power 1 / amount, or spread times amount. "bias", for
-            real values: shift by amount standard deviations. A function gets predictions and amount
-            and returns predictions of the same type and shape.
+            real values: shift by amount standard deviations. A function takes predictions and amount and
+            returns predictions of the same type and shape.
         grid : sequence of float, optional
             Amounts. Default: a grid around the amount that changes nothing.
         n_repeats : int
@@ -214,7 +214,7 @@ class PredictiveCheck(Tested, Result):
         level : float
             Level of the check.
         wanted : float
-            Power from which on a distortion counts as noticed.
+            Power at which a distortion counts as detected.
         rng : None, int or Generator
             Seed of the simulated data sets.
         progress : callable, optional
@@ -229,7 +229,7 @@ class PredictiveCheck(Tested, Result):
             raise UnsupportedError(
                 "the power of a check",
                 "needs the predictions",
-                "this result does not hold them",
+                "this result does not include them",
                 "Run `predictive_check` again, with all rows in memory.",
             )
         return self.simulate_power(
@@ -237,13 +237,13 @@ class PredictiveCheck(Tested, Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types but the predictions."""
+        """Return everything in JSON-safe types, except the predictions."""
         found = Result.to_dict(dataclasses.replace(self, simulate_power=None))
         del found["simulate_power"]
         return found
 
     def summary(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types but predictions, replicates and single members."""
+        """Return everything in JSON-safe types, except predictions, replicates and single members."""
         found = self.to_dict()
         for name in self.hypotheses:
             part = found[name]

@@ -24,11 +24,11 @@ class Change(Result):
     before, after : Estimate
         Its values.
     difference : Estimate
-        After minus before, with the standard error of paired instances; where no interval of a difference
-        keeps its coverage, `interval` says why.
+        After minus before, with the standard error of paired instances; if no valid interval for the
+        difference is known, `interval` says why.
     test_before, test_after : HypotestResult or None
-        The calibration tests of this statistic, with p-values adjusted for all that were tested; None where
-        labels are counts over raters, or where the statistic is not a function of single labels.
+        The calibration tests of this statistic, with p-values adjusted for all that were tested; None if
+        labels are counts over raters, or if the statistic is not a function of single labels.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Change(Result):
     test_after: HypotestResult | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types but the replicates of the tests, which would be most of it."""
+        """Return everything in JSON-safe types, except the replicates of the tests, which take most space."""
         found = super().to_dict()
         for name in ("test_before", "test_after"):
             if found[name] is not None:
@@ -56,15 +56,15 @@ class MethodChanges(Result):
     method : str
         Its name.
     description : str
-        The parameters of a fit on all data; empty where it failed.
+        The parameters of a fit to all data; empty if it failed.
     changes : mapping of str to Change
-        Per statistic; empty where it failed.
+        Per statistic; empty if the fit failed.
     curve : ReliabilityCurve, EnvelopeCurve or None
-        Confidence against accuracy after recalibration; of real values the coverage of central intervals.
+        Confidence against accuracy after recalibration; for real values, the coverage of central intervals.
     failure : str or None
-        Why it could not be fitted; None where it could.
+        Why it could not be fitted; None if it could.
     notes : tuple of str
-        What was read into the data on the way.
+        How the data were interpreted on the way.
     """
 
     method: str
@@ -82,9 +82,9 @@ class RecalibrationReport(Result):
     Attributes
     ----------
     methods : mapping of str to MethodChanges
-        By name, in the order asked for.
+        By name, in the order requested.
     curve : ReliabilityCurve, EnvelopeCurve or None
-        Confidence against accuracy before; of real values the coverage of central intervals, where quantiles
+        Confidence against accuracy before; for real values, the coverage of central intervals, if quantiles
         have symmetric levels.
     n, n_folds : int
         Instances, and the parts that were held out in turn.
@@ -102,17 +102,17 @@ class RecalibrationReport(Result):
     notes: tuple[str, ...] = ()
 
     def best(self, statistic: str | None = None) -> str | None:
-        """Return the method with the smallest value of a statistic, or None where none improves it.
+        """Return the method with the smallest value of a statistic, or None if none improves it.
 
         Parameters
         ----------
         statistic : str, optional
-            What to compare. Default: log loss, or of real values CRPS.
+            What to compare. Default: log loss, or CRPS for real values.
 
         Returns
         -------
         str or None
-            Name of the method; a difference within its noise counts too, so look at the interval.
+            Name of the method; even a difference within the noise counts, so look at the interval.
         """
         known = {name for one in self.methods.values() for name in one.changes}
         if statistic is None:

@@ -28,10 +28,10 @@ class Spread(Result):
     Attributes
     ----------
     mean : float
-        Mean; NaN without instances, infinite where an instance is.
+        Mean; NaN without instances, infinite if an instance is.
     std : float
-        Standard deviation of the instances (n - 1 in the denominator, as in C25's tables); NaN below two
-        instances and where the mean is not finite.
+        Standard deviation of the instances (n - 1 in the denominator, as in C25's tables); NaN for fewer than
+        two instances and if the mean is not finite.
     n : int
         Number of instances.
     """
@@ -42,7 +42,7 @@ class Spread(Result):
 
     @property
     def stderr(self) -> float:
-        """Standard error of the mean; NaN below two instances."""
+        """Standard error of the mean; NaN for fewer than two instances."""
         return self.std / math.sqrt(self.n) if self.n else math.nan
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Spread(Result):
 
 @dataclasses.dataclass(frozen=True)
 class Dependence(Result):
-    """How far the mean score follows a choice that is not the model's.
+    """How much the mean score depends on a choice that is not part of the model.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Dependence(Result):
     used, other : str
         What was chosen, and what it is compared with.
     score, other_score : float
-        Mean score with either, over the same `n` instances.
+        Mean score with each choice, over the same `n` instances.
     n : int
         Number of instances compared.
     """
@@ -79,7 +79,7 @@ class Dependence(Result):
 
     @property
     def share(self) -> float:
-        """The change as a share of the score; infinite where the score is 0 and its change is not."""
+        """The change as a share of the score; infinite if the score is 0 and its change is not."""
         if self.change == 0:
             return 0.0
         return self.change / self.score if self.score else math.copysign(math.inf, self.change)
@@ -117,13 +117,13 @@ class EpistemicScore(Result):
     n : int
         Number of instances.
     n_infinite : int
-        Instances at infinite distance: no distribution of the set gives their label a probability.
+        Instances at infinite distance: every distribution in the set gives their label probability 0.
     settings : mapping
         Measure, divergence, base, budget, number of members or samples, seed.
     dependences : tuple of Dependence
-        How far the mean follows the budget and the number of members.
+        How much the mean depends on the budget and on the number of members.
     average : EpistemicScore or None
-        The score of the mean prediction alone; None where the predictions are points.
+        The score of the mean prediction alone; None if the predictions are points.
     notes : tuple of str
         How sets were made, and what a paper mode changed.
     """
@@ -174,10 +174,10 @@ class ScoreStability(Result):
     Attributes
     ----------
     n_members : ndarray (c,)
-        Numbers of members; empty where the predictions have none.
+        Numbers of members; empty if the predictions have none.
     by_members, members_std : ndarray (c,)
-        Mean score over random choices of so many members, and its standard deviation over them (NaN where the
-        score is infinite).
+        Mean score over random choices of that many members, and its standard deviation over these choices
+        (NaN if the score is infinite).
     budgets : tuple of str
         The budgets.
     by_budget : ndarray (b,)
@@ -209,17 +209,17 @@ class DetectionScore(Result):
     by : str
         The measure.
     auroc : Estimate
-        Probability that an event is more uncertain than another instance; 0.5 by chance.
+        Probability that an event is more uncertain than a non-event; 0.5 by chance.
     aupr : Estimate
-        Average precision; the share of events by chance.
+        Average precision; by chance, the share of events.
     fpr : Estimate
-        Share of other instances that are called events where most events are found.
+        Share of non-events that are flagged at the threshold where a share `tpr` of the events is found.
     auroc_influence, aupr_influence : ndarray (n,)
-        What every instance adds to the error of these.
+        Contribution of every instance to the errors of these.
     fpr_draws : ndarray
         `fpr` of bootstrapped data sets.
     clusters : ndarray (n,) or None
-        Which rows belong together; errors are then those of clusters.
+        Which rows belong together; errors then allow for these clusters.
     """
 
     by: str
@@ -246,7 +246,7 @@ class DetectionScore(Result):
         Parameters
         ----------
         other : DetectionScore
-            Of as many instances, in the same order, with the same seed.
+            On the same instances, in the same order, with the same seed.
 
         Returns
         -------
@@ -269,7 +269,7 @@ class DetectionScore(Result):
         )
         drawn: dict[str, Any] = {
             "stderr": None,
-            "interval_refusal": "both need the same seed, whose bootstrapped rows are paired",
+            "interval_refusal": "both need the same seed, so that bootstrapped rows are paired",
         }
         if same:
             drawn = {"stderr": float(np.std(self.fpr_draws - other.fpr_draws, ddof=1))}
@@ -299,7 +299,7 @@ class Detection(Result):
     n, n_events : int
         Number of instances, and of events among them.
     tpr : float
-        Share of the events that are found where `fpr` is told.
+        Share of the events that are found at the threshold of `fpr`.
     notes : tuple of str
         What was converted on the way.
     """
@@ -335,7 +335,7 @@ class Detection(Result):
 
 @dataclasses.dataclass(frozen=True)
 class DecisionCosts(Result):
-    """What decisions by predictions cost.
+    """What decisions based on predictions cost.
 
     Attributes
     ----------
@@ -344,17 +344,17 @@ class DecisionCosts(Result):
     chosen : mapping of str to int
         How often each was taken.
     best_fixed : str
-        The action that would be cheapest if one were taken for all.
+        The cheapest action if the same one were taken for all instances.
     cost : Estimate
         Mean cost of the actions taken.
     stated : Estimate
         What the predictions expected them to cost.
     gap : Estimate
-        Stated minus paid: negative where decisions cost more than the predictions say.
+        Stated minus actual cost: negative if decisions cost more than the predictions say.
     gap_by_action : mapping of str to Estimate
-        The same of the instances for which each action was taken: decision calibration.
+        The same for the instances for which each action was taken: decision calibration.
     net_benefit : Estimate
-        What is saved against `best_fixed` for all.
+        What is saved compared with `best_fixed` for all instances.
     regret : Estimate
         What knowing the label would save.
     n : int

@@ -1,4 +1,4 @@
-"""What a witness test found: whether a set misses the truth, by how much, for which class and where."""
+"""What a witness test found: is the truth outside the set, by how much, for which class and where?"""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TIMES = 10
 
 @dataclasses.dataclass(frozen=True)
 class WitnessDirection(Result):
-    """A class that happens more, or less, often than the set allows, where the witness said so.
+    """A class that occurs more, or less, often than the set allows, where the witness predicted so.
 
     Attributes
     ----------
     label : int
         The class.
     more : bool
-        Whether it happens more often than the set allows; else less often.
+        Whether it occurs more often than the set allows, or less often.
     n : int
         Instances at which the witness, which had not seen their labels, pointed at this class.
     observed : float
@@ -38,7 +38,7 @@ class WitnessDirection(Result):
     score : float
         How far the frequency is beyond the bound, in standard deviations.
     where : str
-        A condition that most of these instances meet and most others do not; empty where none stands out.
+        A condition that most of these instances meet and most others do not; empty if there is none.
     where_label : int or None
         The class that the condition is about, written there as "class 3"; `words` puts its name in place.
     """
@@ -68,7 +68,7 @@ class WitnessDirection(Result):
         Returns
         -------
         str
-            For example "class 3 happens more often than any distribution in the set says (...)".
+            For example "class 3 occurs more often than any distribution in the set says (...)".
         """
         often = "more often" if self.more else "less often"
         limit = f"at least {100 * self.lower:.1f} %"
@@ -78,7 +78,7 @@ class WitnessDirection(Result):
         if self.where:
             where = f", mostly where {self._named(class_names)}"
         return (
-            f"{self.name(class_names)} happens {often} than any distribution in the set says: "
+            f"{self.name(class_names)} occurs {often} than any distribution in the set says: "
             f"{100 * self.observed:.1f} % of {self.n} instances, where the set says {limit}{where}"
         )
 
@@ -106,7 +106,7 @@ def _class_name(label: int, class_names: Sequence[str] | None) -> str:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WitnessResult(HypotestResult):
-    """Whether the distribution of the label is in the set, given what the witness sees.
+    """Whether the distribution of the label is in the set, given what the witness may use.
 
     The fields of :class:`HypotestResult`, and these. The statistic is the mean of v(x, y) - h(x): what the
     witness earned per instance beyond the most that a distribution of the set allows on average.
@@ -114,23 +114,24 @@ class WitnessResult(HypotestResult):
     Attributes
     ----------
     given : {"predictions", "features"}
-        What the witness sees: the set alone, or the features too.
+        What the witness may use: the set alone, or also the features.
     evalue : float
         Evidence against the set; its mean is at most 1 under every truth in the set, at every n.
     exact_pvalue : float
         ``min(1, 1 / evalue)``: exact at every n, with less power than `pvalue`.
     anytime_pvalue : float
-        1 over the largest e-value so far, in the order of the rows: exact also for who looks after every row.
+        1 divided by the largest e-value so far, in the order of the rows: exact even if you look after every
+        row.
     log_evalues : ndarray (n,)
         Logarithm of that running e-value after each row.
     scores : ndarray (orders,)
         Normal score of each random order; the p-value is that of their mean.
     excess : ndarray (n,)
-        v(x, y) - h(x) of every instance, mean over orders; NaN where it was only learned from.
+        v(x, y) - h(x) of every instance, mean over orders; NaN if it was only used for learning.
     smallest_pvalue : float
         The smallest p-value that any labels of the tested instances could have given.
     directions : tuple of WitnessDirection
-        What the witness said and what happened, the clearest first.
+        What the witness predicted and what happened, the clearest first.
     impossible_rows : ndarray of int
         Instances whose label has probability 0 under every distribution of the set: one is enough to rule
         the set out.
@@ -148,7 +149,7 @@ class WitnessResult(HypotestResult):
     impossible_rows: HostArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def verdict(self, level: float = 0.05) -> Word:
-        """Return the answer in one of three words; "cannot tell" where no labels could have been rejected."""
+        """Return the answer in one of three words; "cannot tell" if no labels could have been rejected."""
         require_level(level)
         if self.pvalue <= level:
             return "conflict"
@@ -160,7 +161,7 @@ class WitnessResult(HypotestResult):
         Parameters
         ----------
         limit : int
-            Most instances returned.
+            Maximum number of instances returned.
 
         Returns
         -------
@@ -172,7 +173,7 @@ class WitnessResult(HypotestResult):
         return order[self.excess[order] > 0][:limit]
 
     def where(self, class_names: Sequence[str] | None = None) -> str:
-        """Return the clearest direction in words, "" where the witness points nowhere.
+        """Return the clearest direction in words, or "" if there is none.
 
         Parameters
         ----------
@@ -192,7 +193,7 @@ class WitnessResult(HypotestResult):
         return self.directions[0].words(class_names)
 
     def why_not(self, level: float = 0.05) -> str:
-        """Return why no labels could have been rejected at `level`, "" where some could.
+        """Return why no labels could have been rejected at `level`, or "" if some could.
 
         Parameters
         ----------
@@ -209,13 +210,15 @@ class WitnessResult(HypotestResult):
         if smallest <= level:
             return ""
         if self.n < _FEW:
-            return f"{self.n} instances are too few for any labels to show that the set misses the truth"
+            return (
+                f"{self.n} instances are too few for any labels to show that the truth lies outside the set"
+            )
         if smallest**_TIMES > level:  # as many times the instances would not do either
-            return "the sets are so wide that hardly any labels could show that they miss the truth"
+            return "the sets are so wide that hardly any labels could show that the truth lies outside them"
         enough = int(np.ceil(self.n * np.log(level) / np.log(smallest)))
         return (
-            f"no labels of these {self.n} instances could show that the sets miss the truth; "
-            f"about {enough} instances could"
+            f"no labels of these {self.n} instances could show that the truth lies outside the sets; about "
+            f"{enough} instances could"
         )
 
     def impossible_words(self) -> str:

@@ -48,7 +48,7 @@ class Piece(ABC):
         try:
             return self.read()
         except InvalidRowsError as error:
-            remedy = "Repair them; whole files that hold such rows are left out with `skip_bad_shards=True`."
+            remedy = "Repair them; `skip_bad_shards=True` leaves out whole files with such rows."
             if isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED:
                 remedy = f"{error.remedy.elsewhere} {remedy}"
             raise InputError(error.subject, error.rule, error.evidence, remedy) from error

@@ -51,7 +51,7 @@ class Scan(Rows):
     engine : Engine
         Where they are read and worked on.
     notes : tuple of str
-        What was found out, or left out on purpose.
+        What was inferred, or left out on request.
     source : str
         The path, URL or pattern as given; empty for arrays.
     """
@@ -71,7 +71,7 @@ class Scan(Rows):
         """The first rows, with what is known of all: they tell the kind of predictions and labels."""
         notes = self.notes
         if self.source:
-            said = "is read in chunks; the input hash is of names and numbers of rows"
+            said = "is read in chunks; the input hash covers only names and numbers of rows"
             notes = (*notes, f"'{self.source}' {said}")
         first = first_rows(self.pieces[0].chunk())
         return dataclasses.replace(first, source=self.source, digest=self.digest, dropped=0, notes=notes)
@@ -165,7 +165,7 @@ def work_on(work: Callable[[Dataset], T], expected: Shape, chunk: Dataset, name:
     found = Shape.of(chunk)
     if found != expected:
         raise InputError(
-            name, f"must be like the first chunk, {expected}", f"got {found}", "Mix no models in one run."
+            name, f"must be like the first chunk, {expected}", f"got {found}", "Do not mix models in one run."
         )
     return work(chunk)
 
@@ -208,7 +208,7 @@ def scan(
         Dask, predictions, or parts, one after the other: (predictions, labels) or (predictions, labels,
         sample_weight).
     labels : path, sequence of paths, str, array or LabelCounts, optional
-        What was observed; not needed where every file holds its own. A word names an array of the files.
+        What was observed; not needed if every file includes its own. A name refers to an array in the files.
     kind : str, optional
         What the numbers are, as for `load`.
     member_axis : {0, 1}, optional
@@ -216,18 +216,19 @@ def scan(
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     groups : array (n,) or sequence of str, optional
-        Group of every instance, where the files do not hold them; or the columns of the files with attributes
+        Group of every instance, if the files do not include them; or the columns of the files with attributes
         that form groups, as for `load`.
     features : array (n, d), optional
-        Features of the instances, where the files do not hold them.
+        Features of the instances, if the files do not include them.
     clusters : array (n,) or str, optional
-        Ids of what rows share, where the files do not hold them; chunks may split a cluster. A word names a
-        column or array of the files.
+        Ids that say which rows belong together, if the files do not include them; chunks may split a cluster.
+        A name refers to a column or array in the files.
     chunk_rows : int, optional
-        Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files other than .npy and blocks
-        of Dask arrays are chunks as they are.
+        Rows per chunk. Default: a power of two with 2^21 to 2^22 numbers. Files other than .npy and blocks of
+        Dask arrays are one chunk each.
     engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
-        Where chunks are worked on; the current `distributed.Client` where there is one, else this process.
+        Where chunks are processed. Default: the current `distributed.Client` if there is one, else this
+        process.
     skip_bad_shards : bool
         Leave out files that cannot be read or break a rule; the notes count and name them.
     drop_invalid, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels, claimed : optional
@@ -240,8 +241,8 @@ def scan(
 
     Notes
     -----
-    Values equal those of all rows in memory up to the rounding of sums, p-values with a seed are the same:
-    neither depends on chunks, workers or devices.
+    Values equal those of all rows in memory up to the rounding of sums, and p-values with a seed are the
+    same: neither depends on chunks, workers or devices.
 
     Examples
     --------

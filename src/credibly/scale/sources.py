@@ -49,7 +49,7 @@ def find_pieces(
             "`predictions`",
             "must be a source of rows",
             "got rows in chunks",
-            "Use what `scan` returned as it is.",
+            "Pass what `scan` returned directly.",
         )
     if isinstance(predictions, (list, tuple)) and not predictions:
         raise InputError(
@@ -59,7 +59,7 @@ def find_pieces(
         if weight is not None:
             raise InputError(
                 "`sample_weight`",
-                "goes with arrays",
+                "needs arrays",
                 "got files",
                 "Map the files: `numpy.load(path, mmap_mode='r')`.",
             )
@@ -73,13 +73,13 @@ def find_pieces(
             raise InputError(
                 "`groups`, `features` and `clusters`",
                 "must belong to the rows that are left",
-                "files were left out, and with them unknown rows",
+                "files were left out, so the remaining rows are unknown",
                 "Store them in the files.",
             )
         return _with_beside(pieces, beside), [*pairing, *notes]
     for name in said:
         raise InputError(
-            f"`{name}`", "says how files are read", "got arrays", "Prepare the arrays, and leave it out."
+            f"`{name}`", "applies only to files", "got arrays", "Prepare the arrays, and leave it out."
         )
     held = array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)
     return _with_beside(held, beside), []
@@ -185,7 +185,7 @@ def _pairing(paths: Sequence[str], labels: Sequence[str | None]) -> list[str]:
                 "`labels`",
                 "must have the numbers of the files of predictions",
                 f"'{one}' would be paired with '{two}'",
-                "Name them alike, or list both in the same order.",
+                "Use the same names, or list both in the same order.",
             )
     shown = ", ".join(f"{one} with {two}" for one, two in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
     return [f"files are paired in the order of their names and numbers: {shown}"]
@@ -236,9 +236,9 @@ def _file_pieces(
             f"none of {len(paths)} can: {str(bad[0]).rstrip('.')}",
             "Check them.",
         )
-    notes = [f"{len(bad)} of {len(paths)} files were left out on purpose"] if bad else []
+    notes = [f"{len(bad)} of {len(paths)} files were left out on request"] if bad else []
     if dropped:
-        notes.append(f"{dropped} rows of {len(pieces)} files were left out on purpose")
+        notes.append(f"{dropped} rows of {len(pieces)} files were left out on request")
     return pieces, notes + [f"left out: {error}" for error in bad]
 
 
@@ -266,7 +266,7 @@ def _count(
                     f"'{labels}'",
                     f"must have one entry per prediction of '{path}' ({n})",
                     f"got {rows}",
-                    "Check both; where the first axis holds the members, say so: `member_axis=0`.",
+                    "Check both; if the first axis holds the members, pass `member_axis=0`.",
                 )
         if n is None or thoroughly or said:
             found = FilePiece(0, n or 0, path, labels, kind, member_axis, said=said).found()

@@ -33,11 +33,10 @@ from credibly.predictions import (
     Rows,
     as_point,
     as_rows,
-    require_independent,
 )
 from credibly.results.base import require_level
 from credibly.results.curves import MurphyCurve
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate, cluster_error, mean_error
 from credibly.results.scores import DecisionCosts
 
 FEWEST = 30
@@ -50,19 +49,26 @@ def decision_costs(
     *,
     costs: Any,
     actions: Sequence[str] | None = None,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> DecisionCosts:
-    """Measure what decisions by these predictions cost, and whether they cost what was stated.
+    """Measure what decisions based on predictions cost, and whether that is what the predictions state.
 
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        Class predictions; sets act by their mean.
+        Class predictions; sets are represented by their mean.
     labels : array (n,)
         Observed labels. Leave out for rows that carry their own.
     costs : array (a, k)
-        Cost of every action, by row, where each class is true, by column. Gains are negative costs.
+        Cost of every action (rows) when each class is true (columns). Gains are negative costs.
     actions : sequence of str, optional
-        Names of the actions. Default: their numbers.
+        Names of the actions. Default: their indices.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
@@ -71,9 +77,9 @@ def decision_costs(
 
     Notes
     -----
-    Equally cheap actions: the first one is taken. The one action for all that net benefit compares with is
-    chosen on the same labels, so that net benefit is a little too small. Intervals are those of means, given
-    from 30 instances on, and refused where few of them decide.
+    Among equally cheap actions the first one is taken. Net benefit compares with the best single action for
+    all instances, which is chosen on the same labels, so net benefit is a little too small. Intervals are
+    those of means; they are given from 30 instances on and refused if only a few instances decide.
 
     References
     ----------
@@ -91,7 +97,9 @@ def decision_costs(
     >>> float(found.net_benefit)  # treating everybody costs (2 + 2 + 1 + 1) / 4 = 1.5
     0.5
     """
-    rows, given = _class_rows(predictions, labels, "decision_costs")
+    rows, given = _class_rows(
+        as_rows(predictions, labels, clusters=clusters, blocks=blocks), "decision_costs"
+    )
     table = _cost_table(costs, given.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
     if len(names) != len(table) or len(set(names)) < len(names):
@@ -127,9 +135,16 @@ def decision_costs(
 
 
 def murphy_curve(
-    predictions: Any, labels: Any = None, *, target: int = 1, n_points: int = 99, level: float = 0.95
+    predictions: Any,
+    labels: Any = None,
+    *,
+    target: int = 1,
+    n_points: int = 99,
+    level: float = 0.95,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> MurphyCurve:
-    """Compute the mean cost of acting on a probability, for every threshold at which one may act.
+    """Compute the mean cost of acting on a probability, for every threshold above which one might act.
 
     Parameters
     ----------
@@ -143,16 +158,20 @@ def murphy_curve(
         Thresholds, evenly spaced between 0 and 1.
     level : float
         Coverage of the interval at each threshold.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); intervals then allow for these clusters.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
     MurphyCurve
-        Costs by threshold with their errors, and those of the best prediction that is the same for all.
+        Costs by threshold with their standard errors, and those of the best constant prediction.
 
     Notes
     -----
     A false alarm costs t and a miss 1 - t, so that acting above t is cheapest. A curve that is lower
-    everywhere is better for all costs; curves that cross leave it to the costs.
+    everywhere is better for all costs; if curves cross, the better model depends on the costs.
 
     References
     ----------
@@ -168,8 +187,7 @@ def murphy_curve(
     """
     require_integer(n_points, "n_points", 1)
     require_level(level)
-    rows, given = _class_rows(predictions, labels, "murphy_curve")
-    require_independent(rows, "`murphy_curve`")
+    rows, given = _class_rows(as_rows(predictions, labels, clusters=clusters, blocks=blocks), "murphy_curve")
     if isinstance(target, bool) or not isinstance(target, int) or not 0 <= target < given.n_classes:
         raise InputError(
             "`target`",
@@ -185,22 +203,46 @@ def murphy_curve(
     misses = np.searchsorted(np.sort(p[events]), t, side="right")
     cost = (t * alarms + (1 - t) * misses) / n
     square = (t**2 * alarms + (1 - t) ** 2 * misses) / n
-    share = events.mean()
+    share, codes = events.mean(), rows.cluster_codes()
+    stderr = np.sqrt(np.maximum(square - cost**2, 0.0) / max(n - 1, 1))
+    of_clusters: dict[str, Any] = {}
+    if codes is not None:
+        stderr, degrees = _cluster_errors(p, events, codes, t, cost, stderr)
+        of_clusters = {"n_clusters": int(codes.max()) + 1, "degrees_of_freedom": degrees}
     return MurphyCurve(
         name=f"class {target}",
         thresholds=t,
         cost=cost,
-        stderr=np.sqrt(np.maximum(square - cost**2, 0.0) / max(n - 1, 1)),
+        stderr=stderr,
         constant=np.minimum(t * (1 - share), (1 - t) * share),
         level=level,
         n=n,
         notes=as_point(given)[1],
+        **of_clusters,
     )
 
 
-def _class_rows(predictions: Any, labels: Any, what: str) -> tuple[Rows, ClassPredictions]:
-    """Return rows of class predictions with one label each."""
-    rows = as_rows(predictions, labels)
+def _cluster_errors(
+    p: HostArray, events: HostArray, codes: HostArray, t: HostArray, cost: HostArray, alone: HostArray
+) -> tuple[HostArray, HostArray]:
+    """Return standard errors of the costs at thresholds (t,) and their degrees of freedom.
+
+    Both are NaN where clusters are too few, or one of them decides.
+    """
+    sizes = np.bincount(codes).astype(np.float64)
+    found = np.full((2, len(t)), np.nan)
+    for at, (threshold, value) in enumerate(zip(t, cost, strict=True)):
+        wrong = np.where(events, p <= threshold, p > threshold)
+        paid = np.where(events, 1 - threshold, threshold) * wrong
+        without = (paid.sum() - np.bincount(codes, paid)) / (len(p) - sizes)
+        error = cluster_error(float(value), without, sizes, float(alone[at]))
+        if error["interval_refusal"] is None:
+            found[:, at] = error["stderr"], error["degrees_of_freedom"]
+    return found[0], found[1]
+
+
+def _class_rows(rows: Rows, what: str) -> tuple[Rows, ClassPredictions]:
+    """Return rows of class predictions with one label each, and some of the predictions."""
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(
@@ -209,7 +251,7 @@ def _class_rows(predictions: Any, labels: Any, what: str) -> tuple[Rows, ClassPr
     if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
         raise UnsupportedError(
             f"`{what}`",
-            "counts one label per instance, once",
+            "takes one unweighted label per instance",
             "got label counts or weights",
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
@@ -224,7 +266,7 @@ def _cost_table(costs: Any, n_classes: int) -> HostArray:
             "`costs`",
             f"must be finite, with a row per action, at least two, and a column per class ({n_classes})",
             "got NaN or infinity" if shaped else f"got shape {table.shape}",
-            "Write [[0, 10], [1, 1]]: not acting costs 10 where class 1 is true, acting always 1.",
+            "Write [[0, 10], [1, 1]]: not acting costs 10 if class 1 is true, acting always costs 1.",
         )
     return table
 
@@ -249,5 +291,5 @@ def _mean(name: str, values: HostArray, notes: tuple[str, ...], codes: HostArray
     n = len(values)
     error: dict[str, Any] = mean_error(values, codes) if n > 1 else {"stderr": None}
     if n < FEWEST:
-        error["interval_refusal"] = f"intervals need {FEWEST} instances, here are {n}"
+        error["interval_refusal"] = f"intervals need {FEWEST} instances; got {n}"
     return Estimate(name, float(values.mean()), n=n, notes=notes, **error)

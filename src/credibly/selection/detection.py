@@ -83,19 +83,21 @@ def detection(
     predictions : Predictions, array or Rows
         Class predictions; the answer is the most probable class of the mean prediction.
     labels : array (n,)
-        Observed labels: the events are wrong answers. Leave out for rows that carry their own.
+        Observed labels: the events are wrong answers. Leave out for rows that carry their own labels.
     outliers : array (n,) of bool, optional
-        Which instances are from elsewhere: they are the events, and labels are not looked at.
+        Which instances are outliers (from another distribution): these are the events, and labels are
+        ignored.
     by : str, sequence of str or mapping of str to array (n,), optional
-        Measures of uncertainty by name, or your own, larger where less sure. Default: all that the kind of
-        prediction has, of ``confidence`` (1 - largest probability), ``margin`` (1 - its lead), ``total``,
-        ``aleatoric``, ``epistemic``, ``upper_entropy``, ``lower_entropy``, ``size`` and ``nonspecificity``.
+        Measures of uncertainty by name, or your own, larger for less sure predictions. Default: all that this
+        kind of prediction has, among ``confidence`` (1 - largest probability), ``margin`` (1 - its lead),
+        ``total``, ``aleatoric``, ``epistemic``, ``upper_entropy``, ``lower_entropy``, ``size`` and
+        ``nonspecificity``.
     tpr : float
-        Share of the events that must be found where the share of false alarms is told.
+        Share of the events that must be found when the share of false alarms (FPR) is computed.
     n_resamples : int
-        Bootstrapped data sets behind the error of that share.
+        Number of bootstrap data sets for the standard error of the FPR.
     rng : None, int or Generator
-        Seed of these. Results with the same seed and n can be compared in pairs.
+        Seed of the bootstrap. Results with the same seed and n can be compared in pairs.
 
     Returns
     -------
@@ -104,9 +106,9 @@ def detection(
 
     Notes
     -----
-    AUPR depends on the share of events, AUROC and FPR do not. Intervals are given from 30 events and 30
-    others on, that of FPR where 5 events are beyond the threshold: 100 events for a `tpr` of 95 %. Sorting
-    takes O(n log n) per measure.
+    AUPR depends on the share of events; AUROC and FPR do not. Intervals are given from 30 events and 30
+    others on; the interval of FPR needs 5 events beyond the threshold, that is, 100 events for a `tpr` of 95
+    %. Sorting takes O(n log n) per measure.
 
     References
     ----------
@@ -142,7 +144,7 @@ def detection(
         what = "wrong answers" if outliers is None else "outliers"
         raise InputError(
             "`labels`" if outliers is None else "`outliers`",
-            f"must leave both {what} and others to be told apart",
+            f"must include both {what} and others",
             f"all {rows.n} are alike",
             "Use more instances.",
         )
@@ -187,7 +189,7 @@ def _mistakes(chunk: Dataset) -> HostArray:
     if not isinstance(batch, Classes) or batch.weights is not None:
         raise UnsupportedError(
             "`detection`",
-            "counts one label per instance, once",
+            "takes one unweighted label per instance",
             "got label counts or weights",
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
@@ -235,7 +237,7 @@ def _score(
     both = int(events.sum()), int((~events).sum())
     few = None
     if min(both) < FEWEST:
-        few = f"intervals need {FEWEST} events and {FEWEST} others; here are {both[0]} and {both[1]}"
+        few = f"intervals need {FEWEST} events and {FEWEST} others; got {both[0]} and {both[1]}"
     auroc_found, aupr_found = (
         Estimate(kind, value, n=len(u), settings={"by": name}, **_refused(mean_error(one, codes), few))
         for kind, value, one in (("auroc", auroc, auroc_influence), ("aupr", aupr, aupr_influence))
@@ -245,9 +247,9 @@ def _score(
     missed = (1 - tpr) * both[0]
     if few is None and missed < FEWEST_MISSED:
         enough = f"{round(FEWEST_MISSED / (1 - tpr))} events" if tpr < 1 else "infinitely many"
-        few = f"{missed:.3g} events beyond it find the threshold; intervals need 5, that is {enough}"
+        few = f"{missed:.3g} events lie beyond the threshold; intervals need 5, that is {enough}"
     if codes is not None:
-        few = "its rows are bootstrapped one by one, and these come in clusters"
+        few = "it bootstraps single rows, and these come in clusters"
     fpr = Estimate("fpr", alarms, error, len(u), {"by": name, **settings}, (), few)
     return DetectionScore(name, auroc_found, aupr_found, fpr, auroc_influence, aupr_influence, draws, codes)
 

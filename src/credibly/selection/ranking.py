@@ -137,7 +137,7 @@ def models_as_rows(
             raise InputError(
                 "names of models",
                 "must be distinct as text",
-                f"{str(name)!r} is there twice",
+                f"{str(name)!r} appears twice",
                 "Rename one.",
             )
         found[str(name)] = rows
@@ -149,7 +149,7 @@ def models_as_rows(
             "the models",
             "must all predict classes, or all real values",
             f"{real[0]!r} predicts real values, {other!r} classes",
-            "Compare them apart.",
+            "Compare them separately.",
         )
     labelled = [one.sample.labels is not None for one in found.values()]
     if any(labelled) and not all(labelled):
@@ -157,7 +157,7 @@ def models_as_rows(
             "the models",
             "must all be in chunks, or all in memory",
             f"{sum(labelled)} of {len(labelled)} are chunks, which bring their labels",
-            "Make chunks of the others, too: `scan(predictions, labels)`.",
+            "Read the others in chunks, too: `scan(predictions, labels)`.",
         )
     found = matched_models(found)
     (first_name, first), *_ = found.items()
@@ -195,7 +195,7 @@ def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
             "`tradeoffs`",
             "must be a sequence of numbers",
             f"got {tradeoffs!r}",
-            "Pass a list, even for a single one.",
+            "Pass a list, even for a single item.",
         )
     listed = tuple(tradeoffs)
     if not listed:
@@ -272,54 +272,56 @@ def rank_models(
     rng: Any = 0,
     progress: Progress | None = None,
 ) -> Any:
-    """Rank models of any kind: of classes by the unified score, of real values by proper scores.
+    """Rank models of any kind: for classes by the unified score, for real values by proper scores.
 
     Parameters
     ----------
     models : mapping of str to Predictions, array or Rows
-        Predictions for the same instances, by name: all of classes, or all of real values, where `Gaussian`,
-        `Samples` and `Quantiles` may stand side by side.
+        Predictions for the same instances, by name: all of classes, or all of real values; `Gaussian`,
+        `Samples` and `Quantiles` may be mixed.
     labels : array (n,), LabelCounts, Point or array (n, k)
         Class labels, soft targets or real numbers. Leave out for chunks, which carry their own; these must
         agree.
     tradeoffs : sequence of float
-        Where the order is asked for; ``Ranking.at`` gives it anywhere.
+        Trade-offs at which the models are ordered; ``Ranking.at`` gives the order at any other.
     measure : str, optional
         What counts as imprecision, the same for all models; see :func:`epistemic_score`.
     divergence : {"kl", "js", "sqrt_js"}
         Distance of a label to a set.
     budget : sequence of sets of int, optional
-        Focal sets the masses are put on.
+        Focal sets (sets of classes) that carry the masses.
     negative : {"keep", "clamp"}
-        Whether negative masses stay.
+        Whether to keep negative masses or set them to 0.
     base : float, optional
         Base of the logarithms. Default: e.
     scaled : bool
         Multiply trade-offs by the largest distance over the largest KL distance, so that rankings with
         ``divergence="js"`` can be compared with those by KL (C25 F.1).
     averages : bool
-        Whether the mean prediction of every set takes part, as "NAME Avg".
+        Whether to rank the mean prediction of every set as well, as "NAME Avg".
     alternatives : sequence of str
-        Other measures of imprecision to rank by as well, of the exact sets also in a paper mode.
+        Other measures of imprecision to rank by as well; even in a paper mode they are computed for the exact
+        sets.
     stability : bool
-        Whether to follow every set model over its number of members and over budgets.
+        Whether to show how the score of every set model changes with its number of members and with the
+        budget.
     n_resamples : int
         Bootstrap draws of instances, at least 100.
     level : float
-        Joint coverage of the intervals that decide about ties.
+        Joint coverage of the intervals that decide ties.
     paper : {"C25"}, optional
         The published pipeline, with one budget for all models.
     n_samples : int
-        Draws per instance where predictions are a Dirichlet.
+        Draws per instance, if predictions are a Dirichlet.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): the bootstrap then draws clusters. Data that were read
-        bring their own, those of the first model.
+        Ids that say which rows belong together (a patient, a day); the bootstrap then draws clusters. Data
+        read by `load` bring their own; those of the first model are used.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     statistics : sequence of str or Statistic, optional
-        For real values: the scores to rank by, means over instances, the first of which decides. Default:
-        CRPS, interval score, and log loss where all models are Gaussian. They take the place of `tradeoffs`
-        and of the other settings of the unified score.
+        For real values: the scores to rank by, which must be means over instances; the first one decides.
+        Default: CRPS, interval score, and log loss if all models are Gaussian. They replace `tradeoffs` and
+        the other settings of the unified score.
     rng : None, int or Generator
         Seed of everything drawn.
     progress : callable, optional
@@ -328,18 +330,17 @@ def rank_models(
     Returns
     -------
     Ranking or ScoreRanking
-        Of classes: lines, crossings, standings with ties, and ``recommend``. Of real values: a standing with
-        ties and paired differences by every score.
+        For classes: lines, crossings, standings with ties, and ``recommend``. For real values: a standing
+        with ties and paired differences for every score.
 
     Notes
     -----
-    Models are compared on the same bootstrapped instances. Two models are tied where the interval of their
-    difference holds 0; the intervals hold jointly for all pairs at one trade-off. A smaller score at some
-    trade-off does not prove a better model: sets with more members, or on other budgets, have other scores.
-    Of models in chunks every row is scored where it is read; its scores are kept, n numbers per part.
-
-    Of real values, where a model is given by quantiles, all are scored by their quantiles at the levels they
-    share; draws beside other kinds are scored by the fair CRPS.
+    Models are compared on the same bootstrapped instances. Two models are tied if the interval of their
+    difference contains 0; the intervals hold jointly for all pairs at one trade-off. A smaller score at some
+    trade-off does not prove a better model: sets with more members, or with other budgets, have other scores.
+    Models in chunks are scored as their rows are read; only the scores are kept, n numbers per part. For real
+    values: if a model is given by quantiles, all models are scored by their quantiles at the levels they
+    share; draws compared with other kinds are scored by the fair CRPS.
 
     References
     ----------
@@ -403,7 +404,7 @@ def rank_models(
             "`alternatives`",
             "must be a sequence of measures",
             f"got {alternatives!r}",
-            "Pass a list, even for a single one.",
+            "Pass a list, even for a single item.",
         )
     for other in alternatives:
         require_measure(other, None, "keep", subject="alternatives")
@@ -580,6 +581,6 @@ def _notes(scores: Mapping[str, EpistemicScore]) -> tuple[str, ...]:
     }
     if len(members) > 1:
         listed = ", ".join(map(str, sorted(members)))
-        unlike = f"models have different numbers of members ({listed}): more of them make larger sets"
+        unlike = f"models have different numbers of members ({listed}): more members make larger sets"
         found.append(Note("unlike members", unlike))
     return tuple(dict.fromkeys(found))

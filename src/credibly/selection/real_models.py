@@ -60,13 +60,13 @@ class ScoreRanking(Result):
     estimates : mapping of str to mapping of str to Estimate
         Every model's mean scores with their standard errors.
     level : float
-        Joint coverage of the intervals that decide about ties.
+        Joint coverage of the intervals that decide ties.
     n : int
         Number of instances.
     settings : mapping
         Scores with their settings, number of draws, seed.
     notes : tuple of str
-        How models of different kinds were brought together, and which scores were left out.
+        How models of different kinds were made comparable, and which scores were left out.
     """
 
     names: tuple[str, ...]
@@ -163,7 +163,10 @@ def _chosen(
     """Return the scores that all models have; unasked ones that some have not are left out, and said."""
     if isinstance(statistics, (str, Statistic)):
         raise InputTypeError(
-            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, even for a single one."
+            "`statistics`",
+            "must be a sequence",
+            f"got {statistics!r}",
+            "Pass a list, even for a single item.",
         )
     found: dict[str, Statistic] = {}
     told = []
@@ -182,13 +185,13 @@ def _chosen(
                 raise InputError(
                     "`statistics`",
                     "must be means over instances",
-                    f"{statistic.name!r} is none",
+                    f"{statistic.name!r} is not one",
                     "Use `crps`, `interval_score`, `gaussian_log_loss` or `mae`.",
                 )
         else:
             found[statistic.name] = statistic
     if not found:
-        raise InputError("`statistics`", "must hold at least one", "got none", "Leave it out.")
+        raise InputError("`statistics`", "must contain at least one", "got none", "Leave it out.")
     return found, told
 
 
@@ -206,10 +209,14 @@ def _settled(
     notes = []
     if fair:
         whose = ", ".join(sorted(fair))
-        notes.append(f"crps of {whose} is the fair one, of the distribution that the draws come from")
+        notes.append(
+            f"crps of {whose} is the fair CRPS, which estimates that of the distribution the draws come from"
+        )
     if set(draws) - fair:
         few = ", ".join(sorted(set(draws) - fair))
-        notes.append(f"crps of {few} is that of the draws themselves, which is larger the fewer there are")
+        notes.append(
+            f"crps of {few} is that of the draws themselves, which is larger when there are fewer draws"
+        )
     return {**whole, **{name: crps.with_(estimator="fair") for name in fair}}, tuple(notes)
 
 

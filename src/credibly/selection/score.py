@@ -151,22 +151,22 @@ def require_scorable(
         raise UnsupportedError(
             f"model {name!r} in chunks",
             "must be a set of distributions",
-            "a Dirichlet becomes one by draws, which would depend on how the rows are cut",
+            "a Dirichlet becomes one by sampling, which would depend on how the rows are split into chunks",
             "Draw once, `dirichlet.sample(m)`, and scan the Ensemble.",
         )
     if settings.paper is not None:
         raise UnsupportedError(
             "`paper`",
-            "looks at all rows to choose a budget and to draw samples",
+            "needs all rows to choose a budget and to draw samples",
             f"got {settings.paper!r} and rows in chunks",
-            "Leave it out, or `load` the rows.",
+            "Leave it out, or read the rows with `load`.",
         )
     if stability:
         raise UnsupportedError(
             "`stability`",
             "scores models again with other members and budgets, in memory",
             "got rows in chunks",
-            "Leave it out, or `load` the rows.",
+            "Leave it out, or read the rows with `load`.",
         )
 
 
@@ -286,7 +286,7 @@ def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalS
         credal = as_set(given, n_samples=settings.n_samples, rng=settings.seed)
         notes: tuple[str, ...] = ()
         if isinstance(given, Dirichlet):
-            notes = (f"the hull of {settings.n_samples} draws stands for every Dirichlet",)
+            notes = (f"every Dirichlet is represented by the hull of {settings.n_samples} draws",)
         return settings, credal, (*given.notes, *notes)
     credal, notes = paper_samples(given, settings.n_samples, settings.seed)
     if settings.budget is None and not isinstance(credal, Point):
@@ -294,15 +294,21 @@ def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalS
     changed: tuple[str, ...] = (f'paper="C25": probabilities below {CLIP:g} count as {CLIP:g}',)
     if settings.budget is not None and not isinstance(credal, Point | Belief):
         sets = len(settings.budget)
-        changed = (*changed, f"clamped masses on {sets} focal sets and all classes stand for the set")
+        changed = (
+            *changed,
+            f"clamped masses on {sets} focal sets and on the set of all classes represent the set",
+        )
         if not is_closed(settings.budget):
             changed = (
                 *changed,
-                "the budget lacks subsets of its sets: the printed masses are not an inverse there",
+                (
+                    "the budget lacks subsets of its sets, so the masses as printed in the paper are not an "
+                    "inverse"
+                ),
             )
     if settings.divergence == "js":
         settings = dataclasses.replace(settings, divergence="sqrt_js")
-        changed = (*changed, '"js" is the root of the Jensen-Shannon divergence')
+        changed = (*changed, '"js" is the square root of the Jensen-Shannon divergence')
     return settings, credal, (*given.notes, *notes, *changed)
 
 
@@ -321,7 +327,7 @@ def _summarised(
     xp = namespace(distance)
     infinite = int(xp.sum(xp.astype(xp.isinf(distance), xp.int64)))
     if infinite:
-        far = "instances are infinitely far: their label has probability 0 in the set"
+        far = "instances have an infinite distance: their label has probability 0 in the set"
         notes = (*notes, Note("infinite", far, infinite))
     return EpistemicScore(
         kind=kind,
@@ -364,7 +370,7 @@ def _is_right(mean: Point, target: Labels) -> tuple[Array, tuple[str, ...]]:
         return xp.astype(values, predicted.dtype) == predicted, ()
     held = xp.take_along_axis(values, predicted[:, None], axis=-1)[:, 0]
     return held >= xp.max(values, axis=-1), (
-        "right means that a most frequent class of the targets is first",
+        "an answer counts as right if it is a most frequent class of the targets",
     )
 
 
@@ -451,7 +457,7 @@ def epistemic_score(
     dependences: bool = True,
     rng: Any = 0,
 ) -> EpistemicScore:
-    """Score predictions of any kind by distance to the labels plus imprecision.
+    """Score predictions of any kind by their distance to the labels plus their imprecision.
 
     Parameters
     ----------
@@ -460,27 +466,29 @@ def epistemic_score(
     labels : array (n,), LabelCounts, Point or array (n, k)
         Class labels, or soft targets. Leave out for chunks, which carry their own.
     tradeoff : float
-        Weight of the imprecision, 0 or more; infinite asks for precision alone.
+        Weight of the imprecision, 0 or more; with infinity only precision counts.
     measure : {"hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"}, optional
-        What counts as imprecision: generalised Hartley of the exact envelope (where no budget is given),
-        Dubois-Prade on a budget of focal sets (where one is), Koerner's minus 1, upper minus lower entropy,
-        mean upper minus lower probability, or what a utility of set-valued answers takes off.
+        What counts as imprecision: the generalised Hartley measure of the exact envelope (default without a
+        budget), Dubois-Prade on a budget of focal sets (default with one), Koerner's measure minus 1, upper
+        minus lower entropy, mean upper minus lower probability, or the discount of a utility for set-valued
+        answers.
     divergence : {"kl", "js", "sqrt_js"}
         Distance of a label to the nearest distribution of the set.
     budget : sequence of sets of int, optional
-        Focal sets the masses are put on, for ``dubois_prade`` and ``koerner``.
+        Focal sets (sets of classes) that carry the masses, for ``dubois_prade`` and ``koerner``.
     negative : {"keep", "clamp"}
-        Whether negative masses stay, for the same two.
+        Whether to keep negative masses or set them to 0, for the same two.
     base : float, optional
         Base of the logarithms. Default: e.
     paper : {"C25"}, optional
-        The published pipeline: clamped masses on the budget stand for the set (three sets per class where no
-        budget is given), distances are clipped at 1e-10, ``js`` is its root, intervals become 10 samples.
+        The published pipeline: clamped masses on the budget represent the set (three sets per class if no
+        budget is given), distances are clipped at 1e-10, ``js`` is the root of the Jensen-Shannon divergence,
+        and intervals become 10 samples.
     n_samples : int
-        Draws per instance where the predictions are a Dirichlet.
+        Draws per instance, if the predictions are a Dirichlet.
     dependences : bool
-        Whether to find out, on up to 500 instances (100 beyond 12 classes), how far E follows the budget and
-        the number of members.
+        Whether to find out, on up to 500 instances (100 beyond 12 classes), how much E depends on the budget
+        and on the number of members.
     rng : None, int or Generator
         Seed of draws and random events.
 
@@ -488,19 +496,20 @@ def epistemic_score(
     -------
     EpistemicScore
         Arrays ``distance``, ``imprecision`` and ``total`` over instances, their means and standard deviations
-        all, right and wrong predictions, and the same for the mean prediction in ``average``.
+        over all, right and wrong predictions, and the same for the mean prediction in ``average``.
 
     Warns
     -----
     UserWarning
-        Where E changes by more than 1 % with all events instead of the budget, or with half of the members.
+        If E changes by more than 1 % with all events instead of the budget, or with half of the members.
 
     Notes
     -----
-    E is a statement about the budget and the number of samples as much as about the model: compare models at
-    equal ones. An imprecise model is rewarded at small trade-offs and punished at large ones;
-    :func:`rank_models` shows where the order changes. Distances to labels need no vertices: they are -log of
-    the upper probability.
+    E depends on the budget and the number of samples as much as on the model: compare models only with the
+    same budget and number of samples. An imprecise model is rewarded at small trade-offs and punished at
+    large ones;
+    :func:`rank_models` shows where the order changes. Distances to labels do not need the vertices of the
+    set: they are -log of the upper probability.
 
     References
     ----------

@@ -71,7 +71,7 @@ def require_measure(
     if measure not in ON_MASSES and (budget is not None or negative == "clamp" or paper is not None):
         raise InputError(
             f'`measure="{measure}"`',
-            "looks at the whole set, not at masses on a budget",
+            "applies to the whole set, not to masses on a budget",
             f"got budget={'None' if budget is None else 'given'}, negative={negative!r}, paper={paper!r}",
             'Use `measure="dubois_prade"` or "koerner" with a budget.',
         )
@@ -113,7 +113,7 @@ def imprecision_of(
     x = 1.0 / xp.sum(xp.astype(answers, xp.float64), axis=-1)
     a, b = _DISCOUNTS[measure]
     return 1.0 - (a * x - b * x**2), (
-        f"imprecision is what {measure} takes off for answering several classes",
+        f"imprecision is the discount of {measure} for answering several classes",
     )
 
 
@@ -204,11 +204,16 @@ _FEW_CLASSES = 4  # these have hardly more than three sets per class
 def paper_samples(given: Predictions, n_samples: int, seed: Seed) -> tuple[CredalSet, tuple[str, ...]]:
     """Return the set whose members the pipeline starts from, and what it does differently there."""
     if isinstance(given, Intervals):
-        return lower_belief(given), ("lower bounds stand for intervals: what they leave goes to all classes",)
+        return lower_belief(given), (
+            (
+                "intervals are represented by their lower bounds; the remaining mass "
+                "goes to the set of all classes"
+            ),
+        )
     if isinstance(given, Dirichlet):
         # C25's code draws from alpha divided by its sum, which forgets how sure the model was.
         spread = Dirichlet(given.member_means(), member_axis=1 if given.alpha.ndim == 3 else None)
-        note = f"{n_samples} samples of Dir(alpha / sum(alpha)), not of Dir(alpha), stand for every Dirichlet"
+        note = f"{n_samples} samples of Dir(alpha / sum(alpha)), not of Dir(alpha), represent every Dirichlet"
         return spread.sample(n_samples, rng=seed), (note,)
     return as_set(given), ()
 

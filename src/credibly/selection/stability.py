@@ -66,17 +66,17 @@ def score_stability(
         Weight of the imprecision.
     measure : str
         What counts as imprecision for the numbers of members; see :func:`epistemic_score`. Budgets are
-        compared by clamped Dubois-Prade masses, as in C25.
+        compared with clamped Dubois-Prade masses, as in C25.
     divergence : {"kl", "js", "sqrt_js"}
         Distance.
     base : float, optional
         Base of the logarithms. Default: e.
     n_repeats : int
-        Random choices of members per number.
+        Number of random choices of members for each number.
     n_rows : int
-        Instances used at most, evenly spaced.
+        Maximum number of instances used, evenly spaced.
     n_samples : int
-        Draws that stand for a Dirichlet.
+        Number of draws that represent a Dirichlet.
     rng : None, int or Generator
         Seed of the choices.
 
@@ -88,7 +88,7 @@ def score_stability(
     Notes
     -----
     With more members the hull can only grow: the distance falls and the non-specificity rises, and neither
-    ends. A score is therefore read at its number of members.
+    converges. So always read a score together with its number of members.
 
     References
     ----------
@@ -179,7 +179,7 @@ def _member_counts(credal: CredalSet, asked: Sequence[int] | None) -> list[int]:
             "`n_members`",
             "must be a sequence of numbers",
             f"got {asked!r}",
-            "Pass a list, even for a single one.",
+            "Pass a list, even for a single item.",
         )
     counts = [require_integer(count, "n_members", 1) for count in asked]
     if not counts or max(counts) > m:
@@ -187,7 +187,7 @@ def _member_counts(credal: CredalSet, asked: Sequence[int] | None) -> list[int]:
             "`n_members`",
             f"must list numbers from 1 to {m}",
             f"got {counts}",
-            "Ask for at most as many as there are.",
+            "Use at most as many as there are.",
         )
     return counts
 

@@ -37,7 +37,7 @@ def require_tradeoff(tradeoff: Any) -> None:
             "`tradeoff`",
             "must be a number of at least 0 (infinity included)",
             f"got {tradeoff!r}",
-            "C25 uses 0.1 where abstaining is allowed and 2 where it is not.",
+            "C25 uses 0.1 if abstaining is allowed and 2 if it is not.",
         )
     if _LARGEST < tradeoff < math.inf:
         raise InputError(
@@ -59,7 +59,7 @@ class Crossing(Result):
     below, beyond : str
         Which of the two is better at smaller and at larger trade-offs.
     rank : int
-        The better of the two places that change; 1 where the leader changes.
+        The better of the two places that are exchanged; 1 if the leader changes.
     interval : tuple of float
         Percentiles over bootstrap draws; 0 and infinity are draws in which one model is always better.
     """
@@ -73,7 +73,7 @@ class Crossing(Result):
 
 @dataclasses.dataclass(frozen=True)
 class Places(Result):
-    """Models by one number, best first, with ties called ties.
+    """Models by one number, best first, with ties.
 
     Attributes
     ----------
@@ -82,11 +82,11 @@ class Places(Result):
     scores : ndarray (m,)
         The number in that order.
     best_ranks, worst_ranks : ndarray (m,)
-        Places each model can have, given who is better beyond chance: equal ranges are ties.
+        Places that each model could take, given which models are better beyond chance: equal ranges are ties.
     differences : ndarray (m,)
-        How much worse than the first; NaN where a mean is infinite.
+        How much worse than the first; NaN if a mean is infinite.
     intervals : ndarray (m, 2)
-        Simultaneous intervals of these differences; NaN where a mean is infinite, and with one instance.
+        Simultaneous intervals of these differences; NaN if a mean is infinite, or with one instance.
     level : float
         Their joint coverage over all pairs.
     """
@@ -101,7 +101,7 @@ class Places(Result):
 
     @property
     def tied_with_first(self) -> tuple[str, ...]:
-        """The models that are not worse than the first beyond chance, the first left out."""
+        """The models that are not worse than the first beyond chance, without the first itself."""
         return tuple(
             name for name, place in zip(self.names[1:], self.best_ranks[1:], strict=True) if place == 1
         )
@@ -112,13 +112,13 @@ class Places(Result):
         return (self.names[0], *self.tied_with_first)
 
     def place(self, name: str) -> str:
-        """Return the place of a model as text: "2", or "1 to 3" where it is tied."""
+        """Return the place of a model as text: "2", or "1 to 3" if it is tied."""
         at = self._at(name)
         low, high = int(self.best_ranks[at]), int(self.worst_ranks[at])
         return str(low) if low == high else f"{low} to {high}"
 
     def behind(self, name: str) -> tuple[float, tuple[float, float]] | None:
-        """Return how much worse than the first a model is, with the joint interval; None where not known."""
+        """Return how much worse than the first a model is, with the joint interval; None if unknown."""
         at = self._at(name)
         low, high = self.intervals[at].tolist()
         return None if at == 0 or math.isnan(low) else (float(self.differences[at]), (low, high))
@@ -133,7 +133,7 @@ class Places(Result):
 
 @dataclasses.dataclass(frozen=True)
 class Standing(Places):
-    """The models at one trade-off, best first; at an infinite one imprecision, then distance decides.
+    """The models at one trade-off, best first; at an infinite one, imprecision decides, then distance.
 
     Attributes
     ----------
@@ -253,20 +253,20 @@ class Alternative(Result):
 
 @dataclasses.dataclass(frozen=True)
 class Recommendation(Result):
-    """Which model to take, and why.
+    """Which model to choose, and why.
 
     Attributes
     ----------
     model : str
         The model with the smallest mean score at `tradeoff`.
     tradeoff : float
-        The trade-off that the answers lead to.
+        The trade-off that follows from the answers.
     reason : str
         Why this trade-off.
     tied : tuple of str
         Models that are not worse beyond chance.
     range : tuple of float
-        Trade-offs between which the model stays first.
+        Range of trade-offs in which the model is first.
     """
 
     model: str
@@ -351,15 +351,15 @@ class Ranking(Result):
     distance, imprecision : ndarray (m,)
         Means over instances.
     tradeoffs : tuple of float
-        Where the order was asked for.
+        Trade-offs at which the models were ordered.
     scale : float
-        What trade-offs are multiplied with before they weigh the imprecision.
+        Factor applied to trade-offs before they weight the imprecision.
     crossings : tuple of Crossing
         All places where two models change order, from small to large trade-offs.
     distance_draws, imprecision_draws : ndarray (b, m)
         The means on bootstrapped instances, the same ones for all models.
     level : float
-        Joint coverage of the intervals that decide about ties.
+        Joint coverage of the intervals that decide ties.
     n : int
         Number of instances.
     scores : mapping of str to EpistemicScore
@@ -367,11 +367,11 @@ class Ranking(Result):
     alternatives : mapping of str to Alternative
         Orders with other measures of imprecision.
     stability : mapping of str to ScoreStability
-        How scores follow the number of members and the budget.
+        How scores depend on the number of members and on the budget.
     settings : mapping
         Measure, divergence, base, budget, number of draws, seed.
     notes : tuple of str
-        What must be known to read the ranking: dependences, infinite rows.
+        What a reader of the ranking must know: dependences, infinite rows.
     """
 
     names: tuple[str, ...]
@@ -406,14 +406,14 @@ class Ranking(Result):
         return tuple(self.names[i] for i in np.lexsort(keys) if kept[i])
 
     def at(self, tradeoff: float, *, points: bool = True) -> Standing:
-        """Return the standing at any trade-off, with ties called ties.
+        """Return the standing at any trade-off, with ties.
 
         Parameters
         ----------
         tradeoff : float
             Weight of the imprecision, from 0 to infinity.
         points : bool
-            Whether models that predict one distribution take part.
+            Whether to include models that predict one distribution.
 
         Returns
         -------
@@ -422,10 +422,10 @@ class Ranking(Result):
 
         Notes
         -----
-        Model a is better than b where the interval of their difference excludes 0. The intervals hold jointly
+        Model a is better than b if the interval of their difference excludes 0. The intervals hold jointly
         for all pairs of models at this trade-off: their width is a quantile of the largest standardised
-        difference over pairs in the bootstrap draws. A finite mean is better than an infinite one. One
-        instance tells nothing: all models with finite means are tied.
+        difference over pairs in the bootstrap draws. A finite mean is better than an infinite one. With one
+        instance, all models with finite means are tied.
         """
         order = self.order(tradeoff, points=points)
         chosen = [self.names.index(name) for name in order]
@@ -446,7 +446,7 @@ class Ranking(Result):
         )
 
     def leaders(self, *, points: bool = True) -> tuple[tuple[float, float, str], ...]:
-        """Return who is first between which trade-offs: (from, to, name), from 0 to infinity."""
+        """Return which model is first between which trade-offs: (from, to, name), from 0 to infinity."""
         kept = [name for name, take in zip(self.names, self._kept(points), strict=True) if take]
         at = sorted({one.tradeoff for one in self.crossings if {one.below, one.beyond} <= set(kept)})
         edges = [0.0, *at, math.inf]
@@ -467,16 +467,16 @@ class Ranking(Result):
         priority: Literal["accuracy", "precision"] | None = None,
         points: bool = True,
     ) -> Recommendation:
-        """Return the model to take, by C25's questions about the task.
+        """Return the model to choose, according to C25's questions about the task.
 
         Parameters
         ----------
         abstention : bool
-            Whether the task allows to leave an instance undecided (to a person, to a second look).
+            Whether the task allows an instance to be left undecided (for a person, or for a second look).
         priority : {"accuracy", "precision"}, optional
-            What matters more where it is known: a label near the set, or a narrow set.
+            What matters more, if known: a label near the set, or a narrow set.
         points : bool
-            Whether models that predict one distribution take part; they never abstain.
+            Whether to include models that predict one distribution; they never abstain.
 
         Returns
         -------
@@ -486,8 +486,8 @@ class Ranking(Result):
         Notes
         -----
         C25's scenarios: sorting crops may leave doubtful ones to a person, so the trade-off is low (0.1); a
-        car must decide, so it is high (2). A priority against the answer to the first question leads to the
-        middle (0.5).
+        car must decide, so it is high (2). A priority that contradicts the answer to the first question leads
+        to the middle (0.5).
         """
         if not isinstance(abstention, (bool, np.bool_)):
             raise InputError("`abstention`", "must be True or False", f"got {abstention!r}", "Say which.")
@@ -501,7 +501,7 @@ class Ranking(Result):
         return Recommendation(first, tradeoff, reason, standing.tied_with_first, between)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types but arrays over draws and instances."""
+        """Return everything in JSON-safe types, except arrays over draws and instances."""
         dropped = ("distance_draws", "imprecision_draws", "scores")
         light = {name: value for name, value in super().to_dict().items() if name not in dropped}
         return {

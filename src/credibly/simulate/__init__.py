@@ -1,4 +1,4 @@
-"""Worlds whose truth is known, and studies of how tests behave in them."""
+"""Simulated worlds whose truth is known, and studies of how tests behave in them."""
 
 from credibly.results.power import WorldPicture
 from credibly.simulate.binary import BinaryWorld

@@ -45,22 +45,22 @@ class BinaryWorld(World):
         [0, 1].
     gap : tuple of float or None
         Distances from the set under H1; None for (0, 0.02) under H1,1, (0.01, 0.1) under H1,2 and (0.1, 0.3)
-        under H1,3. The paper gives the first only.
+        under H1,3. The paper gives only the first.
     length_scale : float
-        Of the Gaussian processes; J25 gives none.
+        Length scale of the Gaussian processes; J25 gives none.
     degree : int
         Degree of the polynomials of H0,2.
     sharpness : float or None
-        Of the weights of H0,2 with more than two members, see :class:`MulticlassWorld`.
+        Sharpness of the weights of H0,2 with more than two members, see :class:`MulticlassWorld`.
     x_range : tuple of float
         Smallest and largest x.
 
     Notes
     -----
     Defaults are those of J25 App. E.1; 400 instances there. The truth leaves the band on the side with more
-    room over all x together, on a side drawn per data set where both have the same. Members that reach 0 and
-    1 leave no room there: the truth goes as far as it can. Paths are scaled over the whole range, not over
-    the instances drawn.
+    room over all x together; if both sides have the same room, the side is drawn per data set. Members that
+    reach 0 and 1 leave no room there: the truth goes as far as it can. Paths are scaled over the whole range,
+    not over the instances drawn.
 
     References
     ----------

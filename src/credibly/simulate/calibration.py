@@ -21,9 +21,9 @@ class CalibrationTest:
     Parameters
     ----------
     of : {"truth", "mean"}
-        ``"truth"``: the distribution in the set where the truth is or where it set out from
-        (``Truth.in_set``), that is the true weights under the hypothesis and the boundary point otherwise. No
-        learner of weights can do better. ``"mean"``: the mean of the members.
+        ``"truth"``: the distribution in the set where the truth lies or from which it starts
+        (``Truth.in_set``), that is, the true weights under the hypothesis and the boundary point otherwise.
+        No learner of weights can do better. ``"mean"``: the mean of the members.
     statistics : str, Statistic or tuple of them
         As in :func:`calibration_test`.
     n_resamples : int
@@ -74,7 +74,7 @@ class CalibrationTest:
             if sample.truth.in_set is None:
                 raise UnsupportedError(
                     '`CalibrationTest("truth")`',
-                    "needs a world of class predictions whose truth is in the set or set out from it",
+                    "needs a world of class predictions whose truth is in the set or starts from it",
                     f"got {sample.world.name!r}",
                     'Use `of="mean"`.',
                 )

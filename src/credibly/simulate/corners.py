@@ -110,4 +110,9 @@ def redraw_notes(redrawn: int) -> tuple[str, ...]:
     """Say how many instances were drawn again."""
     if not redrawn:
         return ()
-    return (f"{redrawn} instances were drawn again: their corner was in the hull, where no truth is outside",)
+    return (
+        (
+            f"{redrawn} instances were drawn again, because their corner was in the hull, which leaves no "
+            f"truth outside"
+        ),
+    )

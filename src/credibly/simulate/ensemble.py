@@ -40,14 +40,14 @@ class EnsembleWorld(World):
     n_members, n_classes : int
         Size of the ensemble and number of classes.
     spread : float
-        How far members scatter: u.
+        How much members vary: u.
     prior_concentration : float or None
         The parameter a; None for 1 / k as in the paper.
     weight_concentration : float
         The parameter b; 1 is uniform on the simplex, as in the paper.
     step : float or None
         Share of the way from the boundary to the corner; None draws it uniformly from [0, 1] for each
-        instance, as in the paper. Labels cannot tell this from 0.5.
+        instance, as in the paper. Labels cannot distinguish this from 0.5.
 
     Notes
     -----

@@ -52,8 +52,8 @@ class MulticlassWorld(World):
         from the mean of the members to the corner c leaves the hull.
     delta : float
         Share of the way from the boundary to the corner under H1. **delta = 0 is the control**: the truth is
-        on the boundary, so the hypothesis is true, and a test that rejects more often than its level there
-        has no power to boast of.
+        on the boundary, so the hypothesis is true, and if a test rejects more often than its level there, its
+        power elsewhere means nothing.
     corner : {"dataset", "features", "closest", "instance"}
         Which corner under H1: one drawn per data set; a function of x (the range is cut into k pieces, one
         corner each, in random order); the closest to the mean of the members; or one drawn for each instance.
@@ -61,7 +61,7 @@ class MulticlassWorld(World):
     n_members, n_classes : int
         Size of the ensemble and number of classes.
     spread : float or tuple of float
-        How far members scatter, u; several numbers are values at equally spaced x, linear in between.
+        How much members vary, u; several numbers are values at equally spaced x, linear in between.
     prior : {"instance", "dataset"}
         One p for each instance, as in the paper, or one for all instances of a data set.
     prior_concentration : float

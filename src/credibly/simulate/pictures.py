@@ -18,7 +18,7 @@ def world_picture(sample: WorldSample, *, of: int = 1) -> WorldPicture:
     Parameters
     ----------
     sample : WorldSample
-        Of a world with members and one feature.
+        A sample from a world with members and one feature.
     of : int
         The class whose probability is shown.
 

@@ -122,15 +122,15 @@ def power_study(
     out: str | os.PathLike[str] | None = None,
     progress: Progress | bool | None = None,
 ) -> PowerStudy:
-    """Count how often tests reject in worlds whose truth is known.
+    """Count how often tests reject in simulated worlds whose truth is known.
 
     Parameters
     ----------
     tests : mapping of str to callable, or callables
-        ``test(sample, rng)`` gets a :class:`WorldSample` and a numpy Generator and returns a p-value, or a
-        result that has one in ``.pvalue``. Without names their own are used.
+        ``test(sample, rng)`` receives a :class:`WorldSample` and a numpy Generator and returns a p-value, or
+        a result with a ``.pvalue``. Default names: their own.
     worlds : mapping of str to World, or worlds
-        Where to try them. Without names their own are used.
+        Where to try them. Default names: their own.
     levels : sequence of float
         Levels at which rejections are counted.
     repetitions : int
@@ -138,15 +138,15 @@ def power_study(
     n : int
         Instances per data set.
     engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
-        Who does the work, as for `scan`: the current `distributed.Client` where there is one, else this
+        Where to run, as for `scan`. Default: the current `distributed.Client` if there is one, else this
         process. Worlds and tests must be picklable for other processes.
     rng : None, int or Generator
         Seed. None takes the seed of the study found in `out`.
     out : path, optional
-        Directory that keeps finished parts. A study that was stopped goes on where it was, and one with
-        more repetitions, worlds or tests computes only what is new.
+        Directory for finished parts. An interrupted study continues where it stopped, and a study with more
+        repetitions, worlds or tests computes only what is new.
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+        Called with (done, total); True writes to standard error after one second, if that is a terminal.
 
     Returns
     -------
@@ -156,8 +156,8 @@ def power_study(
     Notes
     -----
     The result depends on the seed alone: not on the engine, its number of workers, or an interruption. In
-    `out` a test is recognised by its name and, where it has them, its settings; after a change inside a
-    plain function use another directory.
+    `out` a test is recognised by its name and its settings, if it has any; after a change inside a plain
+    function use another directory.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def power_study(
                 "`worlds`",
                 "must be worlds, that is frozen dataclasses derived from `credibly.simulate.World`",
                 f"{name!r} is a {type(world).__name__}",
-                "See `credibly.simulate` for those there are.",
+                "See `credibly.simulate` for the available ones.",
             )
     heights = _checked_levels(levels)
     repetitions, n = require_integer(repetitions, "repetitions", 1), require_integer(n, "n", 1)

@@ -27,12 +27,12 @@ class LocationWorld(World):
     theta : float or None
         The mean of all observations; None draws it as the model believes.
     independent : bool
-        Draw a mean of its own for every observation, so that y_i ~ N(0, 2) independently: what a check of
-        uniformity expects, and what no single theta gives.
+        Draw a separate mean for every observation, so that y_i ~ N(0, 2) independently: what a check of
+        uniformity expects, but no single theta gives.
     n_members : int
-        Draws of theta that stand for the model's belief, one Gaussian member each.
+        Number of draws of theta that represent the model's belief, one Gaussian member each.
     prior_mean, prior_std : float
-        What the model believes of theta.
+        What the model believes about theta.
     noise : float
         Standard deviation of observations.
 

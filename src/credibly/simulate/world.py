@@ -32,7 +32,7 @@ class Truth:
     probs : ndarray (n, k) or None
         The distribution every label was drawn from; None in regression.
     in_set : ndarray (n, k) or None
-        The distribution in the set where the truth is, or where it set out from: `probs` under the
+        The distribution in the set where the truth lies, or from which it starts: `probs` under the
         hypothesis, the boundary point otherwise. What a perfect learner of weights would find.
     weights : ndarray (n, m) or None
         The weights with which the members give `probs`, where the world drew weights.
@@ -128,7 +128,7 @@ class WorldSample:
         if not isinstance(self.predictions, ClassPredictions):
             raise UnsupportedError(
                 "membership in a set of distributions",
-                "is asked of class predictions",
+                "is defined for class predictions",
                 f"got {type(self.predictions).__name__}",
                 "Compare `truth.mean` and `truth.std` with the predictions.",
             )

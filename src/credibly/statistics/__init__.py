@@ -2,6 +2,7 @@
 
 from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
+from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import (
     interval_score,
     picp,
@@ -46,6 +47,7 @@ __all__ = [
     "error_over_weights",
     "gaussian_log_loss",
     "hosmer_lemeshow",
+    "ici",
     "interval_score",
     "kde_ce",
     "kl_ce",

@@ -65,15 +65,15 @@ class TCal(CellStatistic):
     Parameters
     ----------
     most_bins : int
-        The largest number of bins, a power of two; 1, 2, 4, ... are looked at, all of equal width.
+        The largest number of bins, a power of two; 1, 2, 4, ... bins of equal width are used.
     target : {"top_label", "classwise"}
         Bins of the confidence of the predicted class, or of every class's probability.
 
     Notes
     -----
-    A sum over instances: coarse bins are sums of fine ones. It is made for testing; its value grows with n
-    wherever the model is miscalibrated. Deviations that cancel within every one of the finest bins are not
-    seen.
+    A sum over instances: coarse bins are sums of fine ones. It is meant for testing; its value grows with n
+    if the model is miscalibrated. Deviations that cancel within every one of the finest bins are not
+    detected.
 
     Examples
     --------

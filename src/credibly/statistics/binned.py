@@ -55,7 +55,7 @@ class BinnedStatistic(CellStatistic):
         if self.debiased and self.p != 2:
             raise InputError(
                 "`debiased=True`",
-                "is known for the squared error only (p=2)",
+                "is known only for the squared error (p=2)",
                 f"got p={self.p!r}",
                 "Pass `p=2, debiased=True`; the value is then the squared error and may be negative.",
             )
@@ -126,7 +126,7 @@ class ConfidenceECE(BinnedStatistic):
     binning : {"equal_width", "equal_mass"}
         Bins of equal width on [0, 1], or of equal numbers of instances (ties stay together).
     closed : {"left", "right"}
-        Which end of a bin belongs to it.
+        Which end of a bin is included.
     p : float
         Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
     debiased : bool
@@ -189,7 +189,7 @@ class TopLabelECE(ConfidenceECE):
     binning : {"equal_width", "equal_mass"}
         Bins of equal width on [0, 1], or of equal numbers of instances over all classes.
     closed : {"left", "right"}
-        Which end of a bin belongs to it.
+        Which end of a bin is included.
     p : float
         Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
     debiased : bool
@@ -237,7 +237,7 @@ class ClasswiseECE(BinnedStatistic):
     binning : {"equal_width", "equal_mass"}
         Bins of equal width on [0, 1], or of equal numbers of instances per class.
     closed : {"left", "right"}
-        Which end of a bin belongs to it.
+        Which end of a bin is included.
     p : float
         Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
     debiased : bool

@@ -34,6 +34,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
+    clip,
     device,
     is_numpy,
     like,
@@ -133,7 +134,10 @@ def _bin_index_numpy(values: Array, inner: Array, closed: Closed, dtype: Any) ->
 
 _FEW = 10
 
-SPARSE_REFUSAL = f"half of the filled bins hold fewer than {_FEW} instances, where coverage falls short"
+SPARSE_REFUSAL = (
+    f"half of the non-empty bins contain fewer than {_FEW} instances, where intervals do not "
+    f"reach their coverage"
+)
 
 
 def are_sparse(sizes: np.ndarray[Any, Any]) -> bool:
@@ -142,7 +146,7 @@ def are_sparse(sizes: np.ndarray[Any, Any]) -> bool:
 
 
 PLUGIN_REFUSAL = (
-    "the plug-in error is biased upwards near calibration, where the coverage of such intervals is 0"
+    "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
 )
 
 _EXACT_IN_SINGLE = 2**24
@@ -186,7 +190,7 @@ def dyadic_cells(probs: Array, n_cells: int, target: str) -> Cells:
 def _dyadic_index(values: Array, n_cells: int) -> Array:
     """Return the cell [j / n_cells, (j + 1) / n_cells) of every value; a power of two makes it exact."""
     xp = namespace(values)
-    return xp.astype(xp.clip(xp.floor(as_float64(values) * n_cells), 0.0, n_cells - 1.0), xp.int32)
+    return xp.astype(clip(xp.floor(as_float64(values) * n_cells), 0.0, n_cells - 1.0), xp.int32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -321,6 +325,9 @@ class CellBound(Bound):
         """Return the sums that the predictions expect, and what events add to them, by cluster and cell."""
         expected = on_host(self.fixed_sums(labels.weights))
         expected["observed"] = expected["predicted"]
+        probs = to_host(as_float64(self.cells.probs))
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        expected["scatter"] = np.array([np.sum(weight**2 @ (probs * (1.0 - probs)))])
         return expected, State(observed=self._by_cluster(labels, codes, number)[1])
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
@@ -362,7 +369,7 @@ class CellBound(Bound):
         if not self.statistic.needs_squares:
             return None, PLUGIN_REFUSAL
         if not isinstance(labels, Classes) or labels.weights is not None or self.n < 2:
-            return None, "the standard error is known for two or more unweighted single labels only"
+            return None, "the standard error is known only for two or more unweighted single labels"
         return None, SPARSE_REFUSAL if are_sparse(to_host(sums["size"])[0]) else SECOND_LOOK
 
     def influence(self, sums: State, labels: Labels) -> Array:

@@ -1,4 +1,4 @@
-"""Do intervals hold as many labels as they say?
+"""Do intervals contain as many labels as they say?
 
 picp  mean 1[l <= y <= u], the central interval of a level
 quantile_calibration_error  sum_j (p_j - mean 1[y <= Q(p_j)])^2, levels p_j = j / M; with `strict` y < Q(p_j)
@@ -10,9 +10,9 @@ Kuleshov, Fenner and Ermon 2018; P21 (a sum over levels, not a mean); Gneiting a
 Shares of labels inside central intervals of many levels, ends included: `picp` for a whole curve.
 
 The probability integral transform: where in its predicted distribution every label lies.   Dawid 1984.
-Of ordered classes a label has a step of its distribution function, and at level t the share of it below t:
+For ordered classes a label has a step of its distribution function, and at level t the share of it below t:
 
-    clip((t - F(y - 1)) / (F(y) - F(y - 1)), 0, 1),     with mean t where labels are drawn from F
+    clip((t - F(y - 1)) / (F(y) - F(y - 1)), 0, 1),     with mean t if labels are drawn from F
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, tiles, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, clip, like, namespace, tiles, to_host
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly._arrays.row_search import count_at_most
+from credibly._arrays.row_search import SortedRows, count_at_most
 from credibly._arrays.sums import count_cells
 from credibly.predictions import (
     Classes,
@@ -64,6 +64,10 @@ class ShareBound(LossBound):
         """Return the share that the interval is said to hold."""
         return np.asarray(self.statistic.level)  # type: ignore[attr-defined]
 
+    def scatter(self) -> Array:
+        """Return the variance of a label being inside."""
+        return self.expectation() * (1.0 - self.expectation())
+
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the stated share, and per cluster how many more labels are inside."""
         return MeanBound.wild_sums(self, labels, codes, number)
@@ -82,7 +86,7 @@ class IntervalCoverage(RealMean):
     Parameters
     ----------
     level : float
-        Probability that the interval is said to hold.
+        Stated coverage of the interval.
 
     Examples
     --------
@@ -99,8 +103,8 @@ class IntervalCoverage(RealMean):
         title="Interval coverage",
         meaning="Share of labels inside the central interval of the predicted distribution, ends included.",
         formula="mean of 1[l ≤ y ≤ u]",
-        above="intervals hold more labels than they say (too wide)",
-        below="intervals hold fewer labels than they say (too narrow)",
+        above="intervals contain more labels than they say (too wide)",
+        below="intervals contain fewer labels than they say (too narrow)",
         citation="Khosravi et al., Comprehensive review of neural network-based prediction intervals, IEEE "
         "Transactions on Neural Networks, 2011.",
         aliases={"coverage": "", "interval_coverage": ""},
@@ -128,7 +132,7 @@ class IntervalScore(RealMean):
     Parameters
     ----------
     level : float
-        Probability that the interval is said to hold.
+        Stated coverage of the interval.
 
     Examples
     --------
@@ -164,16 +168,17 @@ class IntervalScore(RealMean):
 
         def score(labels: Array) -> Array:
             outside = xp.maximum(low - labels, labels - high)
-            return (high - low) + penalty * xp.clip(outside, 0.0, None)
+            return (high - low) + penalty * clip(outside, 0.0)
 
         return score
 
 
-class CoverageShares(Bound):
+class LevelShares(Bound):
     """Shares of labels at many levels, before they become one number."""
 
     term_size = 1.0
     levels: Array
+    """What is stated of the shares."""
 
     @abstractmethod
     def shares(self, state: State) -> Array:
@@ -186,38 +191,55 @@ class CoverageShares(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it holds"
+        return None, "near calibration this error is biased upwards, and no interval around it is valid"
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs, replicates in front."""
         return State({**expected, **{name: expected[name] + signs @ one for name, one in added.items()}})
 
 
-class PlacedShares(CoverageShares):
-    """Shares of labels that have passed the ends of intervals, counted by ends."""
+class CoverageShares(LevelShares):
+    """How many labels have passed how many of the quantiles at many levels, before this becomes shares.
 
-    looks: Mapping[str, bool]
-    """Names of the counts in the state; whether ends count that are below the label, or at most the label."""
+    Parameters
+    ----------
+    statistic : Statistic
+        Whose quantiles they are; counts of the same statistic are the same, whatever shares they become.
+    table : array (n, l)
+        Quantiles, which rise with their levels.
+    heights : array (l,)
+        Their levels.
+    n : int
+        Number of instances, of which the rows of the table may be a part.
+    notes : tuple of str
+        What is worth knowing about predictions and levels.
+    """
 
-    @abstractmethod
+    looks: Mapping[str, bool] = {"below": True, "reached": False}
+    """Names of the counts in the state; whether quantiles count that are below the label, or at most it."""
+
+    def __init__(
+        self, statistic: Statistic, table: Array, heights: Array, n: int, notes: tuple[str, ...]
+    ) -> None:
+        super().__init__(statistic, n, notes)
+        self.rows, self.heights = SortedRows(table), heights
+        self.levels = heights
+
     def places(self, values: Array) -> dict[str, Array]:
-        """Return how many ends each of the labels (b, n) has passed, by the name of the count."""
+        """Return how many quantiles each of the labels (b, n) has passed, by the name of the count."""
+        return dict(zip(self.looks, self.rows.passed(values), strict=True))
 
     def counted(self, places: Mapping[str, Array], weights: Array | None) -> State:
-        """Count labels (or their weights) by the ends they passed."""
-        size = self.levels.shape[0] + 1
-        counts = {name: count_cells(own, size, weights) for name, own in places.items()}
-        first = next(iter(counts.values()))
-        return State({**counts, "weight": namespace(first).sum(first, axis=1)})
+        """Count labels (or their weights) by the quantiles they passed."""
+        size = self.heights.shape[0] + 1
+        below = count_cells(places["below"], size, weights)
+        same = places["reached"] is places["below"]
+        reached = below if same else count_cells(places["reached"], size, weights)
+        return State(below=below, reached=reached, weight=namespace(below).sum(below, axis=1))
 
     def state(self, labels: Labels) -> State:
-        """Count the labels (or their weights) by the ends they passed."""
+        """Count the labels (or their weights) by the quantiles they passed."""
         return self.counted(self.places(labels.values), labels.weights)
-
-    @property
-    @abstractmethod
-    def stated(self) -> dict[str, HostArray]:
-        """Probability of a label below each of the ends, ascending, by the name of the count."""
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the expected counts between neighbouring ends, and per cluster what the labels add."""
@@ -225,7 +247,7 @@ class PlacedShares(CoverageShares):
         total = np.bincount(codes, weight, minlength=number)
         expected, added = State(weight=np.array([weight.sum()])), State()
         for name, places in self.places(labels.values).items():
-            steps = np.diff(self.stated[name], prepend=0.0, append=1.0)
+            steps = np.diff(to_host(self.heights), prepend=0.0, append=1.0)
             cells = codes * steps.size + to_host(places)[0].astype(np.intp)
             counts = np.bincount(cells, weight, minlength=number * steps.size)
             expected[name] = weight.sum() * steps[None, :]
@@ -233,29 +255,10 @@ class PlacedShares(CoverageShares):
         return expected, added
 
 
-class QuantileErrorBound(PlacedShares):
+class QuantileErrorBound(CoverageShares):
     """How many labels are at most as large as each quantile, or below it."""
 
-    def __init__(
-        self,
-        statistic: QuantileCalibrationError,
-        table: Array,
-        levels: Array,
-        plan: Plan,
-        notes: tuple[str, ...],
-    ) -> None:
-        super().__init__(statistic, plan.n, notes)
-        self.table, self.levels = table, levels
-        self.looks = {"cells": not statistic.strict}
-
-    def places(self, values: Array) -> dict[str, Array]:
-        """Return the cell between neighbouring quantiles."""
-        return {"cells": count_at_most(self.table, values, strict=self.looks["cells"])}
-
-    @property
-    def stated(self) -> dict[str, HostArray]:
-        """The levels of the quantiles."""
-        return {"cells": to_host(self.levels)}
+    statistic: QuantileCalibrationError
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values of pseudo-labels, on the host."""
@@ -264,8 +267,8 @@ class QuantileErrorBound(PlacedShares):
 
     def shares(self, state: State) -> Array:
         """Return the share of labels at most as large as each quantile, or below it."""
-        xp = namespace(state["cells"])
-        return xp.cumulative_sum(state["cells"], axis=1)[:, :-1] / state["weight"][:, None]
+        counts = state["reached" if self.statistic.strict else "below"]
+        return namespace(counts).cumulative_sum(counts, axis=1)[:, :-1] / state["weight"][:, None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -275,11 +278,10 @@ class QuantileCalibrationError(Statistic):
     Parameters
     ----------
     levels : int or tuple of float
-        M for the levels j / M, or the levels themselves. `Quantiles` have their own levels, which are taken
-        in place of a number.
+        M for the levels j / M, or the levels themselves. `Quantiles` have their own levels, which replace M.
     strict : bool
-        Count labels below a quantile only, F(y) < p as P21 eq. 2.4 has it. That differs where
-        labels equal quantiles, as draws that took a label's place do.
+        Count only labels strictly below a quantile, F(y) < p, as in P21 eq. 2.4. That makes a difference if
+        labels equal quantiles, as exchanged draws do.
 
     Examples
     --------
@@ -324,7 +326,7 @@ class QuantileCalibrationError(Statistic):
         assert isinstance(predictions, RealPredictions)
         table, levels, notes = quantile_grid(predictions, self.levels)
         own = self.with_(levels=tuple(to_host(levels).tolist())) if notes else self
-        return QuantileErrorBound(own, table, levels, plan, (*predictions.notes, *notes))
+        return QuantileErrorBound(own, table, levels, plan.n, (*predictions.notes, *notes))
 
 
 def quantile_grid(
@@ -356,42 +358,29 @@ quantile_calibration_error = QuantileCalibrationError()
 _SAME_LEVEL = 1e-9
 
 
-class CentralShares(PlacedShares):
-    """How many labels lie inside each of nested intervals, the widest first."""
+class CentralShares(CoverageShares):
+    """How many labels lie between the quantiles at two places of the table, (i,) each, the widest first."""
 
-    looks: Mapping[str, bool] = {"reached": False, "exceeded": True}
-
-    def __init__(self, ends: tuple[Array, Array], levels: Array, notes: tuple[str, ...]) -> None:
-        super().__init__(picp, ends[0].shape[0], notes)
-        (self.lower, self.upper), self.levels = ends, levels
-
-    def places(self, values: Array) -> dict[str, Array]:
-        """Return the number of lower ends that labels reach and of upper ends that they exceed."""
-        return {
-            "reached": count_at_most(self.lower, values),
-            "exceeded": count_at_most(self.upper, values, strict=True),
-        }
-
-    @property
-    def stated(self) -> dict[str, HostArray]:
-        """Levels of the lower ends, of the widest interval first, and of the upper ends."""
-        held = to_host(self.levels)
-        return {"reached": (1.0 - held[::-1]) / 2.0, "exceeded": (1.0 + held) / 2.0}
+    def __init__(
+        self, quantiles: QuantileErrorBound, lower: HostArray, upper: HostArray, levels: Array, *notes: str
+    ) -> None:
+        own = quantiles.rows.table, quantiles.heights
+        super().__init__(quantiles.statistic, *own, quantiles.n, notes)
+        self.lower, self.upper, self.levels = lower, upper, levels
 
     def shares(self, state: State) -> Array:
-        """Return 1 minus the shares below and above each interval, by rising level."""
-        xp = namespace(state["reached"])
-        # interval j, the widest first, has lower end j and upper end l - 1 - j
-        below = xp.cumulative_sum(state["reached"], axis=1)[:, :-1]
-        not_above = xp.cumulative_sum(state["exceeded"], axis=1)[:, :-1]
-        inside = xp.flip(not_above, axis=1) - below
-        return xp.flip(inside, axis=1) / state["weight"][:, None]
+        """Return 1 minus the shares below and above each interval, ends included, by rising level."""
+        xp = namespace(state["below"])
+        lower, upper = (like(one, state["below"]) for one in (self.lower, self.upper))
+        below = xp.take(xp.cumulative_sum(state["reached"], axis=1), lower, axis=1)
+        not_above = xp.take(xp.cumulative_sum(state["below"], axis=1), upper, axis=1)
+        return xp.flip(not_above - below, axis=1) / state["weight"][:, None]
 
 
 _TABLE_ELEMENTS = 2**20
 
 
-class OrderedShares(CoverageShares):
+class OrderedShares(LevelShares):
     """Which part of the steps of their distribution functions labels of ordered classes have below levels."""
 
     def __init__(self, predictions: Predictions, levels: int | tuple[float, ...]) -> None:
@@ -414,7 +403,7 @@ class OrderedShares(CoverageShares):
         part = (self.levels - start) / xp.where(wide, height, xp.ones_like(height))
         # a step of no height is passed at once
         part = xp.where(wide, part, xp.astype(self.levels >= start, own.dtype))
-        return xp.clip(part, 0.0, 1.0)
+        return clip(part, 0.0, 1.0)
 
     def state(self, labels: Labels) -> State:
         """Sum the parts below every level, (b, l): one product per tile of rows."""
@@ -470,8 +459,8 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
         Bound shares, by rising level.
     """
     number = require_integer(levels, "levels", 2)
-    if number > MOST_LEVELS:
-        raise InputError("`levels`", f"must be at most {MOST_LEVELS}", f"got {number}", "Try 50.")
+    if 2 * number > MOST_LEVELS:
+        raise InputError("`levels`", f"must be at most {MOST_LEVELS // 2}", f"got {number}", "Try 50.")
     if isinstance(predictions, Quantiles):
         own = to_host(as_float64(predictions.levels))
         low, high = symmetric_levels(predictions)
@@ -480,19 +469,19 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
                 "central intervals of `Quantiles`",
                 "lie between two levels l and 1 - l",
                 f"got levels {', '.join(f'{one:g}' for one in own[:8])}",
-                "Predict symmetric levels, 0.05 and 0.95 say.",
+                "Predict symmetric levels, for example 0.05 and 0.95.",
             )
-        table = as_float64(predictions.values)
-        xp = namespace(table)
-        rising = np.ascontiguousarray(high[::-1])
-        ends = tuple(xp.take(table, like(at, table), axis=1) for at in (low, rising))
-        held = like(np.ascontiguousarray(1.0 - 2.0 * own[low][::-1]), table)
+        quantiles = quantile_calibration_error.bind(predictions)
+        assert isinstance(quantiles, QuantileErrorBound)
+        held = like(np.ascontiguousarray(1.0 - 2.0 * own[low][::-1]), quantiles.heights)
         note = f"the {low.size} intervals between symmetric levels of the quantiles are used"
-        return CentralShares((ends[0], ends[1]), held, (*predictions.notes, note))
-    tails = [(number - j) / (2 * number) for j in range(number - 1, 0, -1)]  # rising
-    both = predictions.quantile([*tails, *(1.0 - tail for tail in reversed(tails))])
-    held = like([j / number for j in range(1, number)], both, both.dtype)
-    return CentralShares((both[:, : number - 1], both[:, number - 1 :]), held, predictions.notes)
+        return CentralShares(quantiles, low, high, held, *predictions.notes, note)
+    # interval j / M lies between the levels (M - j) / 2M and (M + j) / 2M
+    quantiles = quantile_calibration_error.with_(levels=2 * number).bind(predictions)
+    assert isinstance(quantiles, QuantileErrorBound)
+    held = like([j / number for j in range(1, number)], quantiles.heights, quantiles.heights.dtype)
+    lower = np.arange(number - 1)
+    return CentralShares(quantiles, lower, 2 * number - 2 - lower, held, *predictions.notes)
 
 
 @takes_rng
@@ -502,22 +491,22 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     Parameters
     ----------
     predictions : Gaussian, Samples, dense Quantiles, or predictions of ordered classes
-        Members are represented by their mixture, sets of distributions by their mean. Columns of classes are
-        taken in their order: grades, or counts from 0 on.
+        Members are represented by their mixture, sets of distributions by their mean. Classes are taken in
+        the order of their columns: grades, or counts from 0.
     labels : array (n,)
         Observed numbers, or classes.
     randomised : bool, optional
-        Give labels that share a value a random place inside the step of F there, so that the result is
-        uniform where labels are drawn from the predictions. Default: only of ordered classes. Of `Samples`
-        the place is among the label and the s draws, which makes it exact for every s.
+        Place labels at random inside a step of F, so that the result is uniform if labels are drawn from the
+        predictions. Default: only for ordered classes. For `Samples`, the place is chosen among the label and
+        the s draws, which is exact for every s.
     rng : None, int or Generator
-        Seed of the places.
+        Seed of the random places.
 
     Returns
     -------
     array (n,)
-        Probabilities in the caller's array library, uniform where labels are drawn from the predictions
-        (of `Samples` that are not randomised: shares of draws at most as large, so multiples of 1 / s).
+        Probabilities in the caller's array library, uniform if labels are drawn from the predictions (for
+        `Samples` without randomisation: shares of draws at most as large, so multiples of 1 / s).
 
     References
     ----------

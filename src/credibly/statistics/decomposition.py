@@ -63,25 +63,25 @@ def decompose_brier(
     n_bins : int
         Bins per class.
     binning : {"equal_width", "equal_mass"}
-        How bins are laid.
+        How the bins are chosen.
     closed : {"left", "right"}
-        Which end of a bin belongs to it.
+        Which end of a bin is included.
     debiased : bool
         Subtract the expected sampling noise of every bin.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of the clusters, and pairs
-        of rows inside one are left out.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
     BrierDecomposition
-        Loss, calibration and refinement, with standard errors where they are known.
+        Loss, calibration and refinement, with standard errors if they are known.
 
     Notes
     -----
-    The parts depend on the bins; wide bins hide calibration loss as refinement loss.
+    The parts depend on the bins: in wide bins, calibration loss counts as refinement loss.
 
     References
     ----------
@@ -128,7 +128,7 @@ Error = dict[str, Any]
 """Fields of an Estimate: a standard error, or the reason why there is none."""
 
 _UNKNOWN: Error = {
-    "interval_refusal": "standard errors are known for the debiased split of single labels only"
+    "interval_refusal": "standard errors are known only for the debiased split of single labels"
 }
 _SPARSE: Error = {"interval_refusal": SPARSE_REFUSAL}
 

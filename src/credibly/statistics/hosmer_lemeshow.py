@@ -35,7 +35,7 @@ _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
 
 _REFUSAL = (
-    "it is a test statistic: it grows with n wherever the model is miscalibrated, so its value is not a "
+    "it is a test statistic: it grows with n if the model is miscalibrated, so its value is not a "
     "property of the model that an interval could enclose"
 )
 
@@ -78,7 +78,7 @@ class HosmerLemeshow(CellStatistic):
     binning : {"equal_width", "equal_mass"}
         Bins of equal width on [0, 1], or of equal numbers of instances.
     closed : {"left", "right"}
-        Which end of a bin belongs to it.
+        Which end of a bin is included.
     grouping : {"class", "confidence"}
         Bins of each class's own probability (M23), or one grouping of the instances by confidence.
 

@@ -90,10 +90,11 @@ class KdeCe(SmoothedError):
     Parameters
     ----------
     bandwidth : float or "likelihood"
-        Spread of the Dirichlet kernel; "likelihood" takes the largest leave-one-out likelihood of the
-        predictions over a grid, on at most 1000 evenly spaced rows.
+        Spread of the Dirichlet kernel; "likelihood" chooses the value with the largest leave-one-out
+        likelihood of the predictions over a grid, on at most 1000 evenly spaced rows.
     precision : {"float64", "float32", "tf32"}
-        Of weights and matrix product; "tf32" needs torch on CUDA. Sums are always double.
+        Precision of weights and matrix product; "tf32" needs torch on CUDA. Sums are always in double
+        precision.
     p : float
         Exponent, at least 1. The square of the error at p = 2 is the calibration term of the Brier score.
 
@@ -101,7 +102,7 @@ class KdeCe(SmoothedError):
     -----
     Costs one (n, n) matrix product per class and label vector, in tiles. The estimate is biased upwards at
     small n or bandwidth; compare it with its null distribution (`calibration_test`), not with 0. Weights of
-    instances are multiplicities: a weight of 2 is the instance listed twice.
+    instances are multiplicities: a weight of 2 is the same as listing the instance twice.
 
     Examples
     --------
@@ -116,10 +117,12 @@ class KdeCe(SmoothedError):
     reference: ClassVar[str] = "Popordanoska et al. 2022"
     story: ClassVar[Story] = Story(
         title="KDE calibration error",
-        meaning="Distance of predictions to the frequencies of labels near them, smoothed by a Dirichlet "
-        "kernel.",
+        meaning=(
+            "Distance between predictions and the label frequencies near them, smoothed by a Dirichlet "
+            "kernel."
+        ),
         formula="(mean over j of ‖m(pⱼ) − pⱼ‖ᵖ)^(1/p), m(pⱼ) = Σᵢ≠ⱼ wⱼᵢ e_yᵢ",
-        above="frequencies near predictions differ from them beyond chance",
+        above="label frequencies near the predictions differ from them by more than chance explains",
         citation="Popordanoska, Sayer and Blaschko, A consistent and differentiable Lp canonical calibration "
         "error estimator, NeurIPS 2022.",
         aliases={"ece_kde": "", "canonical_calibration_error": ""},
@@ -166,7 +169,7 @@ class KlBound(SmootherBound):
             return said
         zeros = int(to_host(sums["zeros"])[0])
         cause = f"{zeros} predicted probabilities are 0 and an instance with such a prediction had that label"
-        return (*said, f"infinite: {cause}; `clip` reads them as a small number")
+        return (*said, f"infinite: {cause}; `clip` replaces them by a small number")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,12 +179,13 @@ class KlCe(SmoothedError):
     Parameters
     ----------
     bandwidth : float or "likelihood"
-        Spread of the Dirichlet kernel; "likelihood" takes the largest leave-one-out likelihood of the
-        predictions over a grid, on at most 1000 evenly spaced rows.
+        Spread of the Dirichlet kernel; "likelihood" chooses the value with the largest leave-one-out
+        likelihood of the predictions over a grid, on at most 1000 evenly spaced rows.
     precision : {"float64", "float32", "tf32"}
-        Of weights and matrix product; "tf32" needs torch on CUDA. Sums are always double.
+        Precision of weights and matrix product; "tf32" needs torch on CUDA. Sums are always in double
+        precision.
     clip : float
-        Probabilities below this are read as this in the divergence; 0 (the default) clips nothing.
+        Probabilities below this count as this in the divergence; 0 (the default) clips nothing.
 
     Notes
     -----

@@ -177,7 +177,7 @@ def median_distance(probs: Array, norm: Norm) -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between distinct predictions, and the note that reports it."""
     chosen = distinct_rows(probs, MEDIAN_ROWS)
     if chosen.size < 2:
-        return 1.0, ("all predictions are equal: every bandwidth gives one kernel, 1 is used",)
+        return 1.0, ("all predictions are equal, so the bandwidth does not matter; 1 is used",)
     points = taken(probs, chosen)
     if tracks_gradient(probs):
         xp = namespace(probs)

@@ -15,9 +15,9 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.predictions import Classes, ClassPredictions, as_rows, require_independent
+from credibly.predictions import Classes, ClassPredictions, as_rows
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate
+from credibly.results.estimates import Estimate, cluster_error
 from credibly.statistics.over_rows import gathered, require_rows
 from credibly.statistics.proper import accuracy
 
@@ -33,11 +33,11 @@ class LogisticCalibration(Result):
     Attributes
     ----------
     slope : Estimate
-        1 for calibrated predictions, below 1 where they are too extreme.
+        1 for calibrated predictions, below 1 if they are too extreme.
     intercept : Estimate
-        The intercept beside that slope; 0 for calibrated predictions.
+        The intercept that goes with that slope; 0 for calibrated predictions.
     in_the_large : Estimate
-        The intercept where the slope is 1: below 0 where the second class is predicted too often.
+        The intercept with the slope fixed at 1: below 0 if the second class is predicted too often.
     n : int
         Number of instances.
     notes : tuple of str
@@ -51,7 +51,9 @@ class LogisticCalibration(Result):
     notes: tuple[str, ...] = ()
 
 
-def logistic_calibration(predictions: Any, labels: Any = None) -> LogisticCalibration:
+def logistic_calibration(
+    predictions: Any, labels: Any = None, *, clusters: Any = None, blocks: int | None = None
+) -> LogisticCalibration:
     """Fit calibration slope and intercept of predictions of two classes.
 
     Parameters
@@ -60,6 +62,11 @@ def logistic_calibration(predictions: Any, labels: Any = None) -> LogisticCalibr
         Predictions of two classes, none of them exactly 0 or 1.
     labels : array (n,)
         Observed labels. Leave out for rows that carry their own.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
@@ -68,9 +75,10 @@ def logistic_calibration(predictions: Any, labels: Any = None) -> LogisticCalibr
 
     Notes
     -----
-    Standard errors are those of the sandwich, which hold where the logistic curve is not the true one, too. A
-    slope of 1 and an intercept of 0 do not mean calibration: a curve that crosses the diagonal twice has them
-    as well. See `corp_curve` for the whole curve.
+    Standard errors are sandwich estimates, which are also valid if the logistic curve is not the true one.
+    With clusters, each one is left out in turn, with one Newton step from the fit to all rows. A slope of 1
+    and an intercept of 0 do not mean calibration: a curve that crosses the diagonal twice can have them as
+    well. See `corp_curve` for the whole curve.
 
     References
     ----------
@@ -87,8 +95,7 @@ def logistic_calibration(predictions: Any, labels: Any = None) -> LogisticCalibr
     >>> round(float(found.slope), 4)  # log(5/3) / log(4)
     0.3685
     """
-    rows = as_rows(predictions, labels)
-    require_independent(rows, "`logistic_calibration`")
+    rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
     require_rows(accuracy, rows)
     given = rows.sample.predictions
     assert isinstance(given, ClassPredictions)
@@ -97,12 +104,12 @@ def logistic_calibration(predictions: Any, labels: Any = None) -> LogisticCalibr
             "`logistic_calibration`",
             "is for two classes",
             f"got {given.n_classes}",
-            "Pass the probabilities of one class and of the others together.",
+            "Pass the probabilities of one class and of all others together.",
         )
     if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
         raise UnsupportedError(
             "`logistic_calibration`",
-            "counts one label per instance",
+            "takes one label per instance",
             "got label counts or weights",
             "Draw labels first: `counts.draw(rng=0)`.",
         )
@@ -115,27 +122,63 @@ def logistic_calibration(predictions: Any, labels: Any = None) -> LogisticCalibr
             "predictions",
             "must lie between 0 and 1 to have a logit",
             f"{certain} of {len(p)} rows have a probability of exactly 0",
-            "Mix them with a little of the uniform distribution first.",
+            "Mix them with a small share of the uniform distribution first.",
         )
     logit = np.log(p[:, 1]) - np.log(p[:, 0])
     ones = np.ones_like(logit)
-    both, errors = _fitted(np.stack([ones, logit], axis=1), y, 0.0 * logit)
-    alone, error = _fitted(ones[:, None], y, logit)
+    codes = rows.cluster_codes()
+    both = _fitted(np.stack([ones, logit], axis=1), y, 0.0 * logit)
+    alone = _fitted(ones[:, None], y, logit)
 
-    def told(name: str, value: float, stderr: float) -> Estimate:
-        return Estimate(name, float(value), float(stderr), len(y), {}, point.notes)
+    def told(name: str, fit: _Fit, at: int) -> Estimate:
+        return Estimate(name, float(fit.found[at]), n=len(y), notes=point.notes, **fit.error(at, codes))
 
     return LogisticCalibration(
-        slope=told("calibration_slope", both[1], errors[1]),
-        intercept=told("calibration_intercept", both[0], errors[0]),
-        in_the_large=told("calibration_in_the_large", alone[0], error[0]),
+        slope=told("calibration_slope", both, 1),
+        intercept=told("calibration_intercept", both, 0),
+        in_the_large=told("calibration_in_the_large", alone, 0),
         n=len(y),
         notes=point.notes,
     )
 
 
-def _fitted(design: HostArray, y: HostArray, offset: HostArray) -> tuple[HostArray, HostArray]:
-    """Return coefficients of the largest likelihood and their standard errors, by Newton's steps."""
+@dataclasses.dataclass(frozen=True)
+class _Fit:
+    """Coefficients (d,) of the largest likelihood; scores and information of every row."""
+
+    found: HostArray
+    scores: HostArray
+    """(n, d)"""
+    information: HostArray
+    """(n, d, d)"""
+
+    def error(self, at: int, codes: HostArray | None) -> dict[str, Any]:
+        """Return the error of one coefficient, of rows or of clusters, as fields of an Estimate."""
+        whole = self.information.sum(axis=0)
+        bread = np.linalg.inv(whole)
+        alone = float(np.sqrt((bread @ (self.scores.T @ self.scores) @ bread)[at, at]))
+        if codes is None:
+            return {"stderr": alone}
+        sizes = np.bincount(codes).astype(np.float64)
+        scores, information = _by_cluster(self.scores, codes), _by_cluster(self.information, codes)
+        left = whole - information
+        # where all other rows have one prediction, they have no slope: the value without the cluster is none
+        decides = np.linalg.cond(left) > 1e12
+        left[decides] = whole
+        step = np.linalg.solve(left, scores[..., None])[..., 0]
+        without = np.where(decides, np.inf, (self.found - step)[:, at])
+        return cluster_error(float(self.found[at]), without, sizes, alone)
+
+
+def _by_cluster(values: HostArray, codes: HostArray) -> HostArray:
+    """Sum values (n, ...) over the rows of every cluster, (c, ...)."""
+    flat = values.reshape(len(values), -1)
+    sums = np.stack([np.bincount(codes, column) for column in flat.T], axis=1)
+    return np.asarray(sums.reshape(-1, *values.shape[1:]))
+
+
+def _fitted(design: HostArray, y: HostArray, offset: HostArray) -> _Fit:
+    """Return coefficients of the largest likelihood, by Newton's steps."""
     found = np.zeros(design.shape[1])
     for _ in range(_STEPS):
         linear = offset + design @ found
@@ -147,9 +190,8 @@ def _fitted(design: HostArray, y: HostArray, offset: HostArray) -> tuple[HostArr
         step /= max(1.0, np.abs(step).max())  # far from the solution whole steps overshoot
         found = found + step
         if np.abs(step).max() < _CLOSE:
-            bread = np.linalg.inv(information)
-            scores = design * (y - mean)[:, None]
-            return found, np.sqrt(np.diag(bread @ (scores.T @ scores) @ bread))
+            spread = (mean * (1.0 - mean))[:, None, None]
+            return _Fit(found, design * (y - mean)[:, None], spread * design[:, :, None] * design[:, None, :])
     raise UnsupportedError(
         "calibration slope and intercept",
         "must have a finite best value",

@@ -23,7 +23,7 @@ LABEL_KERNELS = ("delta", "ordinal")
 
 @dataclasses.dataclass(frozen=True)
 class MmdCe(KernelError):
-    """Squared maximum mean discrepancy between observed labels and labels the predictions would draw.
+    """Squared maximum mean discrepancy between observed labels and labels drawn from the predictions.
 
     Parameters
     ----------
@@ -32,21 +32,21 @@ class MmdCe(KernelError):
     kernel : {"exponential", "gaussian"}
         exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)), between predictions.
     norm : {"euclidean", "l1", "tv"}
-        What distance d between predictions means; total variation is half of l1.
+        Which distance d between predictions to use; total variation is half of l1.
     bandwidth : float or "median"
-        "median" takes the median distance of at most 1000 evenly spaced rows.
+        "median" uses the median distance between at most 1000 evenly spaced rows.
     block_size : int, optional
         Rows per block of ``estimator="block"``; default: the square root of n.
     precision : {"float64", "float32", "tf32"}
-        Of the matrix product; "tf32" needs torch on CUDA. Sums are always double.
+        Precision of the matrix product; "tf32" needs torch on CUDA. Sums are always in double precision.
     label_kernel : {"delta", "ordinal"} or nested sequence (k, k)
         Similarity of labels. "delta" is 1 for equal labels and makes this `skce`; "ordinal" is
         ``exp(-|c - c'|)``, for classes in an order; a matrix must be symmetric and positive semidefinite.
 
     Notes
     -----
-    A label kernel says which mistakes are alike: residuals that confuse similar classes partly cancel. Cost
-    as `skce`.
+    A label kernel says which mistakes are alike: residuals that confuse similar classes partly cancel. The
+    cost is that of `skce`.
 
     Examples
     --------
@@ -62,10 +62,12 @@ class MmdCe(KernelError):
     reference: ClassVar[str] = "Marx et al. 2023"
     story: ClassVar[Story] = Story(
         title="MMD calibration error",
-        meaning="Distance of observed labels to labels drawn from the predictions, with a kernel L on "
-        "labels.",
+        meaning=(
+            "Distance between observed labels and labels drawn from the predictions, with a kernel L "
+            "on labels."
+        ),
         formula="mean over i ≠ j of k(pᵢ, pⱼ) (e_yᵢ − pᵢ)ᵀ L (e_yⱼ − pⱼ)",
-        above="labels differ from what the predictions would draw",
+        above="labels differ from labels drawn from the predictions",
         citation="Marx, Zalouk and Ermon, Calibration by distribution matching, NeurIPS 2023.",
         aliases={"mmd": ""},
     )

@@ -42,6 +42,7 @@ PRECISIONS = ("float64", "float32", "tf32")
 
 _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
 _TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
+_BATCH_VALUES = 2**19  # label values that are multiplied at a time, where nothing is lost by few
 _ALIGNED = 8  # rows of a tile, a multiple of this: tensor cores read 16 bytes at a time
 _GRAPH_ARRAYS = 8  # (n, n) arrays a graph keeps alive
 
@@ -194,7 +195,10 @@ class PairwiseBound(Bound):
 
     def _replicates_per_batch(self, n_classes: int) -> int:
         width = self.n + 2 * min(self.n, self._rows_per_tile())  # values, product, its temporary
-        return rows_within_budget(n_classes * width * self._item_bytes(), 0.25)
+        fits = rows_within_budget(n_classes * width * self._item_bytes(), 0.25)
+        # tiles that are kept are at hand for every batch, so that few label values at a time stay in cache
+        few = self.symmetric and self._keeps_tiles() and not on_accelerator(self.probs)
+        return min(fits, max(1, _BATCH_VALUES // (n_classes * self.n))) if few else fits
 
 
 def set_diagonal(tile: Array, start: int, value: float) -> Array:

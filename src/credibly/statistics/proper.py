@@ -92,10 +92,16 @@ class MeanBound(Bound):
         """Return what the predictions expect of every contribution, (n,); 0 of differences from it."""
         return namespace(self.table).zeros_like(self.table[:, 0])
 
+    def scatter(self) -> Array | None:
+        """Return the variance of every contribution under the predictions, (n,); None where not known."""
+        return None
+
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return expected contributions, and per cluster what the observed ones exceed them by."""
         found, expected = to_host(self.contributions(labels))[0], to_host(self.expectation())
         expected = np.broadcast_to(expected, found.shape)
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        found = np.where(weight > 0, found, expected)  # an instance of weight zero is not there
         if not np.isfinite(found).all():
             raise UnsupportedError(
                 f"a test of `{self.statistic.name}` with clusters",
@@ -103,9 +109,12 @@ class MeanBound(Bound):
                 f"{int(np.isinf(found).sum())} labels have a predicted probability of 0",
                 "Use another statistic, or one that is bounded (`clip`).",
             )
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
         added = np.bincount(codes, weight * (found - expected), minlength=number)
-        return self._expected_state(weight, expected), State(total=added)
+        state = self._expected_state(weight, expected)
+        scatter = self.scatter()
+        if scatter is not None:
+            state["scatter"] = np.array([weight**2 @ np.broadcast_to(to_host(scatter), found.shape)])
+        return state, State(total=added)
 
     def _expected_state(self, weight: HostArray, expected: HostArray) -> State:
         return State(weight=np.array([weight.sum()]), total=np.array([weight @ expected]))
@@ -125,6 +134,15 @@ class MeanBound(Bound):
         stderr, refusal = standard_error_of(sums)
         wilson = stderr is not None and self.interval_method(labels) == "wilson"
         return stderr, None if wilson else refusal
+
+
+class GapBound(MeanBound):
+    """Confidence c minus 1 where the answer is right: c is the largest entry of a row of the table."""
+
+    def scatter(self) -> Array:
+        """Return c (1 - c)."""
+        confidence = namespace(self.table).max(self.table, axis=1)
+        return confidence * (1.0 - confidence)
 
 
 def share_moments(state: State) -> Moments:
@@ -185,8 +203,18 @@ class ScoreBound(MeanBound):
         """Return the mean contribution of a label that is drawn from the predictions, (n,)."""
         xp = namespace(self.table)
         probs = as_float64(self.probs)
-        table = xp.where(probs > 0, self.table, xp.zeros_like(probs))
-        return xp.sum(probs * table, axis=1)
+        return xp.sum(probs * self._possible, axis=1)
+
+    def scatter(self) -> Array:
+        """Return the variance of the contribution of a label that is drawn from the predictions, (n,)."""
+        away = self._possible - self.expectation()[:, None]
+        return namespace(away).sum(as_float64(self.probs) * away**2, axis=1)
+
+    @property
+    def _possible(self) -> Array:
+        """The table, 0 in place of what labels of probability 0 would contribute."""
+        xp = namespace(self.table)
+        return xp.where(self.probs > 0, self.table, xp.zeros_like(self.table))
 
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's contribution, (b, n)."""
@@ -277,17 +305,17 @@ class HitBound(ScoreBound):
         return share_moments(self.state(labels))
 
 
-_BOTH_CLASSES = "the Brier score is the sum over both classes, twice scikit-learn's brier_score_loss"
+_BOTH_CLASSES = "the Brier score is the sum over both classes, which is twice scikit-learn's brier_score_loss"
 
 
 @dataclasses.dataclass(frozen=True)
 class ConfidenceGap(Statistic):
-    """Mean confidence minus accuracy: how much too sure the model is on average, negative where too unsure.
+    """Mean confidence minus accuracy: how much too sure the model is on average; negative if too unsure.
 
     Notes
     -----
-    Too sure here and too unsure there cancel out: a gap of 0 does not say that confidence is right. Its test
-    is that of `accuracy`, whose expected value is the mean confidence.
+    Overconfidence in some places and underconfidence in others cancel out: a gap of 0 does not mean that the
+    confidence is right. Its test is that of `accuracy`, whose expected value is the mean confidence.
 
     Examples
     --------
@@ -301,10 +329,10 @@ class ConfidenceGap(Statistic):
     reference: ClassVar[str] = "Guo et al. 2017"
     story: ClassVar[Story] = Story(
         title="Confidence gap",
-        meaning="Mean confidence minus accuracy: positive where the model is too sure on average.",
+        meaning="Mean confidence minus accuracy: positive if the model is too sure on average.",
         formula="mean of (max p − 1[argmax p = y])",
-        above="the model is surer than it is right (overconfident)",
-        below="the model is less sure than it is right (underconfident)",
+        above="the model is surer than it should be (overconfident)",
+        below="the model is less sure than it should be (underconfident)",
         notion="confidence",
         citation="Guo et al., On calibration of modern neural networks, ICML 2017.",
         aliases={"overconfidence": "", "calibration_in_the_large": "of the most probable class", "gap": ""},
@@ -314,7 +342,7 @@ class ConfidenceGap(Statistic):
         point, notes = as_point(predictions)
         confidence, _ = top_label(point.probs)
         hits = Accuracy().table(point.probs)
-        return MeanBound(self, as_float64(confidence)[:, None] - hits, plan, notes)
+        return GapBound(self, as_float64(confidence)[:, None] - hits, plan, notes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -323,7 +351,7 @@ class Brier(ProperScore):
 
     Notes
     -----
-    For two classes it is the sum over both, twice what `brier_score_loss` of scikit-learn gives for one.
+    For two classes it is the sum over both, twice the value of scikit-learn's `brier_score_loss`.
 
     Examples
     --------
@@ -376,12 +404,12 @@ def _squared_length(p: Array) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class LogLoss(ProperScore):
-    """Mean negative logarithm of the probability of the label; infinite where that probability is 0.
+    """Mean negative logarithm of the probability of the label; infinite if that probability is 0.
 
     Parameters
     ----------
     clip : float
-        Probabilities below this are read as this before the logarithm; 0 (the default) clips nothing.
+        Probabilities below this count as this before the logarithm; 0 (the default) clips nothing.
 
     Examples
     --------
@@ -396,11 +424,12 @@ class LogLoss(ProperScore):
     reference: ClassVar[str] = "Good 1952"
     story: ClassVar[Story] = Story(
         title="Log loss",
-        meaning="Mean negative natural logarithm of the label's probability; infinite where that is 0, not "
-        "clipped.",
+        meaning=(
+            "Mean negative natural logarithm of the label's probability; infinite if that is 0, not clipped."
+        ),
         formula="mean of −log p_y",
-        above="labels that it called improbable happen too often",
-        below="labels that it called improbable happen too rarely",
+        above="labels that it called improbable occur too often",
+        below="labels that it called improbable occur too rarely",
         citation="Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
         aliases={
             **dict.fromkeys(("nll", "log_score", "negative_log_likelihood"), "for classes"),
@@ -452,13 +481,13 @@ class LogLossBound(ScoreBound):
 
 @dataclasses.dataclass(frozen=True)
 class RankedProbabilityScore(ProperScore):
-    """Mean squared distance between predicted and observed distribution function, over ordered classes.
+    """Mean squared distance between predicted and observed distribution functions, for ordered classes.
 
     Notes
     -----
-    Classes are taken in the order of their columns, as grades and counts have one: a probability that lies
-    one class off costs less than one three classes off. Of two classes it is half of `brier`. Evaluations
-    compute it where it is named, because most classes have no order.
+    Classes are taken in the order of their columns, as for grades or counts: probability one class away from
+    the label costs less than probability three classes away. For two classes it is half of `brier`.
+    Evaluations compute it only if it is named, because most classes have no order.
 
     Examples
     --------

@@ -66,9 +66,9 @@ class Traits:
     duplicate_invariant : bool
         Whether listing all data twice leaves the value unchanged.
     range : tuple of float or None
-        Smallest and largest possible value, infinite where there is no limit; None where both are not known.
+        Smallest and largest possible value, infinite if there is no limit; None if both are unknown.
     ordered : bool
-        Whether the order of the classes matters; elsewhere they may be renamed.
+        Whether the order of the classes matters; otherwise they may be renamed.
     """
 
     reduction: Literal["sum", "pairwise", "smoother", "opaque"]
@@ -125,12 +125,12 @@ class Plan:
 
 WILD = (
     "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
-    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ecce, truthful_ce, skce or mmd_ce; of real values "
-    "picp, quantile_calibration_error or skce"
+    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ici, ecce, truthful_ce, skce or mmd_ce; for real "
+    "values picp, quantile_calibration_error, ence or skce"
 )
 """Statistics that clusters can be tested with."""
 
-SECOND_LOOK = "its standard error needs a second look at all rows"
+SECOND_LOOK = "its standard error needs a second pass over all rows"
 """Refusal of sums that do not tell the standard error but let every row know its influence on the value."""
 
 
@@ -201,6 +201,19 @@ class Bound(ABC):
             "this one is neither",
             f"Use {WILD}.",
         )
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Return merged `wild_sums` whose replicates scatter no less than labels of independent rows would.
+
+        `expected` may have that variance, summed over rows and cells, as "scatter". Where hardly any of a few
+        expected events happened, residuals are small and alike, and their signs vary too little.
+        """
+        if "scatter" not in expected:
+            return expected, added
+        seen = sum(float(np.sum(np.square(one))) for one in added.values())
+        scatter = float(expected["scatter"][0])
+        wider = np.sqrt(max(1.0, scatter / seen)) if seen > 0 else 1.0
+        return expected, State({name: wider * one for name, one in added.items()})
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values (b,) of pseudo-labels with these signs (b, clusters), from merged `wild_sums`."""
@@ -286,7 +299,7 @@ class Statistic(ABC):
     papers: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Settings that reproduce a paper's printed numbers."""
     counts_meaning: ClassVar[str] = (
-        "label counts: every instance counts once, with the shares of its raters in place of one label"
+        "label counts: every instance counts once, with the shares of its raters in place of a single label"
     )
     """What the value means for LabelCounts, for the notes; statistics that do not take them never say it."""
     in_evaluations: ClassVar[bool] = True
@@ -315,10 +328,10 @@ class Statistic(ABC):
         sample_weight : array (n,), optional
             Non-negative weights of the instances.
         clusters : array (n,), optional
-            Ids of what rows share (a patient, a day): the standard error is then that of the clusters, and
-            pairs of rows inside one are left out.
+            Ids that say which rows belong together (a patient, a day); the standard error then allows for
+            these clusters, and pairs of rows inside a cluster are left out.
         blocks : int, optional
-            The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+            For rows in time order: consecutive rows form clusters of at least this length.
         paper : str, optional
             Use the settings of a paper.
         **settings
@@ -326,8 +339,7 @@ class Statistic(ABC):
 
         Returns
         -------
-        Estimate
-            Value, standard error where one can be trusted, settings and notes.
+        Estimate Value, standard error if one can be trusted, settings and notes.
         """
         from credibly.statistics.over_rows import estimates_over  # written against this module
 
@@ -370,7 +382,7 @@ class Statistic(ABC):
                     f"`paper` of `{self.name}`",
                     f"must be one of {sorted(self.papers)}" if self.papers else "has no paper mode",
                     f"got {paper!r}",
-                    "Leave it out for the library's own settings.",
+                    "Leave it out to use the library's own settings.",
                     argument="paper",
                 )
             settings = {**self.papers[paper], **settings}
@@ -382,7 +394,7 @@ class Statistic(ABC):
             got = ", ".join(f"{name}={value!r}" for name, value in settings.items())
             raise InputTypeError(
                 f"the settings of `{self.name}`",
-                "must be of the kinds that its documentation names",
+                "must be of the types that its documentation lists",
                 f"got {got[:200]}",
                 f"Its own: `{self._call()}`.",
             ) from error

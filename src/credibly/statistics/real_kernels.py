@@ -36,6 +36,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
+    clip,
     device,
     is_numpy,
     like,
@@ -129,7 +130,7 @@ class LabelFeatures:
     def of(self, values: Array) -> Array:
         """Return f of labels (b, n), (b, width, n)."""
         xp = namespace(values)
-        angle = self._angle(xp.clip(as_float64(values), self.low, self.high))
+        angle = self._angle(clip(as_float64(values), self.low, self.high))
         cosine, sine = xp.cos(angle), xp.sin(angle)
         amplitudes = self._amplitudes().tolist()
         out = [np.empty((angle.shape[0], self.width, angle.shape[1]))] if is_numpy(angle) else []

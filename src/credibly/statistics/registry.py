@@ -21,6 +21,7 @@ from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
 from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
+from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import interval_score, picp, quantile_calibration_error
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
@@ -140,17 +141,17 @@ def statistic(
     batched: bool = False,
     name: str | None = None,
 ) -> UserStatistic:
-    """Make a statistic of a function, usable wherever a statistic is asked for.
+    """Make a statistic from a function, usable wherever a statistic is accepted.
 
     Parameters
     ----------
     function : callable
-        ``T(predictions, labels) -> float``; gets the prediction object and one label vector (n,). With
-        ``batched=True`` it gets labels (b, n) and returns (b,).
+        ``T(predictions, labels) -> float``; it receives the prediction object and one label vector (n,). With
+        ``batched=True`` it receives labels (b, n) and returns (b,).
     tail : {"greater", "two-sided"}
         Whether only large values count against a model, or small ones too.
     batched : bool
-        Declared, never guessed.
+        Whether the function takes whole batches of label vectors.
     name : str, optional
         Name shown in results. Default: the name of the function.
 
@@ -195,6 +196,7 @@ BUILTIN: tuple[Statistic, ...] = (
     ecce,
     truthful_ce,
     t_cal,
+    ici,
     spiegelhalter_z,
     rps,
     picp,
@@ -216,7 +218,7 @@ for _statistic in BUILTIN:
 ENTRY_POINTS = "credibly.statistics"
 
 _RANKED = (
-    "Use `risk_coverage_curve` to see whether the surest answers are right: its area plays the part of AUROC."
+    "Use `risk_coverage_curve` to see whether the surest answers are right: its area plays the role of AUROC."
 )
 _ELSEWHERE = {
     "auroc": _RANKED,
@@ -256,7 +258,7 @@ def registered() -> Mapping[str, Statistic]:
         if not hasattr(loaded, "story"):
             raise InputTypeError(
                 f"statistic {loaded.name!r} of entry point {point.value!r}",
-                "must tell its story",
+                "must describe itself",
                 "it has no `story`",
                 "Give its class `story = Story(title=..., meaning=...)`.",
             )

@@ -30,14 +30,18 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
     HostArray,
     as_float64,
+    clip,
     device,
     is_numpy,
+    like,
     namespace,
     ndtr,
     tiles,
@@ -91,9 +95,11 @@ class RealMean(Statistic):
 
 MANY_REPLICATES = 200
 """Replicates from which on losses of mixtures are tabulated; a table costs as much as about 100."""
-_REACH, _CELLS_PER_WIDTH, _MOST_CELLS = 5.0, 2.0, 128
-TABLE_BYTES = 8 * 4 * _MOST_CELLS // 4
-"""Of a row, on average over targets: few of them are losses, and few rows need all cells."""
+_REACH, _CELLS_PER_WIDTH, _MOST_CELLS = 5.0, 2.0, 256
+_GROUPS, _LEAST_ROWS = 16, 64
+"""Groups of rows, by how many cells they need, whose tables are made together; rows of a group at least."""
+TABLE_BYTES = 8 * 4 * _MOST_CELLS // 8
+"""Of a row, on average over targets: few of them are losses, and few rows need all cells they may have."""
 
 
 class MixtureLossBound(LossBound):
@@ -115,7 +121,7 @@ class TabledLossBound(LossBound):
 
     What is added is the same for all labels, so ranks among label vectors are those of the sums of H. Nodes
     reach 5 widths beyond every member, 2 to a width of the narrowest. Labels beyond, and rows that would need
-    more than 128 cells, have the loss itself.
+    more than 256 cells, have the loss itself.
     """
 
     def __init__(self, exact: MixtureLossBound, observed: Labels) -> None:
@@ -142,54 +148,69 @@ class TabledLossBound(LossBound):
         return remembered((self.predictions, self.statistic), self._made)
 
     def _made(self) -> tuple[Array, ...]:
-        """Return first node, cells per unit and cells in use, (n,), and coefficients, (n cells, 4)."""
+        """Return first node, cells per unit, cells in use and place of the first, (n,), and cubics (., 4)."""
         mean, std = self.predictions.members()
-        xp = namespace(mean)
+        xp, n = namespace(mean), mean.shape[0]
         low, high = xp.min(mean - _REACH * std, axis=1), xp.max(mean + _REACH * std, axis=1)
         step = xp.min(std, axis=1) / _CELLS_PER_WIDTH
         wanted = (high - low) / step  # a row's nodes are its own, whatever rows are beside it
-        few = wanted <= _MOST_CELLS
-        cells = math.ceil(float(xp.max(xp.where(few, wanted, xp.ones_like(wanted)))))
+        used = xp.where(wanted <= _MOST_CELLS, wanted, xp.zeros_like(wanted))
+        cells = np.ceil(to_host(used)).astype(np.int64)
+        order, start = np.argsort(cells, kind="stable"), np.zeros(n, dtype=np.int64)
+        tables, total = [], 0
+        for part in tiles(n, max(_LEAST_ROWS, -(-n // _GROUPS))):  # rows with about as many cells
+            rows = order[part]
+            most = max(1, int(cells[rows[-1]]))
+            start[rows] = total + most * np.arange(rows.size)
+            total += most * rows.size
+            at = like(rows, low)
+            tables.append(self._cubics(rows, xp.take(low, at), xp.take(step, at), most))
+        return low, 1.0 / step, used, like(start, low), xp.concat(tables, axis=0)
+
+    def _cubics(self, rows: HostArray, low: Array, step: Array, cells: int) -> Array:
+        """Return the coefficients of the cubics of some rows, (rows cells, 4)."""
+        xp = namespace(low)
+        assert isinstance(self.statistic, RealMean)
+        loss = self.statistic.loss(self.predictions[rows])
         # two nodes more on each side: slopes are differences of four neighbours
-        nodes = [self.loss((low + j * step)[None, :]) for j in range(-2, cells + 3)]
-        f = xp.concat(nodes, axis=0).T
+        at = xp.arange(-2, cells + 3, dtype=low.dtype, device=device(low))[:, None]
+        f = loss(low + at * step).T
         slope = (8.0 * (f[:, 3:-1] - f[:, 1:-3]) - (f[:, 4:] - f[:, :-4])) / 12.0
-        start, rise = f[:, 2:-3], f[:, 3:-2] - f[:, 2:-3]
-        first, last = slope[:, :-1], slope[:, 1:]
-        cubic = [start, first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise]
-        used = xp.where(few, wanted, xp.zeros_like(wanted))
-        return low, 1.0 / step, used, xp.reshape(xp.stack(cubic, axis=2), (-1, 4))
+        first, last, rise = slope[:, :-1], slope[:, 1:], f[:, 3:-2] - f[:, 2:-3]
+        cubic = [f[:, 2:-3], first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise]
+        return xp.reshape(xp.stack(cubic, axis=2), (-1, 4))
 
     def _looked_up(self, labels: Array) -> Array:
         """Return the cubics at labels (b, n), rows in tiles whose table stays in cache."""
         b, n = labels.shape
         step = max(1, CACHE_ELEMENTS // b) if is_numpy(labels) else n
-        found = [self._of_rows(labels[:, rows], rows) for rows in tiles(n, step)]
-        return namespace(labels).concat(found, axis=1)
+        parts = [self._of_rows(labels[:, rows], rows) for rows in tiles(n, step)]
+        xp = namespace(labels)
+        found, outside = (xp.concat(each, axis=1) for each in zip(*parts, strict=True))
+        return self._exact_outside(found, labels, outside) if bool(xp.any(outside)) else found
 
-    def _of_rows(self, labels: Array, rows: slice) -> Array:
-        low, per_unit, used, table = self._table
-        xp, cells = namespace(table), table.shape[0] // low.shape[0]
+    def _of_rows(self, labels: Array, rows: slice) -> tuple[Array, Array]:
+        """Return the cubics at labels of some rows, and where there are none."""
+        low, per_unit, used, start, table = self._table
+        xp = namespace(table)
         place = (labels - low[rows]) * per_unit[rows]
         outside = (place < 0.0) | (place >= used[rows])
-        beyond = bool(xp.any(outside))
-        place = xp.where(outside, xp.zeros_like(place), place) if beyond else place
+        if bool(xp.any(outside)):
+            place = xp.where(outside, xp.zeros_like(place), place)
         cell = xp.astype(place, xp.int64)
         t = place - xp.astype(cell, place.dtype)
-        at = cell + cells * xp.arange(rows.start, rows.stop, device=device(table))
-        own = xp.reshape(xp.take(table, xp.reshape(at, (-1,)), axis=0), (*labels.shape, 4))
-        found = own[..., 0] + t * (own[..., 1] + t * (own[..., 2] + t * own[..., 3]))
-        return self._exact_outside(found, labels, outside, rows.start) if beyond else found
+        own = xp.reshape(xp.take(table, xp.reshape(cell + start[rows], (-1,)), axis=0), (*labels.shape, 4))
+        return own[..., 0] + t * (own[..., 1] + t * (own[..., 2] + t * own[..., 3])), outside
 
-    def _exact_outside(self, found: Array, labels: Array, outside: Array, start: int) -> Array:
+    def _exact_outside(self, found: Array, labels: Array, outside: Array) -> Array:
         xp = namespace(found)
         (rows,) = xp.nonzero(xp.any(outside, axis=0))
         assert isinstance(self.statistic, RealMean)
-        loss = self.statistic.loss(self.predictions[start + to_host(rows)])
+        loss = self.statistic.loss(self.predictions[to_host(rows)])
         exact = loss(xp.take(labels, rows, axis=1))
         # places of these rows among all, so that no array is written to
         place = xp.cumulative_sum(xp.astype(xp.any(outside, axis=0), xp.int64)) - 1
-        return xp.where(outside, xp.take(exact, xp.clip(place, 0, None), axis=1), found)
+        return xp.where(outside, xp.take(exact, clip(place, 0), axis=1), found)
 
 
 def real_traits(
@@ -232,7 +253,7 @@ class RootBound(LossBound):
         if error is None:
             return None, refusal
         if value == 0.0:
-            return None, "every error is zero, where the root has no slope"
+            return None, "every error is zero, where the square root has no derivative"
         return error / (2.0 * value), refusal
 
 
@@ -311,7 +332,7 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 @dataclasses.dataclass(frozen=True)
 class GaussianLogLoss(RealMean):
-    """Mean negative logarithm of the predicted density at the label; a density has no lowest value.
+    """Mean negative logarithm of the predicted density at the label; it has no lower bound.
 
     Examples
     --------
@@ -328,8 +349,8 @@ class GaussianLogLoss(RealMean):
         title="Gaussian log loss",
         meaning="Mean negative natural logarithm of the density at the label, of the mixture of all members.",
         formula="mean of −log 1/m Σ_j N(y; μ_j, σ_j²)",
-        above="labels that it called improbable happen too often",
-        below="labels that it called improbable happen too rarely",
+        above="labels that it called improbable occur too often",
+        below="labels that it called improbable occur too rarely",
         citation="Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
         aliases={
             **dict.fromkeys(("nll", "log_score", "negative_log_likelihood"), "for real values"),
@@ -385,13 +406,14 @@ _TWO_DENSITY = 2.0 / math.sqrt(2.0 * math.pi)
 
 @dataclasses.dataclass(frozen=True)
 class ContinuousRankedProbabilityScore(RealMean):
-    """Mean continuous ranked probability score: the distance between distribution and label, in its unit.
+    """Mean continuous ranked probability score: distance between distribution and label, in its unit.
 
     Parameters
     ----------
     estimator : {"empirical", "fair"}
-        For `Samples`: the score of the draws as a distribution of their own, or an unbiased estimate of the
-        score of the distribution they were drawn from (Ferro 2014). Other predictions have one score.
+        For `Samples`: the score of the draws treated as the distribution itself, or an unbiased estimate of
+        the score of the distribution they were drawn from (Ferro 2014). For other predictions it makes no
+        difference.
 
     Examples
     --------
@@ -451,39 +473,26 @@ class ContinuousRankedProbabilityScore(RealMean):
 
 
 def _of_mixture(mean: Array, std: Array, shares: Array | None) -> Loss:
-    """Return the score of mixtures of normal members (n, m)."""
+    """Return the score of mixtures of normal members (n, m), of equal weights or `shares` (m,)."""
     xp, m = namespace(std), mean.shape[1]
-    if shares is not None:
-        return _of_weighted_mixture(mean, std, shares)
+    weight = xp.ones_like(std[0, :]) if shares is None else shares
+    whole = float(m) if shares is None else 1.0
     # pairs of a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
-    spread = xp.sum(std, axis=1) * (2.0 / math.sqrt(math.pi))
+    spread = xp.sum(weight * weight * std, axis=1) * (2.0 / math.sqrt(math.pi))
     for j in range(m - 1):
         gap, scale = mean[:, j + 1 :] - mean[:, j : j + 1], xp.hypot(std[:, j + 1 :], std[:, j : j + 1])
-        spread = spread + 2.0 * xp.sum(_distance(gap, scale), axis=1)
-    half = spread / (2.0 * m * m)
+        spread = spread + 2.0 * weight[j] * xp.sum(weight[j + 1 :] * _distance(gap, scale), axis=1)
+    half = spread / (2.0 * whole * whole)
+
+    def distance(labels: Array, j: int) -> Array:
+        own = _distance(labels - mean[:, j], std[:, j])
+        return own if shares is None else shares[j] * own
 
     def score(labels: Array) -> Array:
-        total = _distance(labels - mean[:, 0], std[:, 0])
+        total = distance(labels, 0)
         for j in range(1, m):
-            total = total + _distance(labels - mean[:, j], std[:, j])
-        return total / m - half
-
-    return score
-
-
-def _of_weighted_mixture(mean: Array, std: Array, shares: Array) -> Loss:
-    """Return sum_j w_j A(y - mu_j, s_j) - 1/2 sum_jk w_j w_k A(mu_j - mu_k, sqrt(s_j^2 + s_k^2))."""
-    xp, m = namespace(std), mean.shape[1]
-    half = xp.sum(shares * shares * std, axis=1) / math.sqrt(math.pi)
-    for j in range(m - 1):
-        gap, scale = mean[:, j + 1 :] - mean[:, j : j + 1], xp.hypot(std[:, j + 1 :], std[:, j : j + 1])
-        half = half + shares[j] * xp.sum(shares[j + 1 :] * _distance(gap, scale), axis=1)
-
-    def score(labels: Array) -> Array:
-        total = shares[0] * _distance(labels - mean[:, 0], std[:, 0])
-        for j in range(1, m):
-            total = total + shares[j] * _distance(labels - mean[:, j], std[:, j])
-        return total - half
+            total = total + distance(labels, j)
+        return total / whole - half
 
     return score
 

@@ -50,23 +50,25 @@ def risk_coverage_curve(
     by : str, optional
         Name of `confidence`.
     n_points : int
-        Points of the curve that are kept, evenly spaced; the areas are those of all n.
+        Number of points of the curve to keep, evenly spaced; the areas use all n.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): standard errors are then those of the clusters.
+        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
+        clusters.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
     RiskCoverageCurve
-        The curve, what the predictions state of it, the best order, and the areas with standard errors.
+        The curve, the risk that the predictions state, the best order, and the areas with standard errors.
 
     Notes
     -----
-    Standard errors are those of the influence function, which knows that the order is estimated too:
+    Standard errors come from the influence function, which accounts for the estimated order:
     ``l_i h(u_i) - int_{u_i}^1 R(v) / v dv + R(u_i) - AURC`` with coverage u, risk R and h(u) = -log u. An
     order says nothing about calibration, and the area falls with the error rate: compare `excess` between
-    models of unlike accuracy. Sorting takes O(n log n), and of chunks two numbers per instance are in memory.
+    models of different accuracy. Sorting takes O(n log n); for chunks, two numbers per instance are kept in
+    memory.
 
     References
     ----------
@@ -135,12 +137,12 @@ def _given(confidence: Any, n: int) -> HostArray:
             "`confidence`",
             f"must hold one number per prediction ({n})",
             f"got {values.dtype} of shape {values.shape}",
-            "Pass an array (n,), larger where the model is surer.",
+            "Pass an array (n,), larger for surer predictions.",
         )
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])
         raise InputError(
-            "`confidence`", "must be numbers", f"row {row} is NaN", "Say how sure the model is of every row."
+            "`confidence`", "must be numbers", f"row {row} is NaN", "Give the confidence of every row."
         )
     return values.astype(np.float64)
 

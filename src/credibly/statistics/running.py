@@ -1,4 +1,4 @@
-"""A statistic that is fed batch by batch: sums are kept, rows are not."""
+"""A statistic that is updated batch by batch: sums are kept, rows are not."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MORE_NOTES = "further notes of single batches are left out"
 
 
 class RunningStatistic:
-    """A statistic over batches, as in a validation loop: `update` with each, `compute` at the end.
+    """A statistic over batches, as in a validation loop: `update` with each batch, `compute` at the end.
 
     Parameters
     ----------
     statistic : str or Statistic
-        A statistic that is a sum over instances. Bins must be of equal width: those of equal mass are known
-        only when all rows are.
+        A statistic that is a sum over instances. Bins must be of equal width, because bins of equal mass are
+        known only when all rows are.
     **settings
         Override its settings.
 
@@ -37,7 +37,7 @@ class RunningStatistic:
     Notes
     -----
     The value is that of all rows at once, up to the order of summation. To share the work between processes,
-    give each its own and `merge` them; objects can be pickled. Gradients are not kept.
+    give each process its own object and `merge` them; objects can be pickled. Gradients are not kept.
 
     Examples
     --------
@@ -112,7 +112,8 @@ class RunningStatistic:
         Returns
         -------
         Estimate
-            The value, with the standard error of all rows where it is a mean; else with the reason.
+            The value, with the standard error of all rows if it is a mean; otherwise with the reason why
+            there is none.
         """
         if self._sums is None or self._sample is None or self._first is None:
             raise InputError(
@@ -151,7 +152,7 @@ def _require_sums(statistic: Statistic) -> None:
     if statistic.traits.reduction != "sum":
         raise UnsupportedError(
             f"`{statistic.name}`",
-            "must be a sum over instances to be fed in batches",
+            "must be a sum over instances to be updated in batches",
             f"it is declared {statistic.traits.reduction!r}",
             "Collect the predictions and compute it once.",
         )

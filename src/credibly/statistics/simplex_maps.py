@@ -32,7 +32,7 @@ def error_over_simplex(
     bandwidth : float or "likelihood"
         Spread of the Dirichlet kernel, as in `kde_ce`.
     n_steps : int
-        Points per edge, less one.
+        Number of points per edge, minus one.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def error_over_simplex(
             "a map over the simplex",
             "needs three classes",
             f"got {probs.shape[1]}",
-            "Add up classes until three are left.",
+            "Merge classes until three are left.",
         )
     plan = statistic.plan(Point(probs))
     assert isinstance(plan, BandwidthPlan)
@@ -98,10 +98,10 @@ def error_over_weights(
     labels : array (n,) or LabelCounts
         What was observed.
     statistic : str or Statistic
-        What to compute. A bandwidth that follows a rule is settled once, on the equal-weight mean, so that
-        all weights are compared with one error.
+        What to compute. A bandwidth that follows a rule is chosen once, from the equal-weight mean, so that
+        all weights are compared by the same error.
     n_steps : int
-        Points per edge, less one.
+        Number of points per edge, minus one.
 
     Returns
     -------

@@ -84,7 +84,9 @@ from credibly.statistics.real_kernels import RealPlan, Sides, of_pool, plan_of, 
 Estimator = Literal["unbiased", "biased", "linear", "block"]
 ESTIMATORS = ("unbiased", "biased", "linear", "block")
 
-_DEGENERATE = "a quadratic estimate has no normal limit under calibration, so no normal interval covers there"
+_DEGENERATE = (
+    "a quadratic estimate has no normal limit under calibration, so no normal interval is valid there"
+)
 
 
 def of_classes(probs: Array, label_kernel: Array | None) -> Sides:
@@ -155,14 +157,12 @@ class QuadraticBound(PairwiseBound):
         product = self.product(values[:, rows.start :], tile)
         product = self.between_labels(product, b)
         pairs = xp.sum(xp.reshape(as_float64(xp.vecdot(own, product)), (b, k)), axis=1)
+        # k(p, p) = 1; a row of weight w stands for w rows, which differ from each other
         plain = own if labels.weights is None else self._residuals(labels, rows, weighted=False)
-        # k(p, p) = 1
-        squares = xp.sum(xp.reshape(plain * self.between_labels(plain, b), (b, k, -1)), axis=1)
-        if labels.weights is not None:
-            squares = squares * xp.astype(labels.weights[:, rows], self.dtype)
+        squares = as_float64(xp.vecdot(own, self.between_labels(plain, b)))
         return State(
             pairs=pairs,
-            diagonal=xp.sum(as_float64(squares), axis=1),
+            diagonal=xp.sum(xp.reshape(squares, (b, k)), axis=1),
             weight=total_weight(labels, rows, values),
         )
 
@@ -367,28 +367,29 @@ class Skce(KernelError):
     kernel : {"exponential", "gaussian"}
         exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)).
     norm : {"euclidean", "l1", "tv"}
-        What distance d between predictions means; total variation is half of l1. Real values have
-        "euclidean" alone: the Wasserstein distance of Gaussians and quantiles, MMD of several members and of
-        draws.
+        Which distance d between predictions to use; total variation is half of l1. For real values only
+        "euclidean" is allowed: the Wasserstein distance for Gaussians and quantiles, MMD for several members
+        and for draws.
     bandwidth : float or "median"
-        "median" takes the median distance of at most 1000 evenly spaced rows.
+        "median" uses the median distance between at most 1000 evenly spaced rows.
     block_size : int, optional
         Rows per block of ``estimator="block"``; default: the square root of n.
     precision : {"float64", "float32", "tf32"}
-        Of the matrix product; "tf32" needs torch on CUDA. Sums are always double.
+        Precision of the matrix product; "tf32" needs torch on CUDA. Sums are always in double precision.
     label_bandwidth : float or "median"
-        Of real labels, which are compared by a Gaussian kernel: its standard deviation. "median" takes the
-        median distance of predicted labels. `Quantiles` compare cells of labels and need none.
+        For real labels, the standard deviation of the Gaussian kernel that compares them. "median" uses the
+        median distance between predicted labels. `Quantiles` compare cells of labels and need no bandwidth.
 
     Notes
     -----
-    Real labels take the place of one-hot labels by their kernel: r = f(y) - E f(Y), Y drawn from the
-    prediction. Of `Samples` the mean over the draws stands for E f(Y), and label and draws together give a
-    prediction its place, which makes the unbiased estimate of calibrated draws 0 on average for any number
-    of them. A label beyond everything predicted counts as if it were at the end of that range.
+    Real labels replace one-hot labels through their kernel: r = f(y) - E f(Y), with Y drawn from the
+    prediction. For `Samples`, the mean over the draws estimates E f(Y), and label and draws together
+    determine the position of a prediction; so the unbiased estimate for calibrated draws is 0 on average, for
+    any number of draws. A label beyond the predicted range counts as if it were at the end of that range.
 
     Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n
-    times the block size. Weights of instances are multiplicities: a weight of 2 is the instance listed twice.
+    times the block size. Weights of instances are multiplicities: a weight of 2 is the same as listing the
+    instance twice.
 
     Examples
     --------
@@ -406,10 +407,12 @@ class Skce(KernelError):
     reference: ClassVar[str] = "Widmann et al. 2019"
     story: ClassVar[Story] = Story(
         title="SKCE",
-        meaning="Do errors of similar predictions point in one direction? Unbiased, so it may be slightly "
-        "negative.",
+        meaning=(
+            "Do errors of similar predictions point in the same direction? Unbiased, so it may be "
+            "slightly negative."
+        ),
         formula="mean over i ≠ j of k(pᵢ, pⱼ) ⟨e_yᵢ − pᵢ, e_yⱼ − pⱼ⟩",
-        above="similar predictions err in one direction by more than chance explains",
+        above="similar predictions err in the same direction by more than chance explains",
         citation="Widmann, Lindsten and Zachariah, Calibration tests in multi-class classification, NeurIPS "
         "2019.",
         aliases={"kce": "which is the square of it", "kernel_calibration_error": "which is the square of it"},
@@ -559,7 +562,7 @@ class BlockBound(Bound):
             )
         left = plan.n - self.n_blocks * self.size
         if left:
-            notes = (*notes, f"{left} rows fill no block of {self.size} and are left out")
+            notes = (*notes, f"{left} rows do not fill a block of {self.size} and are left out")
         super().__init__(statistic, plan.n, notes)
         xp = namespace(sides.points)
         self.dtype = xp.float64 if statistic.precision == "float64" else xp.float32
@@ -590,7 +593,7 @@ class BlockBound(Bound):
         if labels.weights is not None:
             raise UnsupportedError(
                 "`sample_weight`",
-                "has no meaning where rows are paired by their order",
+                "has no meaning if rows are paired by their order",
                 f"got estimator={self.statistic.estimator!r}",
                 'Use estimator="unbiased" or "biased".',
             )

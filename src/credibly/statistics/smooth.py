@@ -36,7 +36,7 @@ _CLOSE = 1e-14
 
 @dataclasses.dataclass(frozen=True)
 class SmoothECE(CellStatistic):
-    """Smooth calibration error of the top label: no bins, and a bandwidth that is the error itself.
+    """Smooth calibration error of the top label: no bins, and a bandwidth equal to the error itself.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ class SmoothECE(CellStatistic):
 
     Notes
     -----
-    A sum over instances: 1024 numbers per label vector are kept, whatever n is, to which a product with a
-    matrix of cosines is added. Predictions are placed to 1/1024. Miscalibration that changes its sign within
-    the bandwidth cancels, as it does for anybody who rounds predictions to that precision. An error below
-    1/512 is that at this bandwidth.
+    A sum over instances: 1024 numbers per label vector are kept for any n, plus one product with a matrix of
+    cosines. Predictions are rounded to 1/1024. Miscalibration that changes its sign within the bandwidth
+    cancels, as it would for anyone who rounds predictions to that precision. An error below 1/512 is computed
+    at this bandwidth.
 
     Examples
     --------

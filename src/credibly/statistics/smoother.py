@@ -124,11 +124,13 @@ def likelihood_bandwidth(probs: Array) -> tuple[float, tuple[str, ...]]:
     """
     chosen = distinct_rows(probs, LIKELIHOOD_ROWS)
     if chosen.size < 2:
-        return float(BANDWIDTHS[-1]), ("all predictions are equal: every bandwidth gives one estimate",)
+        return float(BANDWIDTHS[-1]), ("all predictions are equal, so the bandwidth does not matter",)
     points = to_host(taken(probs, chosen)).astype(np.float64, copy=False)
     scores = _likelihoods(points.tobytes(), points.shape[1])
     if not np.isfinite(scores).any():
-        return float(BANDWIDTHS[-1]), ("no two predictions have the same zeros: no bandwidth is better",)
+        return float(BANDWIDTHS[-1]), (
+            "no two predictions have the same zeros, so no bandwidth is better than another",
+        )
     best = int(np.argmax(scores))
     found = float(BANDWIDTHS[best])
     of = f"{chosen.size} distinct predictions"
@@ -167,7 +169,9 @@ def leave_one_out_likelihoods(points: np.ndarray[Any, Any], grid: np.ndarray[Any
     return scores
 
 
-_SMOOTHED = "smoothing and resampling noise bias it upwards near calibration, where no interval of it covers"
+_SMOOTHED = (
+    "smoothing and resampling noise bias it upwards near calibration, where no interval for it is valid"
+)
 
 
 class SmootherTile(NamedTuple):
@@ -233,7 +237,7 @@ class SmootherBound(PairwiseBound):
         note = (
             f"{n_zeros} of {n * self.probs.shape[1]} probabilities are 0: such an instance learns only from"
         )
-        return (f"{note} those that have its zeros, and is left out where there are none",)
+        return (f"{note} instances with the same zeros, and is left out if there are none",)
 
     @cached_property
     def support(self) -> Array:
@@ -395,7 +399,7 @@ class SmootherBound(PairwiseBound):
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say how many instances were left out."""
         alone = int(to_host(sums["alone"])[0])
-        return (f"{alone} instances have no neighbour with their zeros and are left out",) if alone else ()
+        return (f"{alone} instances have no neighbour with the same zeros and are left out",) if alone else ()
 
     def finish(self, state: State) -> Array:
         """Average over instances."""
@@ -403,7 +407,8 @@ class SmootherBound(PairwiseBound):
             raise InputError(
                 f"`{self.statistic.name}`",
                 "learns the labels of a prediction from other instances",
-                "none has a neighbour: only one instance has a positive weight, or no two share their zeros",
+                "none has a neighbour: only one instance has a positive weight, or no two have the same "
+                "zeros",
                 "Give more instances, or probabilities with more digits.",
             )
         return self.statistic.error(state["deviation"] / state["weight"])

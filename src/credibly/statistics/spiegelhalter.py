@@ -20,7 +20,7 @@ from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 
 _REFUSAL = (
-    "it is a test statistic: it grows with n wherever the model is miscalibrated, so its value is not a "
+    "it is a test statistic: it grows with n if the model is miscalibrated, so its value is not a "
     "property of the model that an interval could enclose"
 )
 
@@ -51,6 +51,10 @@ class ZBound(MeanBound):
         spread = np.array([weight @ to_host(self.variance)])
         return State(super()._expected_state(weight, expected), variance=spread)
 
+    def scatter(self) -> Array:
+        """Return the variance of every deviation, (n,)."""
+        return self.variance
+
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
         """Return None: it has no standard error that clusters could change."""
         return None
@@ -75,14 +79,14 @@ class ZBound(MeanBound):
 
 @dataclasses.dataclass(frozen=True)
 class SpiegelhalterZ(Statistic):
-    """Spiegelhalter's z of the Brier score: above 0 where it is worse than the predictions expect.
+    """Spiegelhalter's z of the Brier score: above 0 if it is worse than the predictions expect.
 
     Notes
     -----
-    A sum over instances. Calibrated predictions give a mean of 0 and a variance of 1 whatever they are, and
-    nearly a normal distribution where many instances have predictions that are neither certain nor uniform.
-    The test is two-sided: overconfident models are above 0, underconfident ones below. Deviations that leave
-    the Brier score where it was expected are not seen.
+    A sum over instances. Any calibrated predictions give a mean of 0 and a variance of 1, and nearly a normal
+    distribution if many instances have predictions that are neither certain nor uniform. The test is
+    two-sided: overconfident models are above 0, underconfident ones below. Deviations that do not change the
+    expected Brier score are not detected.
 
     Examples
     --------

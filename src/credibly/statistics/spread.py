@@ -23,6 +23,7 @@ from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, HostArray, device, like, namespace, to_host
 from credibly._arrays.sums import group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows
+from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.statistics.cells import bin_index, edge_ranks
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
@@ -67,7 +68,7 @@ class OfSpread(Statistic):
 
 @dataclasses.dataclass(frozen=True)
 class SpreadRatio(OfSpread, RealMean):
-    """Mean squared error in units of the stated variance: above 1 the stated spread is too small.
+    """Mean squared error in units of the stated variance: above 1 if the stated spread is too small.
 
     Examples
     --------
@@ -81,8 +82,9 @@ class SpreadRatio(OfSpread, RealMean):
     reference: ClassVar[str] = "Pernot 2022"
     story: ClassVar[Story] = Story(
         title="Spread ratio",
-        meaning="Mean squared error in units of the stated variance: 1 where the stated spread is right on "
-        "average.",
+        meaning=(
+            "Mean squared error in units of the stated variance: 1 if the stated spread is right on average."
+        ),
         formula="mean of ((y − μ) / σ)²",
         above="errors are larger than the stated spread (too narrow)",
         below="errors are smaller than the stated spread (too wide)",
@@ -113,7 +115,8 @@ class SlopeBound(Bound):
         weights = labels.weights
         one = xp.ones_like(self.log)[None, :] if weights is None else weights
         every = {"weight": one, "log": one * self.log, "log_log": one * self.log**2}
-        sums = {name: xp.sum(value + xp.zeros_like(square), axis=1) for name, value in every.items()}
+        nothing = xp.zeros_like(square[:, 0])  # what no label changes is the same for all vectors
+        sums = {name: xp.sum(value, axis=1) + nothing for name, value in every.items()}
         return State(sums, square=xp.sum(one * square, axis=1), both=xp.sum(one * self.log * square, axis=1))
 
     def _line(self, state: State) -> tuple[Array, Array, Array, Array]:
@@ -134,9 +137,9 @@ class SlopeBound(Bound):
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Look again, for the residuals of the line."""
         if labels.weights is not None:
-            return None, "the slope of weighted instances has no standard error"
+            return None, "with weighted instances the slope has no standard error"
         if float(to_host(self._line(sums)[1])[0]) == 0.0:
-            return None, "all instances state one spread, and a line needs two"
+            return None, "all instances state the same spread, and a line needs two different ones"
         return None, SECOND_LOOK
 
     def influence(self, sums: State, labels: Labels) -> Array:
@@ -149,17 +152,17 @@ class SlopeBound(Bound):
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say where a slope has no meaning."""
         if float(to_host(self._line(sums)[1])[0]) == 0.0:
-            return ("all instances state one spread: the slope is 0",)
+            return ("all instances state the same spread: the slope is 0",)
         return ()
 
 
 @dataclasses.dataclass(frozen=True)
 class SpreadSlope(OfSpread):
-    """Slope of squared z-scores on the logarithm of the stated variance: 0 where it is right everywhere.
+    """Slope of squared z-scores on the logarithm of the stated variance: 0 if it is right everywhere.
 
     Notes
     -----
-    Needs no bins. Below 0 the spread is overstated where it is large, or understated where it is small.
+    Needs no bins. Below 0, the spread is overstated where it is large or understated where it is small.
 
     Examples
     --------
@@ -174,8 +177,10 @@ class SpreadSlope(OfSpread):
     reference: ClassVar[str] = "Pernot 2022"
     story: ClassVar[Story] = Story(
         title="Spread slope",
-        meaning="Slope of squared errors, in units of the stated variance, on the logarithm of that "
-        "variance; 0 where the spread is right whatever is stated.",
+        meaning=(
+            "Slope of squared errors, in units of the stated variance, on the logarithm of that "
+            "variance; 0 if the spread is right for all stated values."
+        ),
         formula="slope of ((y − μ) / σ)² on log σ²",
         above="the spread is understated where it is large, or overstated where it is small",
         below="the spread is overstated where it is large, or understated where it is small",
@@ -219,9 +224,26 @@ class SpreadBound(Bound):
         found = xp.abs(stated - error) / xp.clip(stated, _TINY, None)
         return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
 
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return what the stated variances expect, and what squared errors add to it, (number, bins)."""
+        expected = on_host(self.state(labels))
+        variance, bins = to_host(self.variance), to_host(self.bins)
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        apart = weight * ((to_host(labels.values)[0] - to_host(self.mean)) ** 2 - variance)
+        added = np.bincount(codes * self.n_bins + bins, apart, minlength=number * self.n_bins)
+        expected["observed"] = expected["stated"]
+        expected["scatter"] = np.array([2.0 * weight**2 @ variance**2])  # of squared normal errors
+        return expected, State(observed=added.reshape(number, self.n_bins))
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of squared errors with these signs; sums that fall below 0 are 0."""
+        square = np.maximum(expected["observed"] + signs @ added["observed"], 0.0)
+        every = {name: np.broadcast_to(expected[name], square.shape) for name in ("size", "stated")}
+        return self.finish(State(every, observed=square))
+
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: absolute differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it holds"
+        return None, "near calibration this error is biased upwards, and no interval around it is valid"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -231,7 +253,7 @@ class ExpectedNormalisedError(OfSpread):
     Parameters
     ----------
     n_bins : int
-        Number of bins that hold equally many instances; equal spreads stay together.
+        Number of bins with equally many instances; equal spreads stay together.
 
     Examples
     --------
@@ -252,7 +274,7 @@ class ExpectedNormalisedError(OfSpread):
         title="ENCE",
         meaning="Mean relative difference between stated and observed spread, in bins of the stated spread.",
         formula="mean over bins of |rmv − rmse| / rmv",
-        above="errors differ from the spread that is stated for them by more than chance explains",
+        above="errors differ from their stated spread by more than chance explains",
         citation="Levi, Gispan, Giladi and Fetaya, Evaluating and calibrating uncertainty prediction in "
         "regression tasks, Sensors, 2022.",
         aliases={"uce": "which is of variances and not relative"},

@@ -72,7 +72,7 @@ class SubsampledBound(Bound):
 
     def __init__(self, statistic: Subsampled, inner: Bound, n: int) -> None:
         note = (
-            f"computed on {inner.n} of {n} instances, drawn at random under the seed: it compares all pairs "
+            f"computed on {inner.n} of {n} instances, drawn at random with the seed: it compares all pairs "
             "(`pairwise_rows` in Python sets how many)"
         )
         # the bound statistic knows what a rule such as bandwidth="median" became
@@ -100,6 +100,10 @@ class SubsampledBound(Bound):
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return what the predictions of the part expect, and what its labels add per cluster."""
         return self.inner.wild_sums(self._part(labels), codes[self.chosen], number)
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Return sums of the part whose replicates scatter no less than those of independent rows."""
+        return self.inner.widened(expected, added)
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values of pseudo-labels of the part."""

@@ -162,7 +162,7 @@ class LocationBound(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squares are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it holds"
+        return None, "near calibration this error is biased upwards, and no interval around it is valid"
 
     def witness(self, sums: State) -> tuple[HostArray, HostArray]:
         """Return g of every location and its standard error, (j,) each, from `observed_sums`."""
@@ -177,7 +177,7 @@ class LocationBound(Bound):
         worst = int(np.argmax(np.abs(sized)))
         often = "more" if mean[worst] > 0 else "less"
         size = f"by {abs(sized[worst]):.1f} standard errors: the largest of all locations"
-        return (f"{self._where(worst)} are seen {often} often than predicted, {size}",)
+        return (f"{self._where(worst)} occur {often} often than predicted, {size}",)
 
     def _where(self, at: int) -> str:
         place, target = self.plan.places[at], float(self.plan.targets[at])
@@ -221,18 +221,18 @@ class UnnormalisedMeanEmbedding(Statistic):
     Parameters
     ----------
     locations : int or tuple of tuple of float
-        How many are taken from the predictions, evenly over them; or the locations themselves: the
+        Number of locations, taken evenly from the predictions; or the locations themselves: the
         probabilities of all classes, or mean and standard deviation of a Gaussian, and then the label.
     kernel : {"exponential", "gaussian"}
         exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)), between predictions.
     bandwidth : float or "median"
-        Of predictions; "median" takes the median distance of at most 1000 evenly spaced rows.
+        Bandwidth of predictions; "median" uses the median distance between at most 1000 evenly spaced rows.
     label_bandwidth : float or "median"
-        Of real labels, as in `skce`.
+        For real labels, as in `skce`.
 
     Notes
     -----
-    A sum over instances: it takes all rows of data that are too large for `skce`. Locations come from the
+    A sum over instances: it can use all rows of data that are too large for `skce`. Locations come from the
     predictions alone. The notes of a result name the location where labels differ most from what was
     predicted, and ``bound.witness(bound.observed_sums(labels))`` returns all of them.
 
@@ -265,10 +265,12 @@ class UnnormalisedMeanEmbedding(Statistic):
     reference: ClassVar[str] = "Widmann et al. 2021"
     story: ClassVar[Story] = Story(
         title="UCME",
-        meaning="Are labels near a few places seen as often as similar predictions say? Its notes name the "
-        "place where they are not.",
+        meaning=(
+            "At a few test locations: do labels occur as often as similar predictions say? Its notes "
+            "name the location with the largest difference."
+        ),
         formula="mean over j of (mean over i of k(Pᵢ, Tⱼ) (l(yᵢ, tⱼ) − E l(Yᵢ, tⱼ)))²",
-        above="labels at some places are seen more or less often than chance explains",
+        above="labels at some locations occur more or less often than chance explains",
         citation="Widmann, Lindsten and Zachariah, Calibration tests beyond classification, ICLR 2021.",
     )
 
@@ -335,7 +337,7 @@ class UnnormalisedMeanEmbedding(Statistic):
                     "`locations`",
                     f"must have {points.shape[1] + 1} numbers each, for classes or single Gaussians",
                     f"got {table.shape[1]} for {type(part).__name__}",
-                    "Give their number, and they are taken from the predictions.",
+                    "Give only their number, and they are taken from the predictions.",
                 )
             return table[:, :-1], table[:, -1]
         # sorted, so that neither the order of rows or classes matters nor how often a row occurs

@@ -148,13 +148,22 @@ class WalkBound(Bound):
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the steps of every walk in its order, (columns, n), and the cluster of each."""
         weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
-        steps, own = [], []
+        steps, own, scatter = [], [], []
         for one in self.columns:
-            order = to_host(one.order)
-            residual = to_host(_events(labels, one))[0][order] - to_host(one.values)
-            steps.append(weight[order] * residual / weight.sum())
+            order, values = to_host(one.order), to_host(one.values)
+            share = weight[order] / weight.sum()
+            steps.append(share * (to_host(_events(labels, one))[0][order] - values))
             own.append(codes[order])
-        return State(steps=np.stack(steps)), State(codes=np.stack(own))
+            scatter.append(share**2 @ (values * (1.0 - values)))
+        return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(own))
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Return steps that scatter, over clusters, no less than those of independent rows, by column."""
+        ends = [np.bincount(own, one) for one, own in zip(expected["steps"], added["codes"], strict=True)]
+        seen = np.array([one @ one for one in ends])
+        ratio = np.divide(expected["scatter"], seen, out=np.ones_like(seen), where=seen > 0)
+        wider = np.sqrt(np.maximum(1.0, ratio))
+        return State(expected, steps=wider[:, None] * expected["steps"]), added
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values of walks whose steps have the sign of their cluster."""
@@ -196,22 +205,22 @@ def _events(labels: Labels, column: _Column) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class Ecce(WalkStatistic):
-    """Cumulative calibration error: the largest sum of residuals over a range of predictions, over n.
+    """Cumulative calibration error: the largest sum of residuals over a range of predictions, divided by n.
 
     Parameters
     ----------
     kind : {"max", "range"}
-        "max": the largest distance of the walk from its start (Kolmogorov-Smirnov), a range of predictions
-        that begins at the smallest. "range": its largest minus its smallest value (Kuiper), any range. The
-        start, 0, is a value of the walk.
+        "max": the largest distance of the walk from its start (Kolmogorov-Smirnov), over ranges that begin at
+        the smallest prediction. "range": its largest minus its smallest value (Kuiper), over any range. The
+        start, 0, counts as a value of the walk.
     target : {"top_label", "classwise"}
         The confidence of the predicted class, or the mean over the errors of all classes' probabilities.
 
     Notes
     -----
-    Costs a sort of the predictions and one pass per label vector. The errors of a calibrated model fall like
-    1 / sqrt(n) whatever the predictions are: nothing is to be chosen. Signs that alternate over short
-    ranges cancel in it. Equal predictions are one step.
+    Costs a sort of the predictions and one pass per label vector. The error of a calibrated model falls like
+    1 / sqrt(n) for any predictions, so nothing needs to be chosen. Errors whose signs alternate over short
+    ranges cancel. Equal predictions are one step.
 
     Examples
     --------
@@ -273,17 +282,17 @@ class Ecce(WalkStatistic):
 
 @dataclasses.dataclass(frozen=True)
 class TruthfulCE(WalkStatistic):
-    """Averaged two-bin calibration error, averaged over classes: smallest, in expectation, for the truth.
+    """Averaged two-bin calibration error, the mean over classes: smallest, in expectation, for the truth.
 
-    Other calibration errors of a sample can be lowered by predictions that are known to be wrong, such as the
-    same number everywhere. This one cannot, so models may be ranked by it.
+    On a finite sample, other calibration errors can be lowered by predictions that are known to be wrong,
+    such as the same number everywhere. This one cannot, so models may be ranked by it.
 
     Notes
     -----
     It is a squared error. Even the true probabilities have an expectation above 0, the mean variance of a
     label over n. For two classes both classes have the same error, which is that of the paper. Costs a sort
-    per class and one pass per label vector and class. Residuals of opposite signs at neighbouring
-    predictions cancel in it.
+    per class and one pass per label vector and class. Residuals of opposite signs at neighbouring predictions
+    cancel.
 
     Examples
     --------
@@ -308,7 +317,9 @@ class TruthfulCE(WalkStatistic):
         meaning="Squared error of two bins of a class's probability, averaged over all borders between them "
         "and over classes; the true probabilities have the smallest expectation.",
         formula="1/k Σ_c ∫ W_c(t)² + (W_c(1) − W_c(t))² dt, W_c(t) = 1/n Σ_{p_c < t} (hit − p_c)",
-        above="below or above some probability, frequencies differ from it by more than chance explains",
+        above=(
+            "below or above some threshold, frequencies and probabilities differ by more than chance explains"
+        ),
         notion="classwise",
         citation="Hartline, Hu and Wu, A perfectly truthful calibration measure, COLT 2026.",
         aliases={"atb": "", "averaged_two_bin_calibration_error": ""},

@@ -276,7 +276,7 @@ FIG3 = Study(
     title="Numerals with equal means: does the spread tell epistemic from aleatoric ones?",
     reference="D21 eq. 52, App. E, Fig. 3",
     small=NumeralsSize(3000, 1000, (2, 5), (64, 32), 200, 2),
-    full=NumeralsSize(3000, 1000, (2, 5), (64, 32), 400, 4),
+    full=NumeralsSize(3000, 1000, (2, 5), (64, 32), 400, 32),
     work=work,
     design="smaller",
 )

@@ -10,6 +10,9 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 
+Activation = Literal["relu", "elu"]
+"""What hidden units do to their sums."""
+
 Layers = tuple[tuple[HostArray, HostArray], ...]
 """Weights (m, wide, narrow) and offsets (m, 1, narrow) of m networks, from the input to the output."""
 
@@ -61,8 +64,10 @@ def descend(
     *,
     learning_rate: float,
     falls_over: int | None = None,
+    decay: float = 0.0,
     dropout: float,
     generator: np.random.Generator,
+    activation: Activation = "relu",
 ) -> Layers:
     """Follow Adam, one step per batch, on one thread.
 
@@ -78,10 +83,14 @@ def descend(
         Of Adam.
     falls_over : int, optional
         Steps in which the learning rate falls to 0 along a cosine; it stays where this is not given.
+    decay : float
+        Weight decay of Adam.
     dropout : float
         Share of hidden units left out.
     generator : numpy.random.Generator
         Which.
+    activation : {"relu", "elu"}
+        Of hidden units.
 
     Returns
     -------
@@ -90,10 +99,12 @@ def descend(
     """
     import torch
 
-    optimiser = torch.optim.Adam([one for layer in layers for one in layer], lr=learning_rate)
+    tensors = [one for layer in layers for one in layer]
+    optimiser = torch.optim.Adam(tensors, lr=learning_rate, weight_decay=decay)
     schedule = (
         None if falls_over is None else torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, falls_over)
     )
+    bent = {"relu": torch.relu, "elu": torch.nn.functional.elu}[activation]
     precision = layers[0][0].detach().numpy().dtype
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the same sums in the same order, whatever the machine
@@ -102,7 +113,7 @@ def descend(
             values = inputs
             for place, (weight, offset) in enumerate(layers):
                 if place:
-                    values = torch.relu(values)
+                    values = bent(values)
                     if dropout:
                         kept = generator.random(tuple(values.shape), dtype=precision) >= dropout
                         values = values * torch.tensor(kept) / (1.0 - dropout)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.stats import skew, spearmanr
 
 from credibly._arrays.namespace import HostArray
 from credibly.credal import contains, sample
@@ -80,6 +79,8 @@ def _design(size: FigureSize) -> Design:
 
 def _null_distributions(size: FigureSize, run: Run) -> Part:
     """Fig. 5: replicates of each error of a calibrated prediction."""
+    from scipy.stats import skew  # slow to load, and every command loads this module
+
     generator = run.generator(5)
     probs = generator.dirichlet(np.ones(3), size=size.n_null)
     labels = (generator.random((size.n_null, 1)) > probs.cumsum(axis=1)).sum(axis=1)
@@ -169,6 +170,8 @@ def _place_of_truth(found: SimplexMap) -> tuple[float, float]:
 
 def _agreement(maps: dict[str, SimplexMap]) -> float:
     """Return the mean rank correlation of the maps of different errors."""
+    from scipy.stats import spearmanr
+
     inner = next(iter(maps.values())).points.min(axis=1) > 0  # at the edge CE_KL may be infinite
     values = np.stack([one.values[inner] for one in maps.values()])
     ranked = spearmanr(values, axis=1).statistic

@@ -10,11 +10,21 @@ import numpy as np
 from credibly.evaluation import title
 from credibly_studies.judging import Interval
 from credibly_studies.outcomes import Share
+from credibly_studies.p21_printed import CORRUPTIONS, TABLE_4
 from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, StudyTable
 
 LEVEL = 0.05
 ECE = "confidence_ece"
+TABLE_4_CHECKS = {ECE: "ECE", "accuracy": "accuracy"}
+"""Statistics, and what P21's Table 4 calls them."""
+
+READINGS = {
+    "independent": ("deep ensemble", "independent"),
+    "Bayesian": ("deep ensemble", "bayesian"),
+    "MC dropout": ("dropout", "bayesian"),
+}
+"""Rows of P21's Table 4: model and hypothesis."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,8 +73,8 @@ class Row:
 
 
 def tables(rows: Sequence[Row]) -> tuple[StudyTable, ...]:
-    """Return values by severity, failures by severity, and counts of conflicts."""
-    return _values(rows), _by_severity(rows), _counts(rows)
+    """Return values by severity, passes beside Table 4, failures by severity, and counts of conflicts."""
+    return _values(rows), _passes(rows), _by_severity(rows), _counts(rows)
 
 
 def _values(rows: Sequence[Row]) -> StudyTable:
@@ -77,6 +87,29 @@ def _values(rows: Sequence[Row]) -> StudyTable:
         found.append((*key, *observed))
     heading = "Mean over corruptions and trainings"
     return StudyTable("values", heading, ("model", "variant", "severity", *map(title, names)), found)
+
+
+def shifted_checks(rows: Sequence[Row], statistic: str, reading: str) -> list[Row]:
+    """Return checks of one recalibrated model on corrupted images, in the same order for all readings."""
+    key = (*READINGS[reading], "recalibrated", statistic)
+    return [
+        row for row in rows if row.severity and (row.model, row.hypothesis, row.variant, row.statistic) == key
+    ]
+
+
+def _passes(rows: Sequence[Row]) -> StudyTable:
+    """Return the shares of groups that pass by P21's rule, ours and printed, by severity."""
+    severities = sorted({row.severity for row in rows if row.severity})
+    found: list[tuple[Cell, ...]] = []
+    for statistic, check in TABLE_4_CHECKS.items():
+        for reading in READINGS:
+            own = shifted_checks(rows, statistic, reading)
+            ours = [1.0 - beyond([row for row in own if row.severity == one]).rate for one in severities]
+            printed = [TABLE_4[check][reading][one - 1] / CORRUPTIONS for one in severities]
+            found += [(check, reading, "here", *ours), (check, reading, "printed", *printed)]
+    columns = ("check", "model", "whose", *(f"severity {one}" for one in severities))
+    heading = "Share of groups that pass, as in Table 4: recalibrated models, not beyond all replicates"
+    return StudyTable("passes", heading, columns, found)
 
 
 def _by_severity(rows: Sequence[Row]) -> StudyTable:
@@ -142,6 +175,11 @@ def failures_display(rows: Sequence[Row]) -> IntervalsDisplay:
 def failing(rows: Sequence[Row]) -> Share:
     """Return how many checks fail, whatever P21's rule says."""
     return Share(sum(row.fails for row in rows), len(rows), "groups")
+
+
+def beyond(rows: Sequence[Row]) -> Share:
+    """Return how many checks fail by P21's rule: the value is beyond all replicates."""
+    return Share(sum(row.certain for row in rows), len(rows), "groups")
 
 
 def _key(row: Row) -> tuple[str, str, str, str, int]:

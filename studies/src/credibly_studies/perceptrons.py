@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly_studies.descent import Layers, descend, first_weights
+from credibly_studies.descent import Activation, Layers, descend, first_weights
 
 Loss = Callable[[Any, Any], Any]
 """Outputs (m, b, o) and targets (m, b), tensors -> loss of each case (m, b)."""
@@ -32,6 +32,10 @@ class Training:
         Of Adam, at the first step; it falls to 0 along a cosine.
     dropout : float
         Share of hidden units left out.
+    decay : float
+        Weight decay of Adam.
+    activation : {"relu", "elu"}
+        Of hidden units.
     """
 
     hidden: tuple[int, ...] = (50,)
@@ -39,6 +43,8 @@ class Training:
     batch: int = 100
     learning_rate: float = 0.01
     dropout: float = 0.0
+    decay: float = 0.0
+    activation: Activation = "relu"
 
 
 def fit_perceptrons(
@@ -50,6 +56,7 @@ def fit_perceptrons(
     loss: Loss,
     training: Training,
     generator: np.random.Generator,
+    levels: bool = False,
 ) -> Layers:
     """Train networks of one shape, several on each of several data sets of one size.
 
@@ -69,6 +76,9 @@ def fit_perceptrons(
         How.
     generator : numpy.random.Generator
         First weights, draws of cases and dropout.
+    levels : bool
+        Draw a level for every case of every step: one more input (see :func:`with_levels`), and beside its
+        target, which the loss gets as (m, b, 2).
 
     Returns
     -------
@@ -80,7 +90,9 @@ def fit_perceptrons(
     groups, n, d = inputs.shape
     m = groups * members
     # outputs start near 0: a first spread of e^3 would take long to unlearn
-    layers = first_weights((d, *training.hidden, outputs), m, generator, precision="float32", last=0.1)
+    layers = first_weights(
+        (d + levels, *training.hidden, outputs), m, generator, precision="float32", last=0.1
+    )
     x = torch.tensor(inputs, dtype=torch.float32)
     y = torch.tensor(targets, dtype=torch.int64 if targets.dtype.kind == "i" else torch.float32)
     group = torch.tensor(np.repeat(np.arange(groups), members))[:, None]
@@ -88,7 +100,12 @@ def fit_perceptrons(
     def batches() -> Iterator[tuple[Any, Any]]:
         for _ in range(training.steps):
             rows = torch.tensor(generator.integers(n, size=(m, training.batch)))
-            yield x[group, rows], y[group, rows]
+            inputs_now, targets_now = x[group, rows], y[group, rows]
+            if levels:
+                drawn = generator.random((m, training.batch), dtype=np.float32)
+                inputs_now = torch.cat([inputs_now, torch.tensor(_standard(drawn))[..., None]], dim=-1)
+                targets_now = torch.stack([targets_now, torch.tensor(drawn)], dim=-1)
+            yield inputs_now, targets_now
 
     return descend(
         layers,
@@ -97,12 +114,41 @@ def fit_perceptrons(
         lambda values, wanted: loss(values, wanted).mean(dim=1).sum(),
         learning_rate=training.learning_rate,
         falls_over=training.steps,
+        decay=training.decay,
         dropout=training.dropout,
         generator=generator,
+        activation=training.activation,
     )
 
 
-def outputs_of(layers: Layers, inputs: HostArray, kept: tuple[HostArray, ...] | None = None) -> HostArray:
+def with_levels(inputs: HostArray, levels: HostArray) -> HostArray:
+    """Return inputs with levels as one more of them, in units of a uniform level's standard deviation.
+
+    Parameters
+    ----------
+    inputs : ndarray (..., n, d)
+        Inputs.
+    levels : ndarray (..., n)
+        Between 0 and 1.
+
+    Returns
+    -------
+    ndarray (..., n, d + 1)
+        What a network that was trained with ``levels=True`` takes.
+    """
+    return np.concatenate([inputs, _standard(levels)[..., None]], axis=-1)
+
+
+def _standard(levels: HostArray) -> HostArray:
+    return np.asarray((levels - 0.5) * np.sqrt(12.0), dtype=levels.dtype)
+
+
+def outputs_of(
+    layers: Layers,
+    inputs: HostArray,
+    kept: tuple[HostArray, ...] | None = None,
+    activation: Activation = "relu",
+) -> HostArray:
     """Return the outputs of networks.
 
     Parameters
@@ -113,6 +159,8 @@ def outputs_of(layers: Layers, inputs: HostArray, kept: tuple[HostArray, ...] | 
         The same for all, or of each its own.
     kept : tuple of ndarray (m, 1 or n, units), optional
         What each hidden unit is multiplied by: dropout's masks, see :func:`masks`.
+    activation : {"relu", "elu"}
+        Of hidden units, as trained.
 
     Returns
     -------
@@ -122,7 +170,9 @@ def outputs_of(layers: Layers, inputs: HostArray, kept: tuple[HostArray, ...] | 
     values = np.asarray(inputs, dtype=np.float64)
     for place, (weight, offset) in enumerate(layers):
         if place:
-            values = np.maximum(values, 0.0)
+            values = np.maximum(values, 0.0) + (
+                np.expm1(np.minimum(values, 0.0)) if activation == "elu" else 0.0
+            )
             if kept is not None:
                 values = values * kept[place - 1]
         values = values @ weight.astype(np.float64) + offset

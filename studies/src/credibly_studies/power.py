@@ -21,6 +21,9 @@ LEVELS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 SPOKEN_LEVEL = 0.05
 
+WIDE_LEVEL = 0.2
+"""Where a rate far below the level can be told from the level with few data sets."""
+
 _COLUMNS = ("world", "null", "test", "level", "n", "repetitions", "rejected", "rate", "interval")
 
 
@@ -59,6 +62,8 @@ class PowerWork:
         Gives the paper's claims from what was found.
     costly : mapping of str to callable
         Tests that take seconds, such as those that learn: they see the first of the same data sets.
+    pictures : mapping of str to callable
+        Drawings of the worlds, as the paper has them.
     """
 
     tests: Mapping[str, Test]
@@ -66,6 +71,7 @@ class PowerWork:
     levels: tuple[float, ...] = LEVELS
     claims: Callable[[Rates], Sequence[Claim]] | None = None
     costly: Mapping[str, Test] = dataclasses.field(default_factory=dict)
+    pictures: Mapping[str, Drawing] = dataclasses.field(default_factory=dict)
 
     def __call__(self, size: PowerSize, run: Run) -> Findings:
         """Count rejections in all worlds."""
@@ -86,7 +92,8 @@ class PowerWork:
             for name, tests, repetitions in several
             if tests
         }
-        return power_findings(studies, () if self.claims is None else self.claims(Rates(studies)))
+        found = power_findings(studies, () if self.claims is None else self.claims(Rates(studies)))
+        return dataclasses.replace(found, drawings={**found.drawings, **self.pictures})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -224,9 +224,18 @@ class StudyResult(Result):
 
 
 def claims_table(claims: Sequence[Claim]) -> StudyTable:
-    """Return claims as a table."""
+    """Return claims as a table; where the paper's numbers are judged, their verdict is the outcome."""
     rows = [
-        (one.place, one.statement, one.printed, one.by_print, one.design, one.found, one.outcome, one.why)
+        (
+            one.place,
+            one.statement,
+            one.printed,
+            one.by_print or (one.outcome if one.design == "printed numbers" else ""),
+            one.design,
+            one.found,
+            one.outcome,
+            one.why,
+        )
         for one in claims
     ]
     columns = (

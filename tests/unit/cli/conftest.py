@@ -12,6 +12,11 @@ from unit.cli.runs import World, credibly, few_digits, make_world
 __all__ = ["credibly", "few_digits"]
 
 
+@pytest.fixture(autouse=True)
+def _words_alone(without_pictures: None) -> None:
+    """Draw no pictures here: what they show is not the command line's business."""
+
+
 @pytest.fixture(scope="session")
 def world() -> World:
     return make_world()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,3 +83,38 @@ def in_terminal(
         process.wait()
         os.close(ours)
     return Screen(code, raw.decode())
+
+
+class Shown(NamedTuple):
+    """A command that is to be shown, the width of the terminal, and what its environment has in addition."""
+
+    words: Sequence[object]
+    width: int
+    changes: Mapping[str, str] = {}
+
+
+# The terminal is made as wide as each command wants it; a zero byte, the code and a zero byte end its text.
+_ONE_BY_ONE = """
+import fcntl, json, os, struct, sys, termios
+from credibly.cli import main
+for words, width, changes in json.loads(sys.argv[1]):
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    os.environ.update(changes)
+    code = main(words)
+    for name in changes:
+        del os.environ[name]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.write(1, f"\\0{code}\\0".encode())
+"""
+
+
+def one_by_one(commands: Mapping[str, Shown]) -> dict[str, Screen]:
+    """Run several commands in one process, which loads its modules once, and return what each showed."""
+    given = [([*map(str, one.words)], one.width, dict(one.changes)) for one in commands.values()]
+    screen = in_terminal(command=[sys.executable, "-c", _ONE_BY_ONE, json.dumps(given)])
+    assert screen.code == 0, screen.text
+    *parts, rest = screen.raw.split("\0")
+    assert rest == ""
+    ran = zip(parts[::2], parts[1::2], strict=True)
+    return {name: Screen(int(code), raw) for name, (raw, code) in zip(commands, ran, strict=True)}

@@ -39,7 +39,7 @@ def test_numbers_are_those_of_the_library(credibly: Command, patients: Path) -> 
         assert float(row["interval_low"]) == one.low
         assert float(row["adjusted_pvalue"]) == one.adjusted_pvalue
         assert (row["verdict"], row["explained_by"]) == (one.verdict, one.explained_by or "")
-    assert "age is cut at its quantiles" in ran.err
+    assert "age is split at its quantiles" in ran.err
 
 
 def test_a_conflict_fails_where_asked(credibly: Command, patients: Path, tmp_path: Path) -> None:

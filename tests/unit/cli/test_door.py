@@ -132,7 +132,7 @@ def test_options_about_a_file_are_part_of_the_command(
 ) -> None:
     np.savez(tmp_path / "m.npz", probs=world.calibrated, y=np.where(world.labels == 2, -1, world.labels))
     line = complaint(credibly("evaluate", tmp_path / "m.npz", *ONE))
-    assert "say `--ignore-label -1`" in line
+    assert "pass `--ignore-label -1`" in line
     ran = credibly("evaluate", tmp_path / "m.npz", "--ignore-label", -1, "--json", *ONE)
     assert "--ignore-label -1" in ran.out
     streamed = credibly("evaluate", tmp_path / "m.npz", "--ignore-label", -1, "--stream", *ONE)
@@ -207,7 +207,7 @@ def test_a_found_config_neither_writes_nor_connects(
     )
     ran = credibly("report", "p.npz", *ONE)
     assert ran.code == 0
-    assert "does not set" in ran.err
+    assert "cannot set" in ran.err
     assert (tmp_path / "victim.txt").read_text() == "mine"
     assert (folder / "p-report.html").exists()
     assert credibly("evaluate", "p.npz", *ONE).code == 0

@@ -14,9 +14,9 @@ from unit.cli.runs import FAST, World
 if sys.platform == "win32":
     pytest.skip("pseudo-terminals need a POSIX system", allow_module_level=True)
 
-from unit.cli.terminal import Screen, in_terminal
+from unit.cli.terminal import Screen, Shown, in_terminal, one_by_one
 
-pytestmark = pytest.mark.slow  # each starts the command in a process of its own
+pytestmark = pytest.mark.slow  # the command runs in a process of its own
 
 RULE = "──"  # under the head of a drawn table
 
@@ -31,8 +31,37 @@ def folder(world: World, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_list_is_a_table_that_fits_eighty_columns() -> None:
-    screen = in_terminal("list", width=80)
+@pytest.fixture(scope="module")
+def data(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("terminal")
+    np.savez(made / "overconfident.npz", probs=world.overconfident, y=world.labels)
+    classes = np.array(["a", "b\x1b[2J", "[bold red]c"])
+    np.savez(made / "names.npz", probs=world.calibrated, y=world.labels, classes=classes)
+    return made
+
+
+@pytest.fixture(scope="module")
+def screens(data: Path) -> dict[str, Screen]:
+    """What needs no process of its own: nothing is interrupted and nothing waits for time to pass."""
+    file = data / "overconfident.npz"
+    return one_by_one(
+        {
+            "list": Shown(["list"], 80),
+            "list, narrow": Shown(["list"], 50),
+            "test": Shown(["test", file, *FAST], 250),
+            "test, NO_COLOR": Shown(["test", file, *FAST], 250, {"NO_COLOR": "1"}),
+            "evaluate, 80": Shown(["evaluate", file, *FAST, "--quiet"], 80),
+            "evaluate, 40": Shown(["evaluate", file, *FAST, "--quiet"], 40),
+            "inspect": Shown(["inspect", file], 150),
+            "names": Shown(["inspect", data / "names.npz"], 150),
+            "convert": Shown(["convert", file, data / "x.csv"], 200),
+            "error": Shown(["test", data / "none.npz"], 300),
+        }
+    )
+
+
+def test_list_is_a_table_that_fits_eighty_columns(screens: dict[str, Screen]) -> None:
+    screen = screens["list"]
     assert screen.code == 0
     assert RULE in screen.text
     assert "\t" not in screen.text
@@ -40,16 +69,16 @@ def test_list_is_a_table_that_fits_eighty_columns() -> None:
     assert "Gupta and Ramdas" in screen.text
 
 
-def test_list_is_blocks_on_a_narrow_terminal() -> None:
-    screen = in_terminal("list", width=50)
+def test_list_is_blocks_on_a_narrow_terminal(screens: dict[str, Screen]) -> None:
+    screen = screens["list, narrow"]
     assert screen.code == 0
     assert RULE not in screen.text
     assert widest(screen) <= 50
     assert "hosmer_lemeshow" in screen.text  # no name is cut
 
 
-def test_test_shows_everything_of_a_verdict(folder: Path) -> None:
-    screen = in_terminal("test", folder / "overconfident.npz", *FAST, width=250)
+def test_test_shows_everything_of_a_verdict(screens: dict[str, Screen]) -> None:
+    screen = screens["test"]
     assert screen.code == 0
     for part in ("acceptance", "pvalue interval", "tail", "effect size", "n resamples", "conflict"):
         assert part in screen.text
@@ -57,38 +86,49 @@ def test_test_shows_everything_of_a_verdict(folder: Path) -> None:
     assert screen.coloured
 
 
-def test_no_color_is_honoured(folder: Path) -> None:
-    screen = in_terminal("test", folder / "overconfident.npz", *FAST, width=250, NO_COLOR="1")
+def test_no_color_is_honoured(screens: dict[str, Screen]) -> None:
+    screen = screens["test, NO_COLOR"]
     assert "conflict" in screen.text
     assert not screen.coloured
 
 
 @pytest.mark.parametrize(("width", "drawn"), [(80, True), (40, False)])
-def test_evaluate_fits_the_terminal(width: int, drawn: bool, folder: Path) -> None:
-    screen = in_terminal("evaluate", folder / "overconfident.npz", *FAST, "--quiet", width=width)
+def test_evaluate_fits_the_terminal(width: int, drawn: bool, screens: dict[str, Screen]) -> None:
+    screen = screens[f"evaluate, {width}"]
     assert screen.code == 0
     assert (RULE in screen.text) == drawn
     assert widest(screen) <= width
     words = " ".join(screen.text.split())
     assert "confidence_ece" in words
     assert "conflict" in words
-    assert "conflict" in words
 
 
-def test_inspect_heads_each_file_with_its_name(folder: Path) -> None:
-    file = folder / "overconfident.npz"
-    screen = in_terminal("inspect", file, width=150)
+def test_inspect_heads_each_file_with_its_name(data: Path, screens: dict[str, Screen]) -> None:
+    screen = screens["inspect"]
     assert screen.code == 0
-    assert screen.text.splitlines()[0] == str(file)
+    assert screen.text.splitlines()[0] == str(data / "overconfident.npz")
     assert "probs (200, 3) float64" in screen.text
 
 
-def test_class_names_cannot_steer_the_terminal(world: World, tmp_path: Path) -> None:
-    classes = np.array(["a", "b\x1b[2J", "[bold red]c"])
-    np.savez(tmp_path / "x.npz", probs=world.calibrated, y=world.labels, classes=classes)
-    screen = in_terminal("inspect", tmp_path / "x.npz", width=150)
+def test_class_names_cannot_steer_the_terminal(screens: dict[str, Screen]) -> None:
+    screen = screens["names"]
     assert "\x1b[2J" not in screen.raw
     assert r"b\x1b[2J, [bold red]c" in screen.text
+
+
+def test_convert_says_what_it_wrote(data: Path, screens: dict[str, Screen]) -> None:
+    screen = screens["convert"]
+    assert screen.code == 0
+    assert screen.text.splitlines()[-1] == str(data / "x.csv")
+
+
+def test_errors_are_one_sentence(data: Path, screens: dict[str, Screen]) -> None:
+    screen = screens["error"]
+    assert screen.code == 2
+    assert screen.text == (
+        f"credibly: '{data / 'none.npz'}' must exist; there is no such file. "
+        "Check the name and the directory.\n"
+    )
 
 
 def test_a_report_ends_with_path_and_sentences(folder: Path) -> None:
@@ -98,21 +138,6 @@ def test_a_report_ends_with_path_and_sentences(folder: Path) -> None:
     assert screen.code == 0
     assert str(out) in screen.text
     assert out.is_file()
-
-
-def test_convert_says_what_it_wrote(folder: Path) -> None:
-    screen = in_terminal("convert", folder / "overconfident.npz", folder / "x.csv", width=200)
-    assert screen.code == 0
-    assert screen.text.splitlines()[-1] == str(folder / "x.csv")
-
-
-def test_errors_are_one_sentence(folder: Path) -> None:
-    screen = in_terminal("test", folder / "none.npz", width=300)
-    assert screen.code == 2
-    assert screen.text == (
-        f"credibly: '{folder / 'none.npz'}' must exist; there is no such file. "
-        "Check the name and the directory.\n"
-    )
 
 
 def test_a_pipe_in_a_terminal_carries_columns_and_no_colour(folder: Path) -> None:

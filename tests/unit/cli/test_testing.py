@@ -89,7 +89,7 @@ def test_a_witness_alone_fails_on_conflict(credibly: Command, tmp_path: Path) ->
     np.savez(tmp_path / "x.npz", probs=members, y=np.where(rng.random(200) < 0.8, 2, 0))
     ran = credibly("test", tmp_path / "x.npz", "--method", "witness", "--fail-on", "conflict")
     assert ran.code == 1
-    assert "class 2 happens more often than any distribution in the set says" in ran.err
+    assert "class 2 occurs more often than any distribution in the set says" in ran.err
 
 
 @pytest.mark.parametrize(

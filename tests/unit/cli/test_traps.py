@@ -229,7 +229,7 @@ class TestCorruptRows:
 def test_advice_about_one_column_of_scores(credibly: Command, tmp_path: Path) -> None:
     (tmp_path / "binary.csv").write_text("confidence,y\n0.2,0\n0.9,1\n")
     line = complaint(credibly("evaluate", tmp_path / "binary.csv", *FAST))
-    assert "name it `score`, or say `--columns confidence`" in line
+    assert "name it `score`, or pass `--columns confidence`" in line
     assert credibly("evaluate", tmp_path / "binary.csv", "--columns", "confidence", *FAST).code == 0
 
 
@@ -247,9 +247,9 @@ def test_advice_about_logits_called_probs_can_be_followed(
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_closed_streams(stream: str, calibrated: Path) -> None:
-    """As in `credibly test FILE >&-`: Python then has no stream at all."""
+    """As in `credibly inspect FILE >&-`: Python then has no stream at all."""
     redirect = ">&-" if stream == "stdout" else "2>&-"
-    words = [sys.executable, "-m", "credibly", "test", str(calibrated), "--n-resamples", "99"]
+    words = [sys.executable, "-m", "credibly", "inspect", str(calibrated)]
     command = f"{shlex.join(words)} {redirect}"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=120)
     assert ran.returncode == 0

@@ -27,7 +27,7 @@ def said(remedy: str, subject: str = "`probs`") -> str:
         ('Use `measure="hartley"`.', "Use `--measure hartley`."),
         ("The array `labels` and `cr.load`.", "The array `labels` and `cr.load`."),
         ("Call `labels = counts.draw(rng=0)`.", "Call `labels = counts.draw(rng=0)`."),  # code stays whole
-        ("Say `kind=`.", "Say `--kind`."),
+        ("Use `kind=`.", "Use `--kind`."),
         ("Pass `drop_invalid=True`.", "Pass `--drop-invalid`."),
         ("Pass `labels=`.", "Pass `--labels`."),
         ("Pass `labels='y.npy'`.", "Pass `--labels y.npy`."),

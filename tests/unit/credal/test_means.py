@@ -107,7 +107,7 @@ def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
     )
     for measure in (cr.credal.distance, partial(cr.uncertainty, decomposition="credal")):
         with pytest.raises(
-            UnsupportedError, match=r"Dirichlet.*how the rows are cut.*pass or scan the Ensemble"
+            UnsupportedError, match=r"Dirichlet.*how the rows are split.*pass or scan the Ensemble"
         ):
             cr.credal.mean_over(scan, measure)
 
@@ -147,3 +147,26 @@ def test_what_is_no_measure_is_refused(data) -> None:
         cr.credal.mean_over(scan, cr.credal.size, labels)
     with pytest.raises(InputTypeError, match=r"rows in chunks.*mean_over"):
         cr.credal.size(scan)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_of_clusters_leave_each_out_once(data, weighted: bool) -> None:
+    """The same as of the statistic that is this mean, in chunks that split clusters, too."""
+    probs, labels = data
+    clusters = np.arange(N) // 7
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=N) if weighted else None
+    mean = probs.mean(axis=1)
+
+    def loss(given, labels) -> np.ndarray:
+        from credibly.predictions import as_point
+
+        return ((as_point(given)[0].probs - np.eye(3)[labels]) ** 2).sum(axis=1)
+
+    expected = cr.brier(mean, labels, clusters=clusters, sample_weight=weights)
+    together = {"clusters": clusters, "sample_weight": weights}
+    for rows in ((probs, loss, labels), (cr.scan(probs, labels, chunk_rows=90, **together), loss)):
+        extra = together if len(rows) == 3 else {}
+        found = cr.credal.mean_over(*rows, **extra)["loss"]
+        assert found.value == pytest.approx(expected.value)
+        assert found.stderr == pytest.approx(expected.stderr)
+        assert found.degrees_of_freedom == pytest.approx(expected.degrees_of_freedom)

@@ -32,7 +32,7 @@ def test_too_few_labels_are_held() -> None:
     assert found.headline is not None
     assert found.headline.word == "conflict"
     assert found.headline.sentence == (
-        "Too small: its 90 % sets hold 84 % of the labels (95 %: 80.1 to 87.3), 6.0 points too few, more "
+        "Too small: its 90 % sets contain 84 % of the labels (95 %: 80.1 to 87.3), 6.0 points too few, more "
         "than chance explains."
     )
     assert found.headline.size == pytest.approx(0.06)
@@ -52,7 +52,7 @@ def test_too_few_labels_are_held() -> None:
 def test_too_many_are_a_conflict_too() -> None:
     found = cr.evaluate(*sets_that_hold(0.97), n_resamples=99)
     assert found.headline is not None
-    assert found.headline.sentence.startswith("Too large: its 90 % sets hold 97 % of the labels")
+    assert found.headline.sentence.startswith("Too large: its 90 % sets contain 97 % of the labels")
     assert "7.0 points too many" in found.headline.sentence
 
 
@@ -62,8 +62,9 @@ def test_right_on_average_but_not_in_groups() -> None:
     found = cr.evaluate(sets, labels, groups=groups, n_resamples=199)
     assert found.headline is not None
     assert found.headline.sentence == (
-        "Right on average, but not everywhere: its 90 % sets hold 90 % of the labels (95 %: 86.7 to 92.6), "
-        "but 60 % of the labels in group young are held (n = 100), more than chance explains."
+        "Right on average, but not everywhere: its 90 % sets contain 90 % of the labels (95 %: 86.7 to "
+        "92.6), "
+        "but 60 % of the labels in group young are covered (n = 100), more than chance explains."
     )
     assert [one.word for one in found.headline.questions] == ["no conflict found", "conflict"]
     assert found.groups == {}
@@ -75,13 +76,13 @@ def test_as_claimed_and_too_few() -> None:
     assert found.headline is not None
     assert found.headline.word == "no conflict found"
     assert found.headline.bound is not None
-    assert "within 2.9 points of their claim, 95 % sure" in found.headline.sentence
+    assert "within 2.9 points of the claim, 95 % sure" in found.headline.sentence
     few = cr.evaluate(*sets_that_hold(0.9, n=20), n_resamples=99)
     assert few.headline is not None
     assert few.headline.word == "cannot tell"
     off = cr.evaluate(*sets_that_hold(0.5), tests=False)
     assert off.headline is not None
-    assert off.headline.sentence.startswith("Not tested: its 90 % sets hold 50 % of the labels")
+    assert off.headline.sentence.startswith("Not tested: its 90 % sets contain 50 % of the labels")
     assert off.tests == {}
 
 
@@ -92,16 +93,18 @@ def test_intervals_in_words_and_on_the_page() -> None:
     sets = PredictionIntervals(x[:, 0] - 1.645, x[:, 0] + 1.645, 0.9)
     found = cr.evaluate(sets, labels, features=x, n_resamples=99)
     assert found.headline is not None
-    assert found.headline.sentence.startswith("Too narrow: its 90 % intervals hold 76 %")
+    assert found.headline.sentence.startswith("Too narrow: its 90 % intervals contain 76 %")
     assert "3.29 wide; their interval score is" in found.headline.questions[0].sentence
-    assert "of the labels in the worst slab of the features are held" in found.headline.questions[1].sentence
+    assert ("of the labels in the worst slab of the features are covered") in found.headline.questions[
+        1
+    ].sentence
     from credibly.report import render_report
 
     page = render_report(found)
-    assert "Do its intervals hold what they claim?" in page
+    assert "Do its intervals contain as many labels as they claim?" in page
     assert "Worst slab of the features" in page
-    assert "What is held, and what is claimed" in page
-    assert "draws of which labels are held if the claim is true" in page
+    assert "Observed and claimed coverage" in page
+    assert "draws of which labels are covered if the claim is true" in page
 
 
 def test_rows_in_clusters_are_not_tested() -> None:
@@ -132,7 +135,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     np.savez(tmp_path / "ends.npz", lower=low, upper=low + 1, y=low + 0.5)
     code, out, _ = run("report", tmp_path / "ends.npz", "--claimed", 0.9, "--n-resamples", 99)
     assert code == 0
-    assert "its 90 % intervals hold 100.0 % of the labels" in out
+    assert "its 90 % intervals contain 100.0 % of the labels" in out
     assert "--claimed 0.9" in (tmp_path / "ends-report.html").read_text(encoding="utf-8")
     code, _, err = run("test", path)
     assert code == 2

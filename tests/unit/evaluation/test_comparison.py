@@ -60,7 +60,7 @@ def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> No
     assert led.startswith(f"From trade-off 0 to {first[1]:.3g}, {first[2]} has the smallest mean score")
     for _, high, name in others[:-1]:
         assert f"to {high:.3g} {name}" in led
-    assert led.endswith(f"beyond {others[-1][2]}.")
+    assert led.endswith(f"beyond that, {others[-1][2]}.")
     tied = [one for one in comparison.findings if "statistically tied with" in one]
     standing = comparison.ranking.at(2.0)
     assert standing.tied_with_first
@@ -91,7 +91,7 @@ def test_the_first_finding_names_who_is_best() -> None:
         "flat in calibration gap."
     )
     assert first(one=truth, two=truth, sure=sure) == (
-        "one and two are tied for best in log loss and calibration gap, and with others in accuracy."
+        "one and two are tied for best in log loss and calibration gap, and tied with others in accuracy."
     )
     assert first(truth=truth).startswith(
         "There is one model, truth, and nothing to compare it with: accuracy"

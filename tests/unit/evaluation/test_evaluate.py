@@ -187,7 +187,7 @@ def test_every_kind_of_real_prediction(predictions: Any) -> None:
     labels = 9.0 + np.random.default_rng(6).normal(size=40)
     evaluation = cr.evaluate(predictions, labels, n_resamples=199)
     expected = set(REAL_STATISTICS) - {"ucme"}  # which is computed where it is named
-    if "all instances state one spread" in dict(evaluation.not_run).get("spread_slope", ""):
+    if "all instances state the same spread" in dict(evaluation.not_run).get("spread_slope", ""):
         expected.remove("spread_slope")
     if not isinstance(predictions, cr.Gaussian):
         expected -= {"gaussian_log_loss", "spread_ratio", "spread_slope", "ence"}
@@ -268,7 +268,7 @@ def test_of_label_counts_one_per_instance_is_tested() -> None:
     assert evaluation.curves is not None
     assert evaluation.curves.top_label.band is None
     reasons = dict(evaluation.not_run)
-    assert "share the truth of their instance" in reasons["consistency bands"]
+    assert "not independent within an instance" in reasons["consistency bands"]
     assert "takes classes, and the labels are counts" in reasons["hosmer_lemeshow"]
     assert words(evaluation) == words(single)
 
@@ -330,8 +330,8 @@ def test_attributes_are_crossed_and_audited() -> None:
     ]
     told = evaluation.findings[-1]
     assert (told.about, told.word) == ("audit", "conflict")
-    assert "Clearest: sex F, class 1 happens" in told.sentence
-    assert any(note.startswith("age is cut at its quantiles") for note in evaluation.notes)
+    assert "Clearest: sex F, class 1 occurs" in told.sentence
+    assert any(note.startswith("age is split at its quantiles") for note in evaluation.notes)
     assert evaluation.to_dict()["audit"]["verdict"] == "conflict"
     quick = cr.evaluate(probs, labels, groups=attributes, statistics=["brier"], tests=False)
     assert quick.audit is None
@@ -458,7 +458,7 @@ def test_a_statistic_that_repeats_another_or_needs_two_instances_says_so() -> No
     labels = np.arange(50) % 2
     evaluation = cr.evaluate(probs, labels, n_resamples=9, rng=0)
     assert "it equals skce" in dict(evaluation.not_run)["mmd_ce"]
-    with pytest.raises(KeyError, match=r"it equals skce.*Computed were: accuracy, ") as caught:
+    with pytest.raises(KeyError, match=r"it equals skce.*These were computed: accuracy, ") as caught:
         evaluation["mmd_ce"]
     assert "kde_ce'" not in str(caught.value)  # no look-alike is suggested where the reason is known
     asked = cr.evaluate(probs, labels, statistics=["mmd_ce", "brier"], n_resamples=9, rng=0)

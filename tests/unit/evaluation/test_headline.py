@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binomtest
 
 import credibly as cr
-from credibly.evaluation.findings import at_most, points
+from credibly.evaluation.phrases import at_most, points
 
 CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 199}
 
@@ -102,8 +102,8 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     "Dirichlet": (dirichlet, "conflict", "Overconfident"),
     "belief": (belief, "conflict", "Underconfident"),
     "raters": (raters, "conflict", "Overconfident"),
-    "too narrow": (lambda: normal(0.0, 0.6), "conflict", "Too narrow: its 90 % intervals hold .* too few"),
-    "too wide": (lambda: normal(0.0, 1.6), "conflict", "Too wide: its 90 % intervals hold .* too many"),
+    "too narrow": (lambda: normal(0.0, 0.6), "conflict", "Too narrow: its 90 % intervals contain .* too few"),
+    "too wide": (lambda: normal(0.0, 1.6), "conflict", "Too wide: its 90 % intervals contain .* too many"),
     "biased": (lambda: normal(0.5, 1.0), "conflict", "Biased, its predictions are too low"),
     "reals": (lambda: normal(0.0, 1.0), "no conflict found", "No sign of miscalibration in 600"),
     "unfocused": (unfocused, "conflict", "Miscalibrated, though not on average: its 90 % .* SKCE: similar"),
@@ -125,7 +125,7 @@ def test_what_it_says(name: str) -> None:
     asked = [one.about for one in headline.questions]
     if name in ("too narrow", "reals"):  # which state one spread for all
         (coverage,) = [one for one in headline.questions if one.about == "coverage"]
-        assert "% of the range that holds 90 % of all labels." in coverage.sentence
+        assert "% of the range that contains 90 % of all labels." in coverage.sentence
     assert asked == (
         ["coverage", "where"] if real else [*(["raters"] * (name == "raters")), "confidence", "errors"]
     ) + (["spread"] if (not real and not isinstance(predictions, np.ndarray)) or name == "raters" else [])
@@ -163,7 +163,9 @@ def test_intervals_are_within_what_the_headline_says() -> None:
     inside = int((abs(labels - given.mean) <= 1.6448536).sum())  # the 95 % quantile of the normal
     low, high = (binomtest(inside, 600, alternative=side).proportion_ci(0.95) for side in ("greater", "less"))
     assert told.bound == pytest.approx(max(0.9 - low.low, high.high - 0.9))
-    assert told.sentence.endswith(f"they are within {at_most(told.bound)} of their promise, 95 % sure.")
+    assert told.sentence.endswith(
+        f"their true coverage is within {at_most(told.bound)} of what they promise, 95 % sure."
+    )
 
 
 def test_too_few_data_come_with_a_plan() -> None:
@@ -254,7 +256,7 @@ ODD: dict[str, tuple[Any, Any, str, dict[str, str]]] = {
     "one real value": (
         cr.Gaussian(np.zeros(1), np.ones(1)),
         np.ones(1),
-        "Too few data to tell: with 1 instance, its 90 % intervals can hold",
+        "Too few data to tell: with 1 instance, the coverage of its 90 % intervals can be off",
         {"coverage": "", "where": ""},
     ),
     "one real value at the median": (cr.Gaussian(np.zeros(1), np.ones(1)), np.zeros(1), "Too wide", {}),
@@ -301,6 +303,8 @@ def test_groups_that_are_off_lead_where_nothing_is_found_over_all() -> None:
     assert alone.headline.word == "no conflict found"
     found = cr.evaluate(probs, labels, groups=labels % 2, n_resamples=99)
     assert found.headline.word == "conflict"
-    assert found.headline.sentence.startswith("Off for some groups, the clearest group 0: class 3 happens ")
+    assert found.headline.sentence.startswith(
+        "Off for some groups, most clearly for group 0: class 3 occurs "
+    )
     assert found.headline.sentence.endswith(alone.headline.sentence[1:])
     assert found.headline.steps[0][1] == "cr.audit(predictions, labels, groups=groups)"

@@ -68,7 +68,7 @@ def test_a_value_that_is_too_good_is_said_in_words() -> None:
     members = np.tile(np.stack([sides, 1 - sides], axis=1), (400, 1, 1))
     result = cr.evaluate(members, np.arange(400) % 2, statistics=["classwise_ece"], n_resamples=99)
     first = check_verdicts(result.check, result.predictions, 0.05)[0]
-    assert "below what this ensemble expects" in first.finding
+    assert "below what would be expected if these predictions were right" in first.finding
     assert first.finding.endswith("smaller than chance explains.")
 
 

@@ -108,7 +108,7 @@ def test_how_many_rows() -> None:
     assert rows_for_pairs(7, asked=False, n_classes=1000) == 7
     with pytest.raises(cr.InputError, match="`pairwise_rows` must be a positive integer; got 0"):
         cr.evaluate(PROBS, LABELS, pairwise_rows=0)
-    with pytest.raises(cr.InputError, match="`pairwise_rows` must leave a pair; got 1"):
+    with pytest.raises(cr.InputError, match="`pairwise_rows` must be at least 2; got 1"):
         cr.evaluate(PROBS, LABELS, pairwise_rows=1)
 
 

@@ -35,7 +35,7 @@ def test_the_tests_are_those_of_credal_test() -> None:
     assert {one.word for one in found.credal.verdicts} == {"no conflict found"}
     assert "no conflict found with the best combination in the set" in found.credal.verdicts[1].finding
     assert found.credal.validity.pvalue == found.credal.tests["learned"].validity.pvalue
-    assert "set misses the truth given the predictions" in found.credal.verdicts[0].finding
+    assert "given the predictions, lie outside the set" in found.credal.verdicts[0].finding
     assert found.credal.regions.n == len(found.credal.tests["learned"].test_rows)
     assert found.validity is None
 
@@ -47,7 +47,10 @@ def test_a_set_without_a_calibrated_combination_is_a_conflict() -> None:
     assert found.credal is not None
     assert {one.word for one in found.credal.verdicts} == {"conflict"}
     assert "one weight vector for all instances fits" in found.credal.verdicts[2].finding
-    assert "The set misses the truth given the predictions: " in found.credal.verdicts[0].finding
+    assert (
+        "Given the predictions, the true probabilities lie outside the set: "
+        in found.credal.verdicts[0].finding
+    )
     assert found.credal.regions.failing()
 
 
@@ -99,7 +102,7 @@ def test_why_a_set_was_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     found = cr.evaluate(sets, labels, **FEW)
     assert found.credal is not None
     assert list(found.credal.tests) == ["constant"]
-    assert "use `credal_test`" in dict(found.not_run)["test of the set with learned weights"]
+    assert "run it with `credal_test`" in dict(found.not_run)["test of the set with learned weights"]
 
 
 def test_a_set_of_many_instances_is_tested_on_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,5 +168,5 @@ def test_words_of_a_validity_conflict() -> None:
     assert found is not None
     assert found.verdict.word == "conflict"
     assert "for some instances the labels' distribution is outside the set; " in found.verdict.finding
-    assert found.verdict.finding.endswith("30 of 30 instances stand out by themselves after adjustment.")
+    assert found.verdict.finding.endswith("30 of 30 instances stand out on their own after adjustment.")
     assert "m = 1, 39 replicates" in found.verdict.sentence

@@ -64,7 +64,7 @@ def test_conflict_has_value_limit_pvalue_interval_tail_size_and_scope() -> None:
     )
     assert verdict.word == "conflict"
     assert verdict.sentence == (
-        "Confidence ECE 0.97 is above what these predictions expect of themselves "
+        "Confidence ECE 0.97 is above what would be expected if these predictions were right "
         "(95 % acceptance up to 0.95): stated confidence and observed accuracy differ by more than chance "
         "explains. "
         "p = 0.04 (95 % Monte-Carlo interval 0.01 to 0.1, upper tail); "
@@ -72,7 +72,6 @@ def test_conflict_has_value_limit_pvalue_interval_tail_size_and_scope() -> None:
     )
     ensemble = dataclasses.replace(POINT, kind="Ensemble", m=5)
     said = one(kind=ensemble, statistic=0.97, pvalue=0.04, effect_size=0.47).sentence
-    assert "what this ensemble expects of itself" in said
     assert "m = 5" in said
 
 
@@ -103,7 +102,7 @@ def test_beyond_all_replicates_but_too_few_for_a_family_cannot_tell() -> None:
     first, _ = verdicts(tests, POINT, 0.05)
     assert (first.statistic, first.word) == ("accuracy", "cannot tell")
     assert "It lies beyond all 99 replicates" in first.finding
-    assert "they are too few to tell it from chance among several statistics" in first.finding
+    assert "with so few it could still be chance among several statistics" in first.finding
 
 
 def test_a_region_that_accepts_most_values_cannot_tell() -> None:

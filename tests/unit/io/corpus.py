@@ -253,7 +253,7 @@ row(
     S,
     "`cat, dog, cow, label` with integers as labels",
     table(cols(NAMES.tolist()) | {"label": Y3}),
-    refused="the order must be said",
+    refused="the order must be given",
 )
 row(
     S,
@@ -405,7 +405,7 @@ row(
     S,
     "`score` and labels `no`, `yes`",
     table({"label": np.array(["no", "yes"])[Y2], "score": P1}),
-    refused="where the classes have no names",
+    refused="if the classes have no names",
 )
 row(
     S,
@@ -634,7 +634,7 @@ row(
     S,
     "names without classes",
     npz(probs=P3, y=NAMES[Y3]),
-    refused="must be class indices where the classes have no names",
+    refused="must be class indices if the classes have no names",
 )
 row(
     S,

@@ -114,7 +114,7 @@ def test_members_first_is_told_by_the_labels_and_refused_without(tmp_path: Path)
     told = cr.load(path, labels=LABELS)
     np.testing.assert_array_equal(told.predictions.probs, MEMBERS)
     assert any("3 members of 12 instances, as many as there are labels" in note for note in told.notes)
-    with pytest.raises(cr.InputError, match="nothing in the file tells the instances"):
+    with pytest.raises(cr.InputError, match="nothing in the file shows which axis holds the instances"):
         cr.load(path)
     found = cr.load(path, labels=LABELS, member_axis=0)
     np.testing.assert_array_equal(found.predictions.probs, MEMBERS)
@@ -235,9 +235,9 @@ def test_labels_of_any_whole_type_become_int64(dtype: Any, tmp_path: Path) -> No
         (np.r_[LABELS[:-1].astype(np.uint8), np.uint8(255)], "row 11 is 255"),
         (np.r_[LABELS[:-1], -1], "row 11 is -1"),
         (LABELS + 1, "start at 1"),
-        (LABELS + 0.5, "must be class indices; the first that is none is 0.5"),
+        (LABELS + 0.5, "must be class indices; the first that is not one is 0.5"),
         (LABELS[:-1], r"one entry per prediction \(12\); got 11"),
-        (np.array(["cat"] * 12), "must be class indices where the classes have no names"),
+        (np.array(["cat"] * 12), "must be class indices if the classes have no names"),
         (np.array([2**64 - 1] * 12, dtype=np.uint64), "stored as unsigned"),
     ],
 )
@@ -288,7 +288,7 @@ def test_drop_invalid_drops_from_every_array_and_counts(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.labels, LABELS[kept])
     np.testing.assert_array_equal(found.groups, LABELS[kept])
     assert found.features[:, 0].tolist() == [2.0 * i for i in kept]
-    assert sum("dropped on purpose" in note for note in found.notes) == 2
+    assert sum("dropped on request" in note for note in found.notes) == 2
 
 
 def test_drop_invalid_of_labels_and_features(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_triangle_holds_members_hull_and_envelope() -> None:
     # lower 0.1 everywhere and upper 0.8: the same triangle, its corners are reached
     assert data.envelope_area == pytest.approx(0.49)
     assert data.finding == (
-        "The set fills 49 % of all distributions; its lower and upper probabilities alone would leave 49 %."
+        "The set fills 49 % of all distributions; its lower and upper probabilities alone would allow 49 %."
     )
     assert in_triangle(picture.mean) == pytest.approx([0.5, math.sqrt(3) / 6])
 

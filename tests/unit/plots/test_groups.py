@@ -65,10 +65,10 @@ def test_what_sets_hold_in_parts() -> None:
     assert display.intervals[1] == pytest.approx((0.541, 0.773), abs=1e-3)
     assert (
         display.finding
-        == "90 % sets hold 80.0 % of 100 labels; the intervals of 4 of 4 parts miss the claim."
+        == "90 % sets contain 80.0 % of 100 labels; the intervals of 4 of 4 parts miss the claim."
     )
     ax = found.plot()
-    assert ax.get_xlabel() == "share of labels held"
+    assert ax.get_xlabel() == "share of labels covered"
     assert [label.get_text() for label in ax.get_yticklabels()][1] == "size 1 (n = 60)"
     lines = {line.get_label(): line.get_xdata() for line in ax.get_lines()}
     assert lines["interval without the claim"] == pytest.approx([0.8, 40 / 60, 1.0, 40 / 60, 1.0])

@@ -62,7 +62,7 @@ def test_constant_and_infinite_replicates() -> None:
 
 @pytest.mark.parametrize("null", [None, [np.inf, np.inf]])
 def test_nothing_to_draw_is_said(null: Any) -> None:
-    with pytest.raises(cr.UnsupportedError, match="can be drawn where replicates have finite values"):
+    with pytest.raises(cr.UnsupportedError, match="can be drawn only if replicates have finite values"):
         NullDisplay(result(null))
 
 

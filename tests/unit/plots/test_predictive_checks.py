@@ -16,6 +16,7 @@ from credibly.plots.hypotests import (
     MemberHistogramDisplay,
 )
 from credibly.plots.studies import PowerDisplay
+from credibly.report.svg import svg_text
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +122,17 @@ def test_very_many_members_share_layers() -> None:
     assert len(display.table().rows) == 200
 
 
+def test_groups_that_cannot_tell_take_few_bytes() -> None:
+    rng = np.random.default_rng(0)
+    members, labels = rng.dirichlet(np.ones(3), size=(40, 4)), rng.integers(0, 3, size=40)
+    found = cr.predictive_check(
+        members, labels, statistics=["accuracy"], groups=np.arange(40) % 2, n_resamples=9, rng=0
+    )
+    ax = GroupGridDisplay(found, "accuracy").draw()
+    assert all(patch.get_hatch() for patch in ax.patches)  # nine replicates reject nothing
+    assert len(svg_text(ax.figure)) < 40_000  # type: ignore[arg-type]  # dots are 94 kB of circles
+
+
 def test_the_grid_of_groups(check: cr.results.PredictiveCheck) -> None:
     display = GroupGridDisplay(check, "log_loss", "independent")
     assert display.sides == (("0", "1"), ("0", "1", "2"))
@@ -157,7 +169,7 @@ def test_power_curves(check: cr.results.PredictiveCheck) -> None:
     assert display.table().columns == ("temperature", "Accuracy", "Log loss")
     line = next(one for one in display.draw().lines if one.get_label() == "Log loss")
     assert np.array_equal(line.get_ydata(), curve.power["independent"]["log_loss"])
-    assert "Noticed with power 0.8" in display.finding
+    assert "Detected with power 0.8" in display.finding
     ax = PowerDisplay(curve).draw()
     assert ax.get_xlabel() == "temperature"
     assert len(display.table().rows) == 3

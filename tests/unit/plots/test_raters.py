@@ -113,7 +113,7 @@ def test_debiasing_against_raters(data) -> None:
     assert plugin.tolist() == [few[2].plugin.epistemic.value, few[5].plugin.epistemic.value]
     assert (low[0], high[0]) == few[2].epistemic.interval()
     held = ((low <= whole.epistemic.value) & (whole.epistemic.value <= high)).sum()
-    assert f"in {held} of 2 cases; with 2 raters the plug-in says" in shown.finding
+    assert f"in {held} of 2 cases; with 2 raters the plug-in gives" in shown.finding
     ax = DebiasingDisplay(few, whole).draw()
     assert [text.get_text() for text in ax.get_xticklabels()] == ["2", "5"]
     with pytest.raises(cr.InputError, match="`by_raters` must hold at least one"):

@@ -56,16 +56,16 @@ def test_error_is_the_binned_error_of_the_statistic() -> None:
 
 def test_finding_names_bins_band_and_the_weightiest_gap() -> None:
     assert ReliabilityDisplay(curve()).finding == (
-        "1 of 3 filled bins lies outside its 95 % band (about 0.2 would by chance); "
-        "the gap that weighs most is at confidence 0.9, where the observed frequency is 0.1 below it "
+        "1 of 3 non-empty bins lies outside its 95 % band (about 0.2 would by chance); "
+        "the gap with the largest weight is at confidence 0.9, where the observed frequency is 0.1 below it "
         "(60 of 100 instances)."
     )
-    assert ReliabilityDisplay(curve()).summary == "Error 0.07; 1 of 3 filled bins outside its band."
+    assert ReliabilityDisplay(curve()).summary == "Error 0.07; 1 of 3 non-empty bins outside its band."
     both = ReliabilityDisplay(dataclasses.replace(curve(), observed=np.array([np.nan, 0.5, 0.6, 0.8])))
-    assert both.finding.startswith("2 of 3 filled bins lie outside their 95 % band")
+    assert both.finding.startswith("2 of 3 non-empty bins lie outside their 95 % band")
     bare = ReliabilityDisplay(curve("class 3", band=False))
     assert bare.finding == (
-        "The gap that weighs most is at predicted probability 0.9, where the "
+        "The gap with the largest weight is at predicted probability 0.9, where the "
         "observed frequency is 0.1 below it (60 of 100 instances)."
     )
     assert bare.summary == "Error 0.07."
@@ -82,6 +82,15 @@ def test_marks_on_the_axes_are_the_data() -> None:
     corners = band.get_path().vertices
     assert (corners[:, 1].min(), corners[:, 1].max()) == (pytest.approx(0.25), pytest.approx(1.0))
     assert {text.get_text() for text in ax.texts} == {"10", "30", "60"}
+
+
+def test_a_band_without_height_is_drawn_between_0_and_1() -> None:
+    # certain and always right: every draw shows a frequency of 1
+    found = cr.reliability_curve([[1.0, 0.0]] * 20, [0] * 20, n_resamples=19, rng=0)
+    ax = ReliabilityDisplay(found).draw()
+    band = next(patch for patch in ax.patches if "95 %" in str(patch.get_label()))
+    heights = band.get_path().vertices[:, 1]
+    assert (heights.min(), heights.max()) == (pytest.approx(0.994), 1.0)
 
 
 @pytest.mark.slow

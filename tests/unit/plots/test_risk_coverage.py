@@ -34,8 +34,8 @@ def test_the_table_has_every_tenth_and_the_areas() -> None:
 def test_the_sentence_compares_the_surest_half_with_all() -> None:
     finding = RiskCoverageDisplay({"confidence": CURVE, "chance": OTHER}).finding
     half = np.interp(0.5, CURVE.coverage, CURVE.risk)
-    assert f"Of the surest half by confidence, {half:.3g} of the answers are wrong" in finding
-    assert f"of all {CURVE.risk[-1]:.3g}" in finding
+    assert f"Among the surest half by confidence, {half:.3g} of the answers are wrong" in finding
+    assert f"against {CURVE.risk[-1]:.3g} of all answers" in finding
     assert "Ordered by chance: " in finding
 
 

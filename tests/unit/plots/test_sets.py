@@ -88,7 +88,7 @@ def test_failing_regions() -> None:
     display = RegionDisplay(found, class_names=["heads", "tails"])
     assert display.failing.tolist() == [True, False]
     assert display.finding.startswith(
-        "1 of 2 regions deviate more than chance explains; the worst: where feature 0 > 19.5, class heads "
+        "1 of 2 regions deviate by more than chance explains; the worst: where feature 0 > 19.5, class heads "
         "was predicted with 0.5 and observed with 0 (n = 20"
     )
     ax = RegionDisplay(found).draw()
@@ -96,7 +96,7 @@ def test_failing_regions() -> None:
     assert ax.get_yticklabels()[0].get_text().startswith("feature 0 > 19.5")
     assert display.table().columns[:3] == ("regions", "classes", "scores")
     calm = RegionDisplay(found, level=1e-9)
-    assert calm.finding.startswith("No region of 2 deviates")
+    assert calm.finding.startswith("None of 2 regions deviates")
 
 
 def test_deviances_of_single_instances() -> None:
@@ -127,7 +127,7 @@ def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
     first, *others = display.directions.values()
     assert first.observed > first.upper
     assert all(one.score <= first.score for one in others)
-    assert "whale happens more often" in display.finding
+    assert "whale occurs more often" in display.finding
     assert len(display.table().rows) == len(display.directions) <= 3
     result.plot().figure.savefig(io.BytesIO(), format="png")
     assert (
@@ -135,5 +135,5 @@ def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
         == "frequency of the class"
     )
     silent = cr.credal_test(np.full((4, 2, 2), 0.5), [0, 1, 0, 1], method="witness", rng=0).validity
-    assert WitnessDisplay(silent).finding.startswith("No class happens more or less often")
+    assert WitnessDisplay(silent).finding.startswith("No class was found to occur more or less often")
     silent.plot().figure.savefig(io.BytesIO(), format="png")

@@ -154,7 +154,7 @@ def test_one_rater_is_drawn_per_instance(library: Library) -> None:
 
 
 def test_soft_labels_have_no_single_raters() -> None:
-    with pytest.raises(cr.InputTypeError, match="hold no single raters to draw"):
+    with pytest.raises(cr.InputTypeError, match="do not identify single raters to draw from"):
         cr.LabelCounts.from_soft([[0.9, 0.1]], 2).draw()
     with pytest.raises(cr.InputError, match="`n_raters` must be an integer of at least 1"):
         cr.LabelCounts([[1, 1]]).subsample(0)

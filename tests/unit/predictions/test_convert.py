@@ -101,7 +101,7 @@ def test_labelled_arrays_without_draws():
 def test_labelled_arrays_with_too_many_dimensions():
     xarray = pytest.importorskip("xarray", reason="needs the xarray extra")
     given = xarray.DataArray(np.full((2, 2, 2, 2), 0.5), dims=("chain", "time", "instance", "class"))
-    with pytest.raises(cr.InputError, match=r"two dimensions beside chain and draw.*'time'"):
+    with pytest.raises(cr.InputError, match=r"two dimensions besides chain and draw.*'time'"):
         cr.as_predictions(given)
     with pytest.raises(cr.InputTypeError, match=r"must be one variable; got a Dataset with p, q"):
         cr.as_predictions(xarray.Dataset({"p": given, "q": given}))
@@ -232,7 +232,7 @@ LABELS = np.array([0, 1, 1])
 )
 def test_swapped_arguments(first, second):
     with pytest.raises(
-        cr.InputTypeError, match=r"come in this order; .*Swap them: `f\(predictions, labels\)`"
+        cr.InputTypeError, match=r"must be given in this order; .*Swap them: `f\(predictions, labels\)`"
     ):
         require_order(first, second)
     require_order(second, first)

@@ -129,7 +129,7 @@ def test_room_within_the_noise_is_noted():
     tight = [[0.5 + 4e-7, 0.5 + 4e-7]]
     found = cr.Intervals(tight, tight)
     assert found.notes == (
-        "a distribution fits between the bounds only within 8.0e-07; they are used as they are",
+        "a distribution fits between the bounds only within 8.0e-07; they are used unchanged",
     )
     assert found.reachable().lower == pytest.approx(np.array([[0.5, 0.5]]), abs=1e-6)
 

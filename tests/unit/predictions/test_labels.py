@@ -50,7 +50,13 @@ def test_labels_are_stored_small():
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([0, 1, 2], r"must lie between 0 and 1 for 2 classes; row 2 is 2 \(1 of 3 rows\)\. Map unlabelled"),
+        (
+            [0, 1, 2],
+            (
+                r"must lie between 0 and 1 for 2 classes; row 2 is 2 \(1 of 3 rows\)\. Remove "
+                r"unlabelled"
+            ),
+        ),
         ([1, 2, 2], r"row 1 is 2 .*start at 1: subtract 1"),
         ([0, 1, -1], r"row 2 is -1 \(1 of 3 rows\)"),
         ([-1, -1, -1], r"row 0 is -1 \(3 of 3 rows: 0, 1, 2\)"),
@@ -71,7 +77,7 @@ def test_wrong_classes(library, values, words):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([0.5, 1.0, 1.0], "the first that is none is 0.5.*look like real observations"),
+        ([0.5, 1.0, 1.0], "the first that is not one is 0.5.*look like real observations"),
         ([math.nan, 1.0, 1.0], r"must be present; row 0 is nan .1 of 3 rows.*Drop instances without a label"),
     ],
 )

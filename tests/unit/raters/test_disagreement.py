@@ -198,7 +198,7 @@ def test_soft_labels_that_are_no_counts_define_pairs_too() -> None:
     f = np.array(frequencies)
     assert parts.observed.value == pytest.approx(np.mean(4 / 3 * (1 - (f**2).sum(axis=1))))
     assert any("not whole counts" in note for note in parts.notes)
-    with pytest.raises(cr.UnsupportedError, match="chooses whole raters"):
+    with pytest.raises(cr.UnsupportedError, match="needs whole numbers of raters"):
         cr.raters.decompose_disagreement(
             [[0.4, 0.3, 0.3], [0.2, 0.2, 0.6]],
             counts,

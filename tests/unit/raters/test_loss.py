@@ -92,7 +92,7 @@ def test_by_hand() -> None:
     assert parts.calibration_error.below_zero
     assert "below zero" in str(parts.calibration_error)
     for term in (parts.calibration, parts.calibration_error):  # two bins that mirror each other
-        with pytest.raises(cr.UnsupportedError, match="fewer than 5 filled bins carry it"):
+        with pytest.raises(cr.UnsupportedError, match="fewer than 5 non-empty bins contribute"):
             term.interval()
 
 
@@ -187,7 +187,7 @@ def test_classes_with_few_bins_have_no_interval_of_their_calibration() -> None:
     low, high = calibration.interval()
     assert np.isnan(low).tolist() == np.isnan(high).tolist() == [True, False, False]
     assert calibration[1].interval() == pytest.approx((low[1], high[1]))
-    with pytest.raises(cr.UnsupportedError, match="fewer than 5 filled bins carry it"):
+    with pytest.raises(cr.UnsupportedError, match="fewer than 5 non-empty bins contribute"):
         calibration[0].interval()
 
 
@@ -270,7 +270,7 @@ def test_bins_have_errors_but_no_intervals() -> None:
     probs, counts = example()
     parts = cr.raters.decompose_loss(probs, cr.LabelCounts(counts), n_bins=3)
     assert (parts.per_bin.expected.stderr > 0).all()
-    with pytest.raises(cr.UnsupportedError, match="a single bin holds too few instances"):
+    with pytest.raises(cr.UnsupportedError, match="a single bin has too few instances"):
         parts.per_bin.calibration.interval()
 
 
@@ -389,7 +389,7 @@ def test_wrong_settings(settings: dict, words: str) -> None:
 def test_wrong_inputs() -> None:
     probs, counts = example()
     labels = cr.LabelCounts(counts)
-    with pytest.raises(cr.InputError, match="must be counts where they are shares of raters"):
+    with pytest.raises(cr.InputError, match="must be counts of raters, not shares"):
         cr.raters.decompose_loss(probs, counts / counts.sum(axis=1, keepdims=True))
     with pytest.raises(cr.InputTypeError, match="Swap them"):
         cr.raters.decompose_loss(labels, probs)

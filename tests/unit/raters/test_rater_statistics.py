@@ -163,7 +163,7 @@ def test_refused(make, error: type[Exception], words: str) -> None:
 
 
 def test_a_plain_function_is_refused_with_the_way_to_wrap_it() -> None:
-    with pytest.raises(cr.InputTypeError, match=r"Make one: `rater_statistic\(function, order=3\)`"):
+    with pytest.raises(cr.InputTypeError, match=r"Create one: `rater_statistic\(function, order=3\)`"):
         cr.raters.decompose_disagreement([[0.5, 0.5]], cr.LabelCounts([[1, 1]]), statistic=distinct)
 
 

@@ -115,7 +115,7 @@ def test_learned_weights() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"spreads": ()}, "`spreads` must be numbers from 0 on"),
+        ({"spreads": ()}, "`spreads` must be numbers of at least 0"),
         ({"spreads": (1.0, 0.5)}, "`spreads` must increase"),
         ({"spreads": (-1.0,)}, "`spreads` must be numbers"),
         ({"held_out": 1.0}, "`held_out` must lie strictly between"),

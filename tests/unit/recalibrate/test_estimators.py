@@ -99,7 +99,7 @@ def test_scorers_agree_with_the_statistics() -> None:
     assert binned(model, X, names) == -float(cr.classwise_ece(probs, y, n_bins=5))
     assert repr(binned) == "scorer('classwise_ece')"
     assert cross_val_score(model, X, names, scoring=scorer("log_loss")).shape == (5,)
-    with pytest.raises(cr.InputError, match="150 of 150 labels are others"):
+    with pytest.raises(cr.InputError, match="150 of 150 labels are not among them"):
         scorer("brier")(model, X, y)
 
 

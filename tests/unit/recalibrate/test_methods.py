@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -26,6 +27,18 @@ def case(request: pytest.FixtureRequest):
     return method.unfitted(), predictions, labels, features
 
 
+@functools.cache
+def fitted_to_all(name: str) -> cr.recalibrate.Recalibration:
+    method, predictions, labels, features = CASES[name]
+    return method.unfitted().fit(predictions, labels, features=features)
+
+
+@pytest.fixture
+def fitted(case, request: pytest.FixtureRequest):
+    """The case with its method fitted to all rows, once for all tests that only look at it."""
+    return fitted_to_all(request.node.callspec.params["case"]), *case[1:]
+
+
 def part(values, rows: slice):
     return None if values is None else values[rows]
 
@@ -35,10 +48,8 @@ def test_every_method_has_a_case() -> None:
 
 
 @pytest.mark.slow
-def test_fit_returns_the_object_and_converges(case) -> None:
-    method, predictions, labels, features = case
-    assert not method.is_fitted
-    assert method.fit(predictions, labels, features=features) is method
+def test_fit_converges(fitted) -> None:
+    method, predictions, _, _ = fitted
     assert method.convergence.converged
     assert method.convergence.loss_after <= method.convergence.loss_before + 1e-12
     classes = 3 if isinstance(predictions, cr.predictions.ClassPredictions) else None
@@ -47,7 +58,8 @@ def test_fit_returns_the_object_and_converges(case) -> None:
 
 def test_a_saved_one_gives_the_same_bits(case, tmp_path: Path) -> None:
     method, predictions, labels, features = case
-    method.fit(predictions[:300], labels[:300], features=part(features, slice(0, 300)))
+    assert not method.is_fitted
+    assert method.fit(predictions[:300], labels[:300], features=part(features, slice(0, 300))) is method
     path = method.save(tmp_path / "method.json")
     again = cr.recalibrate.load(path)
     assert type(again) is type(method)
@@ -72,14 +84,13 @@ def test_it_speaks_scikit_learn() -> None:
     assert np.array_equal(probs, applied.mean().probs)
 
 
-def test_the_fit_data_are_recognised_by_their_hash(case) -> None:
-    method, predictions, labels, features = case
-    method.fit(predictions, labels, features=features)
+def test_the_fit_data_are_recognised_by_their_hash(fitted) -> None:
+    method, predictions, _, features = fitted
     with pytest.warns(UserWarning, match="applied to the predictions it was fitted on"):
         same = method.apply(predictions, features=features)
-    assert any("fitted on; what is measured" in note for note in same.notes)
+    assert any("fitted on; measurements on them" in note for note in same.notes)
     other = method.apply(predictions[1:], features=part(features, slice(1, 400)))
-    assert not any("fitted on; what is measured" in note for note in other.notes)
+    assert not any("fitted on; measurements on them" in note for note in other.notes)
     assert any("fitted on 400 instances" in note for note in other.notes)
 
 
@@ -96,9 +107,8 @@ def test_nothing_is_applied_before_the_fit(case) -> None:
     [name for name, case in CASES.items() if isinstance(case[1], cr.predictions.ClassPredictions)],
     indirect=True,
 )
-def test_the_number_of_classes_is_that_of_the_fit(case) -> None:
-    method, predictions, labels, features = case
-    method.fit(predictions, labels, features=features)
+def test_the_number_of_classes_is_that_of_the_fit(fitted) -> None:
+    method, predictions, _, features = fitted
     other = np.full((4, 5), 0.2)
     given = cr.Ensemble(np.stack([other] * 3), member_axis=0) if predictions.n_members > 1 else other
     with pytest.raises(cr.InputError, match="3 classes of the fit; got 5"):
@@ -422,23 +432,23 @@ def test_steps_of_a_chain_see_what_the_one_before_made() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: cr.recalibrate.VectorScaling(penalty=-1.0), "`penalty` must be a number from 0 on"),
+        (lambda: cr.recalibrate.VectorScaling(penalty=-1.0), "`penalty` must be a number of at least 0"),
         (lambda: cr.recalibrate.VectorScaling(penalties=()), "`penalty`"),
         (
             lambda: cr.recalibrate.MatrixScaling(weight_penalty=-1.0),
-            "`weight_penalty` must be a number from 0 on",
+            "`weight_penalty` must be a number of at least 0",
         ),
         (lambda: cr.recalibrate.MatrixScaling(rng=np.random.default_rng(0)), "`rng` must be an integer"),
         (lambda: cr.recalibrate.MemberTemperatures(limits=(2, 1)), "`limits` must be two increasing"),
         (lambda: cr.recalibrate.MemberTemperatures(penalty="cv"), "`penalty` must be a number"),
         (lambda: cr.recalibrate.CredalRecalibration(rng="x"), "`rng` must be an integer"),
         (lambda: cr.recalibrate.AlphaCalibration(rng=-1), "`rng` must be an integer"),
-        (lambda: cr.recalibrate.MatrixScaling(folds=1), "`folds` must be an integer from 2"),
+        (lambda: cr.recalibrate.MatrixScaling(folds=1), "`folds` must be an integer of at least 2"),
         (lambda: cr.recalibrate.AlphaCalibration(head="cubic"), "`head` must be one of"),
         (lambda: cr.recalibrate.AlphaCalibration(hidden=(0,)), "`hidden` must be an integer of at least 1"),
         (lambda: cr.recalibrate.AlphaCalibration(hidden="16"), "`hidden` must be a tuple"),
         (lambda: cr.recalibrate.TemperatureScaling().then("alpha"), "`steps` must be recalibrations"),
-        (lambda: cr.recalibrate.Chain(()), "`steps` must hold at least one"),
+        (lambda: cr.recalibrate.Chain(()), "`steps` must contain at least one"),
         (lambda: cr.recalibrate.Chain(("temperature",)), "`steps` must be recalibrations"),
     ],
 )
@@ -497,9 +507,9 @@ def test_bad_input() -> None:
         ({"format": "other"}, "format"),
         ({"version": 2}, "version 1"),
         ({"method": "temprature"}, "Did you mean 'temperature'"),
-        ({"learned": {}}, "as `save` writes it"),
-        ({"settings": {"unknown": 1}}, "as `save` writes it"),
-        ({"n": None, "notes": None}, "as `save` writes it"),
+        ({"learned": {}}, "written by `save`"),
+        ({"settings": {"unknown": 1}}, "written by `save`"),
+        ({"n": None, "notes": None}, "written by `save`"),
         ({"n_classes": "3"}, "must be an integer"),
         ({"learned": {"temperature": -1.0}}, "a finite number above 0 as 'temperature'"),
         ({"learned": {"temperature": 0}}, "a finite number above 0 as 'temperature'"),
@@ -518,9 +528,8 @@ def test_damaged_files_are_refused(change: dict, said: str, tmp_path: Path) -> N
         cr.recalibrate.load(path)
 
 
-def test_learned_numbers_of_files_are_checked(case, tmp_path: Path) -> None:
-    method, predictions, labels, features = case
-    found = method.unfitted().fit(predictions, labels, features=features).to_dict()
+def test_learned_numbers_of_files_are_checked(fitted, tmp_path: Path) -> None:
+    found = json.loads(json.dumps(fitted[0].to_dict()))  # a copy, to be damaged
     first = found["settings"]["steps"][0] if found["method"] == "chain" else found
     name = next(name for name, value in first["learned"].items() if value is not None)
     path = tmp_path / "damaged.json"

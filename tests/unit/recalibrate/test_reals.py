@@ -61,7 +61,7 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
     assert np.array_equal(first.std, second.std)
     with pytest.raises(cr.InputError, match="must be among the 3 of the fit; got 'other'"):
         found.apply(given[:2], groups=["other", "low"])
-    with pytest.raises(cr.InputError, match="must be given: the fit had some"):
+    with pytest.raises(cr.InputError, match="must be given: the fit used some"):
         found.apply(given[:2])
     with pytest.raises(cr.InputError, match="must be given to a scale"):
         cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS)
@@ -72,7 +72,7 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
     damaged = json.loads((tmp_path / "groups.json").read_text())
     damaged["learned"]["scales"]["low"] = -1.0
     (tmp_path / "damaged.json").write_text(json.dumps(damaged))
-    with pytest.raises(cr.FileError, match="a number above 0 per group"):
+    with pytest.raises(cr.FileError, match="a positive number per group"):
         cr.recalibrate.load(tmp_path / "damaged.json")
 
 
@@ -221,7 +221,9 @@ def test_groups_and_features_reach_the_methods_of_a_report() -> None:
 def test_the_headline_says_what_a_scale_would_do() -> None:
     found = cr.evaluate(KINDS["Gaussian"], LABELS, statistics=["crps", "picp"], n_resamples=99)
     assert found.headline.remedy.startswith("A scale of 1.")
-    assert "fitted on held-out folds, would bring 90 % intervals from" in found.headline.remedy
+    assert (
+        "fitted on held-out folds, would change the coverage of 90 % intervals from"
+    ) in found.headline.remedy
     assert '"scale"' in found.headline.steps[0][1]
     right = cr.evaluate(KINDS["Gaussian"], MEAN, statistics=["crps"], n_resamples=99, recalibrate=[])
     assert right.recalibration is None

@@ -111,7 +111,7 @@ def test_raters_show_what_alpha_changes() -> None:
     assert root.before.value == pytest.approx(
         cr.raters.decompose_disagreement(probs, cr.LabelCounts(counts)).calibration_error.value
     )
-    with pytest.raises(cr.UnsupportedError, match="difference of roots"):
+    with pytest.raises(cr.UnsupportedError, match="difference of square roots"):
         root.difference.interval()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.report.content import key_numbers
 from credibly.report.page import render_report
 from credibly.report.sections import rater_section
 
@@ -35,6 +36,16 @@ def test_the_section_says_whose_loss_it_is() -> None:
     for text in ('id="raters"', "figure-loss-map", "figure-disagreement", "Losses over raters"):
         assert text in page
     assert page == render_report(given)  # byte by byte
+
+
+def test_what_one_rater_is_tested_for_does_not_stand_beside_the_mean_over_raters() -> None:
+    given = evaluation()
+    assert given.tests["brier"].statistic != given.estimates["brier"].value
+    numbers, _ = key_numbers(given)
+    assert [one.expected for one in numbers if one.name == "Brier score"] == [None]
+    labels = np.random.default_rng(3).integers(0, 3, size=50)
+    single = cr.evaluate(np.full((50, 3), 1 / 3), labels, statistics=["brier"], n_resamples=99)
+    assert [one.expected is None for one in key_numbers(single)[0] if one.name == "Brier score"] == [False]
 
 
 def test_without_raters_there_is_no_section() -> None:

@@ -44,7 +44,7 @@ def test_the_section_names_what_leaves_its_envelope() -> None:
     far = evaluation(2.0)
     section = real_section(far.reals, far)
     assert "labels below quantiles" in section.finding
-    assert "leave what the hypothesis gives" in section.finding
+    assert "leave the envelope of the hypothesis" in section.finding
     (_, table) = section.tables[0]
     assert [row[0].split(" (")[0] for row in table.rows] == [
         "labels below quantiles",

@@ -55,7 +55,7 @@ def test_interval_is_refused_with_its_reason():
     with pytest.raises(cr.UnsupportedError, match="no standard error here"):
         cr.results.Estimate("x", 0.3, None, 50).interval()
     with pytest.raises(
-        cr.UnsupportedError, match=r"`x` is only given where.*biased upwards.*calibration_test"
+        cr.UnsupportedError, match=r"`x` is given only where.*biased upwards.*calibration_test"
     ):
         cr.results.Estimate("x", 0.3, 0.1, 50, interval_refusal="it is biased upwards").interval()
 
@@ -110,11 +110,38 @@ def test_the_decision_follows_from_the_pvalue():
         ({"statistic": 0.3, "pvalue": 0.06, "tail": "two-sided"}, "cannot tell"),
         ({"statistic": 0.6, "pvalue": 0.06}, "no conflict found"),  # a tie is not beyond
         ({"statistic": 0.7, "pvalue": 0.06, "null_distribution": None}, "no conflict found"),
+        # 60 of 999 replicates have the largest value: whatever the labels, nothing is rejected at 5 %
+        ({"null_distribution": np.repeat([0.4, 0.6], [939, 60])}, "cannot tell"),
+        ({"null_distribution": np.repeat([0.4, 0.6], [949, 50])}, "no conflict found"),
+        # two-sided, either end would do: 2 x 30 and 2 x 20 of 999
+        (
+            {"null_distribution": np.repeat([0.4, 0.5, 0.6], [30, 939, 30]), "tail": "two-sided"},
+            "cannot tell",
+        ),
+        ({"null_distribution": np.repeat([0.4, 0.6], [20, 979]), "tail": "two-sided"}, "no conflict found"),
     ],
 )
 def test_verdict(changes, verdict):
     assert hypotest(**changes).verdict() == verdict
     assert str(hypotest(**changes)).endswith(f": {verdict}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, ""),
+        ({"n_clusters": 3}, "3 clusters give no p-value below 0.25"),
+        ({"n_resamples": 9}, "9 replicates give no p-value below 0.1"),
+        ({"null_distribution": np.full(999, 0.5)}, "these predictions allow no other value"),
+        (
+            {"null_distribution": np.repeat([0.4, 0.6], [939, 60])},
+            "no labels could give a p-value below 0.06",
+        ),
+        ({"statistic_range": (0.0, 1.0)}, "this check would accept anything from 0 to 0.6"),
+    ],
+)
+def test_the_reason_why_nothing_could_be_rejected_is_told(changes, reason):
+    assert hypotest(**changes).why_not() == reason
 
 
 def test_a_test_reads_in_one_line():

@@ -16,10 +16,10 @@ def test_standard_error_by_hand() -> None:
 
 def test_skewness_against_the_number_of_instances() -> None:
     # one 1 among n: skewness (1 - 2 / n) / sqrt(1 / n (1 - 1 / n)), about sqrt(n), never at most .3 sqrt(n)
-    assert "from about" in str(mean_refusal(np.eye(1, 400)[0]))
+    assert "need about" in str(mean_refusal(np.eye(1, 400)[0]))
     # a tenth of them: skewness .8 / .3 = 2.67, (2.67 / .3)^2 = 79.01
     share = np.arange(70) % 10 == 0
-    assert "skewness 2.7); intervals hold from about 80 such instances on, here are 70" in str(
+    assert "skewness 2.7); intervals need about 80 such instances, and there are 70" in str(
         mean_refusal(share.astype(float))
     )
     assert mean_refusal((np.arange(80) % 10 == 0).astype(float)) is None
@@ -33,7 +33,7 @@ def test_equal_contributions_have_no_interval() -> None:
     certain = np.eye(2)[np.arange(50) % 2]
     estimate = cr.brier(certain, np.arange(50) % 2)
     assert (estimate.value, estimate.stderr) == (0.0, 0.0)
-    with pytest.raises(cr.UnsupportedError, match="says nothing about the spread"):
+    with pytest.raises(cr.UnsupportedError, match="carries no information about the spread"):
         estimate.interval()
 
 

@@ -25,16 +25,17 @@ def cut(labels, chunks: int) -> dict[str, cr.Rows]:
     }
 
 
-@pytest.mark.parametrize("chunks", [1, 7, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("labels", "settings"),
+    ("labels", "settings", "chunks"),
     [
-        (LABELS, {}),
-        (LABELS, {"divergence": "js", "scaled": True, "alternatives": ["credal_size"]}),
-        (LABELS, {"measure": "dubois_prade", "budget": [[0], [1], [2], [3], [0, 1], [2, 3]]}),
-        (COUNTS, {}),
+        (LABELS, {}, 1),
+        (LABELS, {}, 7),
+        pytest.param(LABELS, {}, 100, marks=pytest.mark.slow),
+        (LABELS, {"divergence": "js", "scaled": True, "alternatives": ["credal_size"]}, 7),
+        (LABELS, {"measure": "dubois_prade", "budget": [[0], [1], [2], [3], [0, 1], [2, 3]]}, 7),
+        (COUNTS, {}, 7),
     ],
-    ids=["labels", "alternatives", "budget", "raters"],
+    ids=["labels, whole", "labels", "labels, cut finely", "alternatives", "budget", "raters"],
 )
 def test_every_number_is_that_of_all_rows(labels, settings, chunks) -> None:
     whole = cr.compare(MODELS, labels, n_resamples=100, rng=3, **settings)
@@ -79,7 +80,7 @@ def test_what_cannot_be_compared_in_chunks_is_refused() -> None:
         cr.compare(models, paper="C25")
     with pytest.raises(UnsupportedError, match="stability"):
         cr.compare(models, stability=True)
-    with pytest.raises(UnsupportedError, match="Dirichlet becomes one by draws"):
+    with pytest.raises(UnsupportedError, match="Dirichlet becomes one by sampling"):
         cr.compare({"dirichlet": cr.scan(cr.Dirichlet(5 * PROBS), LABELS)})
     with pytest.raises(InputError, match="same instances"):
         cr.compare({**models, "point": cr.scan(MODELS["point"][:10], LABELS[:10])})

@@ -57,7 +57,7 @@ def test_columns_are_chosen_in_every_chunk(tmp_path: Path) -> None:
 
 
 def test_options_of_files_are_refused_for_arrays() -> None:
-    with pytest.raises(cr.InputError, match="`normalise` says how files are read"):
+    with pytest.raises(cr.InputError, match="`normalise` applies only to files"):
         cr.scan(PROBS, LABELS, normalise=True)
 
 

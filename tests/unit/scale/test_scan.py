@@ -235,7 +235,7 @@ def test_a_corrupt_shard_is_named_or_left_out_on_purpose(data, tmp_path) -> None
         cr.scan(str(tmp_path / "*.npz"))
     kept = cr.scan(str(tmp_path / "*.npz"), skip_bad_shards=True)
     assert len(kept) == 400
-    assert kept.notes[0] == "1 of 3 files were left out on purpose"
+    assert kept.notes[0] == "1 of 3 files were left out on request"
     assert "1.npz" in kept.notes[1]
     rows = np.r_[0:200, 400:600]
     assert float(cr.brier(kept)) == pytest.approx(float(cr.brier(probs[rows, 0], labels[rows])), rel=1e-12)

@@ -52,7 +52,7 @@ def test_an_action_that_is_taken_seldom_has_no_interval() -> None:
     probs[:3] = [0.99, 0.01]
     found = VALUE(probs, np.arange(40) % 2, costs=[[0, 9], [2, 1]])
     assert found.chosen == {"0": 3, "1": 37}
-    with pytest.raises(cr.UnsupportedError, match="intervals need 30 instances, here are 3"):
+    with pytest.raises(cr.UnsupportedError, match="intervals need 30 instances; got 3"):
         found.gap_by_action["0"].interval()
     assert found.gap_by_action["1"].has_interval
 
@@ -125,7 +125,7 @@ def test_bad_input() -> None:
     with pytest.raises(cr.InputError, match="`target` must be a class from 0 to 2"):
         MURPHY(probs, labels, target=3)
     counts = cr.LabelCounts(np.ones((10, 3), dtype=int))
-    with pytest.raises(cr.UnsupportedError, match="counts one label per instance"):
+    with pytest.raises(cr.UnsupportedError, match="takes one unweighted label per instance"):
         VALUE(probs, counts, costs=COSTS)
     with pytest.raises(cr.InputTypeError, match="needs class predictions"):
         MURPHY(cr.Gaussian(np.zeros(3), np.ones(3)), np.zeros(3))
@@ -139,8 +139,13 @@ def test_errors_are_those_of_clusters() -> None:
     once, found = VALUE(probs, labels, costs=COSTS), VALUE(rows, costs=COSTS)
     assert found.gap.stderr == pytest.approx(once.gap.stderr, rel=0.02)
     assert found.gap.n_clusters == 200
-    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
-        MURPHY(rows)
+    assert VALUE(probs[twice], labels[twice], costs=COSTS, clusters=twice).gap == found.gap
+    alone, both = MURPHY(probs, labels, n_points=9), MURPHY(rows, n_points=9)
+    assert both.stderr == pytest.approx(alone.stderr, rel=0.02)
+    assert both.n_clusters == 200
+    assert both.degrees_of_freedom == pytest.approx(np.full(9, 199.0))
+    # of 5 clusters no interval is told
+    assert np.isnan(MURPHY(probs, labels, n_points=9, clusters=np.arange(200) % 5).stderr).all()
 
 
 def test_costs_that_are_not_finite_are_named() -> None:

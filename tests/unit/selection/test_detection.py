@@ -136,7 +136,7 @@ def test_rows_in_chunks_give_the_same(tmp_path) -> None:
 
 def test_bad_input() -> None:
     probs, labels = world(40, 10)
-    with pytest.raises(cr.InputError, match="must leave both wrong answers and others"):
+    with pytest.raises(cr.InputError, match="must include both wrong answers and others"):
         DETECTION(probs, probs.argmax(axis=1))
     with pytest.raises(cr.InputError, match="`outliers` must be true or false"):
         DETECTION(probs, outliers=np.arange(40))
@@ -149,12 +149,12 @@ def test_bad_input() -> None:
     some = probs[:12]
     two_wrong = np.where(np.arange(12) < 2, some.argmin(axis=1), some.argmax(axis=1))
     few = DETECTION(some, two_wrong, rng=0)
-    with pytest.raises(cr.UnsupportedError, match="30 events and 30 others; here are 2 and 10"):
+    with pytest.raises(cr.UnsupportedError, match="30 events and 30 others; got 2 and 10"):
         few.scores["margin"].auroc.interval()
     known = DETECTION(*world(200, 11), by="margin", rng=0, n_resamples=9).scores["margin"]
     assert known.auroc.has_interval
     with pytest.raises(
-        cr.UnsupportedError, match="events beyond it find the threshold; intervals need 5, that is 100 events"
+        cr.UnsupportedError, match="events lie beyond the threshold; intervals need 5, that is 100 events"
     ):
         known.fpr.interval()
 

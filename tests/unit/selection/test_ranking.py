@@ -340,7 +340,7 @@ def test_progress_is_told(world: tuple[dict[str, object], np.ndarray]) -> None:
         ({"a": [[0.5, 0.5]] * 3}, {"alternatives": ["u66"]}, "`alternatives` must be one of"),
         ({"a": [[0.5, 0.5]] * 3}, {"alternatives": "u65"}, "must be a sequence of measures"),
         ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": [1e101]}, "at most 1e+100, or infinite"),
-        ({"a": [[0.5, 0.5]] * 3}, {"measure": "hartley", "paper": "C25"}, "not at masses on a budget"),
+        ({"a": [[0.5, 0.5]] * 3}, {"measure": "hartley", "paper": "C25"}, "not to masses on a budget"),
     ],
 )
 def test_bad_input(models: object, settings: dict, words: str) -> None:

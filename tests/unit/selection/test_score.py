@@ -207,7 +207,7 @@ def test_paper_mode_samples_sets(rng: np.random.Generator) -> None:
     # masses .2 on single classes and .4 on all: KL = -ln(.2 + .4), NS = .4 ln 3; upper bounds are not used
     assert score.distance == pytest.approx([-math.log(0.6)] * 4)
     assert score.imprecision == pytest.approx([0.4 * math.log(3)] * 4)
-    assert any("lower bounds stand for intervals" in str(note) for note in score.notes)
+    assert any("represented by their lower bounds" in str(note) for note in score.notes)
     assert cr.epistemic_score(cr.Intervals(lower, lower + 0.3), labels).distance == pytest.approx(
         [-math.log(0.5)] * 4
     )
@@ -279,7 +279,7 @@ def test_tensors_keep_their_graph() -> None:
         ({"measure": "smets"}, "information content"),
         ({"measure": "pal"}, "is a specificity"),
         ({"measure": "hartly"}, "Did you mean 'hartley'"),
-        ({"measure": "hartley", "budget": [{0}, {1}]}, "not at masses on a budget"),
+        ({"measure": "hartley", "budget": [{0}, {1}]}, "not to masses on a budget"),
         ({"measure": "entropy_gap", "paper": "C25"}, "paper='C25'"),
         ({"budget": 5}, "`budget` must be a sequence of sets"),
         ({"budget": [{0}, {9}]}, "class indices from 0 to 2"),
@@ -303,5 +303,5 @@ def test_bad_predictions_and_labels(rng: np.random.Generator) -> None:
         cr.epistemic_score(ensemble, [0, 1, 2])
     with pytest.raises(cr.InputTypeError, match="class predictions"):
         cr.epistemic_score(cr.Gaussian([0.0], [1.0]), [0])
-    with pytest.raises(cr.InputTypeError, match="come in this order"):
+    with pytest.raises(cr.InputTypeError, match="must be given in this order"):
         cr.epistemic_score([0, 1, 2, 0], ensemble.probs)

@@ -84,7 +84,7 @@ def test_shapes_and_types(name: str) -> None:
 
 @pytest.mark.parametrize("name", INSIDE)
 def test_truth_is_inside_by_a_general_solver(name: str) -> None:
-    sample = INSIDE[name].draw(60, rng=2)
+    sample = INSIDE[name].draw(20, rng=2)
     assert sample.world.null is True
     found = [nearest(*pair) for pair in zip(members_of(sample), sample.given_instance, strict=True)]
     np.testing.assert_allclose(found, 0.0, atol=1e-7)
@@ -94,7 +94,7 @@ def test_truth_is_inside_by_a_general_solver(name: str) -> None:
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_truth_is_outside_by_a_general_solver(name: str) -> None:
-    sample = OUTSIDE[name].draw(60, rng=3)
+    sample = OUTSIDE[name].draw(20, rng=3)
     assert sample.world.null is False
     found = [nearest(*pair) for pair in zip(members_of(sample), sample.given_instance, strict=True)]
     assert min(found) > 1e-7

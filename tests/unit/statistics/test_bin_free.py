@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.predictions import Classes
 
 
 def two_classes(f: np.ndarray) -> np.ndarray:
@@ -203,6 +204,65 @@ def test_the_largest_gap_of_a_bin() -> None:
     assert float(cr.confidence_ece(probs, [0, 1, 1], n_bins=10, p=math.inf)) == pytest.approx(0.8)
 
 
+def loop_lowess(p: np.ndarray, y: np.ndarray, span: float) -> np.ndarray:
+    """The local line at every prediction, fitted by weighted least squares to the nearest `span` of them."""
+    fit = []
+    for at in p:
+        distance = np.abs(p - at)
+        reach = np.sort(distance)[math.ceil(span * len(p)) - 1]
+        weight = np.clip(1 - (distance / reach) ** 3, 0, None) ** 3
+        root = np.sqrt(weight)
+        design = np.stack([np.ones_like(p), p - at], axis=1)
+        fit.append(np.linalg.lstsq(root[:, None] * design, root * y, rcond=None)[0][0])
+    return np.array(fit)
+
+
+@pytest.mark.parametrize("span", [0.4, 1.0])
+def test_ici_is_the_mean_distance_from_local_lines(data: tuple, span: float) -> None:
+    probs, labels = data
+    gaps = [np.mean(np.abs(loop_lowess(probs[:, c], labels == c, span) - probs[:, c])) for c in range(3)]
+    assert float(cr.statistics.ici(probs, labels, span=span)) == pytest.approx(np.mean(gaps), abs=1e-10)
+    confidence, hit = probs.max(axis=1), probs.argmax(axis=1) == labels
+    gap = np.mean(np.abs(loop_lowess(confidence, hit, span) - confidence))
+    top = cr.statistics.ici.with_(target="top_label", span=span)
+    assert float(top(probs, labels)) == pytest.approx(gap, abs=1e-10)
+
+
+def test_ici_of_either_of_two_classes_is_the_same_and_of_one_prediction_the_gap() -> None:
+    rng = np.random.default_rng(0)
+    f = rng.random(60)
+    labels = rng.integers(0, 2, size=60)
+    swapped = float(cr.statistics.ici(two_classes(1 - f), 1 - labels))
+    assert float(cr.statistics.ici(two_classes(f), labels)) == pytest.approx(swapped, abs=1e-13)
+    # all at one place, where no line can be fitted: |5/8 - 1/4|
+    one = two_classes(np.full(8, 0.25))
+    assert float(cr.statistics.ici(one, [1, 1, 1, 1, 1, 0, 0, 0])) == pytest.approx(3 / 8)
+
+
+def test_ici_does_not_see_signs_that_alternate_within_its_span() -> None:
+    # frequencies of p + .3 and p - .3 in turn: obvious to bins of 1/64, and within chance for the curve
+    p = 0.3 + 0.4 * np.arange(24) / 23
+    rng = np.random.default_rng(0)
+    f = np.repeat(p, 40)
+    labels = (rng.random(960) < np.repeat(p + np.where(np.arange(24) % 2, 0.3, -0.3), 40)).astype(int)
+    found = cr.calibration_test(
+        two_classes(f), labels, statistics=[cr.statistics.ici, cr.t_cal], n_resamples=99, rng=0
+    )
+    assert found.components["ici"].pvalue > 0.05
+    assert found.components["t_cal"].pvalue <= 0.05
+
+
+def test_ici_of_replicates_with_weights_of_their_own_is_that_of_each(data: tuple) -> None:
+    probs, labels = data
+    weights = np.random.default_rng(1).integers(0, 3, size=(2, 80)).astype(float)
+    batch = Classes(np.stack([labels, labels]), 3, weights)
+    both = cr.statistics.ici.bind(probs)(batch)
+    for value, weight in zip(both, weights, strict=True):
+        assert value == pytest.approx(
+            float(cr.statistics.ici(probs, labels, sample_weight=weight)), abs=1e-13
+        )
+
+
 @pytest.mark.parametrize(
     ("call", "match"),
     [
@@ -212,6 +272,9 @@ def test_the_largest_gap_of_a_bin() -> None:
         (lambda: cr.smooth_ece.with_(bandwidth=0.001), "`bandwidth` must be from 1/512 to 1"),
         (lambda: cr.t_cal.with_(most_bins=15), "must be a power of two"),
         (lambda: cr.t_cal.with_(target="all"), "`target` must be"),
+        (lambda: cr.statistics.ici.with_(target="all"), "`target` must be"),
+        (lambda: cr.statistics.ici.with_(span=0), "`span` must be above 0 and at most 1"),
+        (lambda: cr.statistics.ici.with_(span="wide"), "`span` must be above 0 and at most 1"),
     ],
 )
 def test_settings_are_checked(call, match: str) -> None:
@@ -219,7 +282,7 @@ def test_settings_are_checked(call, match: str) -> None:
         call()
 
 
-@pytest.mark.parametrize("name", ["smooth_ece", "ecce", "truthful_ce", "t_cal", "spiegelhalter_z"])
+@pytest.mark.parametrize("name", ["smooth_ece", "ecce", "truthful_ce", "t_cal", "ici", "spiegelhalter_z"])
 def test_no_interval_is_offered(name: str, data: tuple) -> None:
     with pytest.raises(cr.UnsupportedError, match="interval"):
         cr.statistics.registered()[name](*data).interval()

@@ -92,7 +92,7 @@ def test_against_loops(name: str, n_bins: int, p: float) -> None:
 def test_the_plug_in_error_refuses_an_interval_and_names_the_alternative(name: str) -> None:
     estimate = cr.statistics.registered()[name](PROBS, [0, 1, 0, 0])
     assert estimate.stderr is None
-    with pytest.raises(cr.UnsupportedError, match=r"coverage of such intervals is 0.*calibration_test"):
+    with pytest.raises(cr.UnsupportedError, match=r"such intervals have a coverage of 0.*calibration_test"):
         estimate.interval()
 
 
@@ -103,7 +103,7 @@ def test_the_exponent_must_be_a_number_of_at_least_one(p: object) -> None:
 
 
 def test_debiased_needs_the_squared_error() -> None:
-    with pytest.raises(cr.InputError, match=r"squared error only \(p=2\); got p=1"):
+    with pytest.raises(cr.InputError, match=r"only for the squared error \(p=2\); got p=1"):
         cr.confidence_ece(PROBS, [0, 1, 0, 0], debiased=True)
 
 

@@ -47,7 +47,7 @@ def test_label_counts() -> None:
     assert parts.loss.value == pytest.approx(float(cr.brier(probs, counts)))
     squared = float(cr.classwise_ece(probs, counts, n_bins=3, p=2, debiased=True))
     assert parts.calibration.value == pytest.approx(3 * squared)  # a sum over classes, not a mean
-    with pytest.raises(cr.UnsupportedError, match="debiased split of single labels only"):
+    with pytest.raises(cr.UnsupportedError, match="only for the debiased split of single labels"):
         parts.calibration.interval()
 
 

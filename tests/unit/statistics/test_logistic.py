@@ -63,3 +63,26 @@ def test_of_a_constant_prediction_the_intercept_alone_is_the_difference_of_logit
 def test_what_has_no_slope_is_refused(probs, labels, match: str) -> None:
     with pytest.raises(cr.CrediblyError, match=match):
         fit(probs, labels)
+
+
+def test_errors_of_clusters_are_those_of_their_rows() -> None:
+    """Every row ten times, as a cluster: the error is that of one row each, up to n / (n - 1)."""
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.1, 0.9, size=300)
+    probs, y = np.stack([1 - p, p], axis=1), (rng.random(300) < p).astype(int)
+    many = np.repeat(np.arange(300), 10)
+    alone, copied = fit(probs, y), fit(probs[many], y[many], clusters=many)
+    for name in ("slope", "intercept", "in_the_large"):
+        one, ten = getattr(alone, name), getattr(copied, name)
+        assert ten.value == pytest.approx(one.value, rel=1e-6)
+        assert ten.stderr == pytest.approx(one.stderr, rel=0.02)
+        assert ten.n_clusters == 300
+
+
+def test_a_cluster_without_which_there_is_no_slope_leaves_no_interval() -> None:
+    p = np.full(70, 0.5)
+    p[:10] = np.linspace(0.2, 0.8, 10)  # the first cluster alone has predictions that differ
+    y = np.random.default_rng(0).integers(2, size=70)
+    found = fit(np.stack([1 - p, p], axis=1), y, clusters=np.arange(70) // 10)
+    assert not found.slope.has_interval
+    assert found.in_the_large.has_interval

@@ -114,7 +114,7 @@ def test_covariances_are_those_of_drawn_residuals(kind: str) -> None:
     bound = cr.skce.bind(predictions, bandwidth=1.0, label_bandwidth="median")
     if kind == "samples":
         bound = bound.of_pool(rows.predictions.values)
-    labels = source(rows).labels(slice(0, 40_000))
+    labels = source(rows).labels(slice(0, 20_000))
     residuals = bound.sides.residuals(labels, slice(0, 2), np.float64)
     assert np.abs(residuals.mean(axis=0)).max() < 0.02
     found = np.einsum("brn,bsn->nrs", residuals, residuals) / len(labels)
@@ -181,7 +181,7 @@ def test_omnibus_of_real_values() -> None:
 
 def test_rows_in_chunks_are_gathered() -> None:
     from credibly.predictions import Dataset, InMemory
-    from credibly.predictions.dataset import RowChoice
+    from credibly.predictions.rows import RowChoice
 
     class Halves(RowChoice):
         """The same rows in two datasets."""

@@ -59,6 +59,7 @@ def test_names_are_those_of_the_public_functions() -> None:
         "ecce",
         "truthful_ce",
         "t_cal",
+        "ici",
         "spiegelhalter_z",
         "rps",
         "picp",
@@ -150,7 +151,9 @@ def test_a_statistic_of_another_package_must_tell_its_story(installed: list) -> 
             raise AttributeError
 
     installed.append(point("other:silent", Silent()))
-    with pytest.raises(cr.InputTypeError, match="'silent' of entry point 'other:silent' must tell its story"):
+    with pytest.raises(
+        cr.InputTypeError, match=("'silent' of entry point 'other:silent' must describe itself")
+    ):
         cr.statistics.registered()
 
 

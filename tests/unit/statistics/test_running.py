@@ -119,7 +119,7 @@ def test_notes_do_not_pile_up() -> None:
 
 @pytest.mark.parametrize("name", ["skce", "kde_ce"])
 def test_pairs_are_refused(name: str) -> None:
-    with pytest.raises(cr.UnsupportedError, match="must be a sum over instances to be fed in batches"):
+    with pytest.raises(cr.UnsupportedError, match="must be a sum over instances to be updated in batches"):
         cr.statistics.RunningStatistic(name)
 
 
@@ -146,7 +146,7 @@ def test_batches_must_be_alike() -> None:
         running.update(torch.tensor(PROBS), torch.tensor(LABELS))
     with pytest.raises(cr.InputError, match="must be the same to be merged"):
         running.merge(cr.statistics.RunningStatistic("accuracy"))
-    with pytest.raises(cr.InputTypeError, match="come in this order"):
+    with pytest.raises(cr.InputTypeError, match="must be given in this order"):
         running.update(LABELS, PROBS)
 
 

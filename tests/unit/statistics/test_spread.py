@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 
 import credibly as cr
+from credibly.predictions import Reals
 
 RNG = np.random.default_rng(4)
 N = 200
@@ -80,7 +81,7 @@ def test_one_spread_for_all() -> None:
     slope = cr.statistics.spread_slope(same, labels)
     assert slope.value == 0.0
     assert slope.stderr is None
-    assert "all instances state one spread: the slope is 0" in slope.notes
+    assert "all instances state the same spread: the slope is 0" in slope.notes
     assert cr.hypotests.spread_curve(same, labels, level=None).weight.tolist() == [30]
 
 
@@ -107,3 +108,28 @@ def test_other_kinds_are_refused() -> None:
         cr.hypotests.spread_curve(cr.Samples(MEAN), Y)
     with pytest.raises(cr.InputError, match="n_bins"):
         cr.statistics.ence(GIVEN, Y, n_bins=0)
+
+
+def test_bands_of_clusters_keep_their_dependence() -> None:
+    """Twenty rows share an error: bins scatter as one label per cluster does, not as twenty."""
+    rng = np.random.default_rng(1)
+    ids = np.repeat(np.arange(40), 20)
+    std = rng.permutation(np.repeat([1.0, 2.0], 400))
+    given, labels = cr.Gaussian(np.zeros(800), std), std * rng.normal(size=40)[ids]
+    plain, own = (
+        cr.hypotests.spread_curve(given, labels, n_bins=2, n_resamples=199, rng=0, **how)
+        for how in ({}, {"clusters": ids})
+    )
+    assert own.observed == pytest.approx(plain.observed)
+    assert np.mean(np.subtract(*own.band[::-1])) > 2 * np.mean(np.subtract(*plain.band[::-1]))
+    test = cr.calibration_test(given, labels, statistics="ence", clusters=ids, n_resamples=199, rng=0)
+    assert test.n_clusters == 40
+    # |sum over bins of (stated + s (errors - stated))|, written out for one drawn sign per cluster
+    bound = cr.statistics.ence.with_(n_bins=2).bind(given)
+    signs = rng.choice([-1.0, 1.0], size=(3, 40))
+    moved = std**2 + signs[:, ids] * (labels**2 - std**2)
+    stated = np.array([1.0, 2.0])
+    errors = np.sqrt(np.maximum([[row[std == s].mean() for s in stated] for row in moved], 0.0))
+    written = np.mean(np.abs(stated - errors) / stated, axis=1)
+    batch = Reals(labels[None, :])
+    assert bound.wild_values(*bound.wild_sums(batch, ids, 40), signs) == pytest.approx(written)

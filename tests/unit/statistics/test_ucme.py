@@ -56,7 +56,7 @@ def test_every_kind_is_tested() -> None:
 
 def test_bad_input() -> None:
     for wrong in (0, True, 10**6, ((1.0, 2.0),), ((1.0, 2.0), (1.0,)), "many", ()):
-        with pytest.raises(cr.CrediblyError, match=r"locations|kinds that its documentation"):
+        with pytest.raises(cr.CrediblyError, match=r"locations|types that its documentation"):
             UCME.with_(locations=wrong)
     with pytest.raises(cr.InputError, match="must have 3 numbers each"):
         UCME(cr.Gaussian(MEAN, STD), Y, locations=((0.0, 1.0, 2.0, 3.0),))

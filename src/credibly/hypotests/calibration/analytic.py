@@ -327,7 +327,7 @@ LEVEL = 0.05
 
 _MOMENT_ARRAYS = 8  # (n, n) arrays alive at once
 
-_NEGLIGIBLE = 1e-12  # share of the largest eigenvalue below which an axis carries nothing
+_NEGLIGIBLE = 1e-6  # share of the largest variance below which an axis carries nothing: moments see squares
 
 
 def analytic_test(
@@ -344,7 +344,7 @@ def analytic_test(
         raise UnsupportedError(
             "`sample_weight`",
             f'cannot be used with method="{method}"',
-            "it is known for instances that count once",
+            "it is known only for unweighted instances",
             'Use method="resample", which is exact with weights too.',
         )
     if isinstance(bound, DrawsBound):
@@ -384,7 +384,7 @@ def _lowest(bound: Bound) -> float:
 
 def _moments(bound: Bound, value: float) -> dict[str, Any]:
     if not isinstance(bound, QuadraticBound) or bound.statistic.estimator != "unbiased":
-        raise _unknown(bound, "moments", "exact null moments (the unbiased `skce` has)")
+        raise _unknown(bound, "moments", "exact null moments (only the unbiased `skce` has)")
     if bound.label_kernel is not None:
         raise _unknown(bound, "moments", "exact null moments for other label kernels than the delta kernel")
     n = bound.n
@@ -403,7 +403,7 @@ def _moments(bound: Bound, value: float) -> dict[str, Any]:
         null = QuadraticForm(leading_eigenvalues(kernel, probs), *quadratic_null_moments(kernel, probs))
         note = "p-value from a quadratic form with the exact mean, variance and third moment"
     else:
-        null = QuadraticForm(*_vector_moments(kernel, _roots(bound)))
+        null = QuadraticForm(*_vector_moments(kernel, _covariances(bound)))
         note = "p-value from a quadratic form with the exact mean and variance, and a simulated third moment"
     pairs = n * (n - 1)
     scale = null.scale / pairs
@@ -417,42 +417,46 @@ def _moments(bound: Bound, value: float) -> dict[str, Any]:
     }
 
 
-def _roots(bound: QuadraticBound) -> HostArray:
-    """Return roots G (n, d, d) of covariances, G G', on the axes that carry all but rounding of them."""
+def _covariances(bound: QuadraticBound) -> HostArray:
+    """Return the covariances (n, d, d) of all residuals, on the axes that carry all but 1e-6 of them."""
     assert bound.sides.covariances is not None
     need = 3 * 8 * bound.width**3
     if need > memory_budget():
         raise UnsupportedError(
             'method="moments"',
-            f"keeps products of {bound.width} numbers that a label becomes",
+            f"keeps products of the {bound.width} numbers that represent a label",
             f"they need {need} bytes, more than the memory budget",
             f'Use method="resample", or `with memory_limit({need})`.',
         )
     every = bound.sides.covariances()
     size, axes = np.linalg.eigh(every.mean())
-    values, vectors = np.linalg.eigh(every.on(axes[:, size > _NEGLIGIBLE * size[-1]]))
-    found: HostArray = vectors * np.sqrt(np.clip(values, 0.0, None))[:, None, :]
-    return found
+    return every.on(axes[:, size > _NEGLIGIBLE * size[-1]])
 
 
-def _vector_moments(kernel: HostArray, roots: HostArray) -> tuple[HostArray, float, float]:
+def _vector_moments(kernel: HostArray, covariances: HostArray) -> tuple[HostArray, float, float]:
     """Return leading eigenvalues, variance and third moment of sum_{i != j} k_ij <r_i, r_j>.
+
+    The diagonal of the kernel, which no sum looks at, is set to 0.
 
     The sum over triples is the mean of tr H^3, H_ij = k_ij <x_i, x_j>, over any x with the covariances of r;
     random signs times roots make some. The sum over pairs, smaller by a factor of n, is left out.
     """
-    n, d, _ = roots.shape
-    off = kernel.copy()
-    np.fill_diagonal(off, 0.0)
+    n, d, _ = covariances.shape
+    np.fill_diagonal(kernel, 0.0)
     above = np.triu_indices(d)
-    flat = (roots @ roots.transpose(0, 2, 1))[:, above[0], above[1]]
-    flat = flat * np.where(above[0] == above[1], 1.0, math.sqrt(2.0))
-    variance = 2.0 * float(np.vdot(off * off, flat @ flat.T))
+    flat = covariances[:, above[0], above[1]] * np.where(above[0] == above[1], 1.0, math.sqrt(2.0))
+    overlap = flat @ flat.T
+    overlap *= kernel
+    variance = 2.0 * float(np.vdot(overlap, kernel))
+    values, vectors = np.linalg.eigh(covariances)
+    roots = vectors * np.sqrt(np.clip(values, 0.0, None))[:, None, :]  # G, with G G' the covariance
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n, d))
     drawn = (roots @ signs[:, :, None])[:, :, 0]
-    terms = off * (drawn @ drawn.T)
-    third = 8.0 * float(np.vdot(terms @ terms.T, terms))  # of a matrix with itself: half of the product
-    return _leading(off, roots), variance, third
+    terms = np.matmul(drawn, drawn.T, out=overlap)
+    terms *= kernel
+    small = terms.astype(np.float32)  # what is simulated needs no more digits
+    third = 8.0 * float(np.vdot(small @ small.T, small))  # of a matrix with itself: half of the product
+    return _leading(kernel, roots), variance, third
 
 
 def _leading(off: HostArray, roots: HostArray) -> HostArray:
@@ -460,7 +464,9 @@ def _leading(off: HostArray, roots: HostArray) -> HostArray:
     n, d, _ = roots.shape
 
     def applied(vector: HostArray) -> HostArray:
-        spread = off @ (roots @ vector.reshape(n, d, 1))[:, :, 0]
+        spread = (
+            (roots @ vector.reshape(n, d, 1))[:, :, 0].T @ off
+        ).T  # this order multiplies few columns faster
         made: HostArray = (spread[:, None, :] @ roots).reshape(n * d)
         return made
 
@@ -476,7 +482,7 @@ def _bound(bound: Bound, value: float) -> dict[str, Any]:
         "acceptance_region": (_lowest(bound), bound_upper(LEVEL, bound, largest)),
         "effect_size": value,
         "z_score": math.nan,
-        "note": f"p-value is an upper bound from terms of at most {largest:g}: a large one says little",
+        "note": f"p-value is an upper bound, from terms of at most {largest:g}: a large value says little",
     }
 
 
@@ -487,8 +493,8 @@ def _normal(bound: BlockBound, observed: Labels, value: float) -> dict[str, Any]
     if stderr is None or not stderr > 0:
         raise UnsupportedError(
             f"the normal limit of `{bound.statistic.name}`",
-            "needs blocks that differ",
-            refusal or "all blocks have one value",
+            "needs blocks with different values",
+            refusal or "all blocks have the same value",
             'Use method="resample", which is exact.',
         )
     z = value / stderr

@@ -63,7 +63,7 @@ CLUSTERED = (
     "every label is calibrated given its prediction; clusters are independent, rows of one need not be"
 )
 MOST_CLASSES = 20
-"""Classes that are counted one by one where nobody asks for them; of sets half as many."""
+"""Number of classes that are counted one by one by default; for sets, half as many."""
 
 _POWER_SCORE = 0.8416212335729143  # normal score of a power of 80 %
 
@@ -98,32 +98,34 @@ def audit(
     groups : mapping of str to array (n,), data frame, or array (n,)
         Attributes of the instances, such as age, sex and site. Default: the groups of the rows.
     depth : int
-        Most attributes that describe a group: 2 looks at all rows, at every level of every attribute and at
-        every pair of levels of different attributes.
+        Maximum number of attributes that define a group: 2 looks at all rows together, at every level of
+        every attribute and at every pair of levels of different attributes.
     n_quantiles : int
-        Parts that numbers are cut into, with equally many rows; whole numbers with up to ten values stay.
+        Number of parts that numeric attributes are split into, with equally many rows in each; whole numbers
+        with up to ten values are not split.
     min_size : int
-        Levels with fewer rows are joined; groups with fewer rows are not looked at.
+        Levels with fewer rows are merged; groups with fewer rows are skipped.
     measures : sequence of {"confidence", "classes", "rank", "coverage"}, optional
-        What is counted. Of classes: right answers against the confidence, and every class against its
-        probability (default: both, of more than 20 classes the confidence). Of real values: the mean of F(y)
-        against 1/2, and the share of labels in the central 90 % interval (default: both).
+        What is counted. For classes: right answers against the confidence, and every class against its
+        probability (default: both; only the confidence if there are more than 20 classes). For real values:
+        the mean of F(y) against 1/2, and the share of labels in the central 90 % interval (default: both).
     hypothesis : {"mean", "set"}, optional
-        Of sets: whether the mean prediction is tested, or whether any distribution in the set may be true.
+        For sets: whether to test the mean prediction, or to allow any distribution in the set.
         Default: "set" for `Intervals` and `Belief`, "mean" for all others.
     clusters : array (n,), optional
-        Ids of what rows share: a patient, an image, a day. Rows of one cluster may then depend on each other
-        in any way, and replicates keep that (wild cluster replicates). Data that were read bring their own.
+        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
+        depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
+        Data read by `load` bring their own.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     level : float
-        Level of verdicts; intervals hold together with probability 1 - level.
+        Level of the verdicts; all intervals hold simultaneously with probability 1 - level.
     n_resamples : int
         Number of replicates.
     rng : None, int or Generator
         Seed; the same seed gives the same result on every array library, device and chunk size.
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+        Called with (done, total); True writes to standard error after one second, if that is a terminal.
 
     Returns
     -------
@@ -133,17 +135,17 @@ def audit(
 
     Notes
     -----
-    Adjusted p-values are exact under label resampling, for 4 groups and for 5000. With clusters they are
-    those of a wild bootstrap, which is good from about 20 clusters per group and never gives less than
-    2^(1 - C) with C clusters. Of sets the adjustment over
-    groups is exact for every truth in the sets, that over classes and bounds is Bonferroni's.
+    Adjusted p-values are exact under label resampling, for 4 groups and for 5000. With clusters they come
+    from a wild bootstrap, which is accurate from about 20 clusters per group on and never gives less than
+    2^(1 - C) with C clusters. For sets, the adjustment over groups is exact for every truth in the sets; the
+    adjustment over classes and bounds is Bonferroni's.
 
-    Rows are read once for what was observed and once, in memory, for all replicates. The cost is that of
-    drawing n labels per replicate; the number of groups hardly matters while there are few cells.
+    Rows are read once for the observation and once, in memory, for all replicates. The main cost is drawing n
+    labels per replicate; the number of groups hardly matters as long as there are few cells.
 
-    Which groups are listed is decided greedily: the clearest first, then what is still off after its
-    deviation is taken out of all groups that share rows with it. It is a way to read the result and changes
-    no p-value.
+    Which groups are listed is decided greedily: first the clearest one, then those that are still off after
+    its deviation has been removed from all groups that share rows with it. This only helps to read the
+    result; it changes no p-value.
 
     References
     ----------
@@ -188,9 +190,7 @@ def audit(
     names = rows.sample.classes
     found = _groups(source, tested, lattice, counted, names, level)
     fixed = [one.name for one, own in zip(counted, source.variance, strict=True) if not own.any()]
-    left_out += tuple(
-        f"{name} tells nothing here: the predictions leave no room for chance" for name in fixed
-    )
+    left_out += tuple(f"{name} was skipped: the predictions leave no room for chance" for name in fixed)
     notes = [*given.notes, *said, *joined, *lattice.notes, *left_out, *source.notes]
     return AuditResult(
         hypothesis=IN_SETS if as_sets else HYPOTHESIS if together is None else CLUSTERED,
@@ -262,7 +262,7 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
     if rows.sample.groups is None:
         raise InputError(
             "`groups`",
-            "must be given where the rows do not bring them",
+            "must be given unless the rows include them",
             "got none",
             Remedy(
                 'Pass `groups={"age": age, "sex": sex}`, or a data frame.', "Name columns: `--by age,sex`."
@@ -283,8 +283,8 @@ def _own_groups(chunk: Dataset) -> Any:
 def _require_no_sets(as_sets: bool) -> None:
     if as_sets:
         raise UnsupportedError(
-            "`clusters` of sets",
-            "need a law of whole clusters, which sets of single labels do not tell",
+            "`clusters` with sets",
+            "need the joint distribution of a whole cluster, which sets for single labels do not give",
             'got hypothesis="set"',
             'Use hypothesis="mean", or one row per cluster.',
         )
@@ -315,7 +315,9 @@ def _measures(
         chosen = ("confidence", "classes") if asked is None else asked
         if asked is None and k > most:
             chosen = ("confidence",)
-            notes.append(f"classes were not counted one by one: there are {k}; ask with `measures`")
+            notes.append(
+                f"classes were not counted one by one, because there are {k}; request it with `measures`"
+            )
         for name in chosen:
             one_of("a measure of classes", name, ("confidence", "classes"))
             if name == "confidence":
@@ -326,7 +328,7 @@ def _measures(
         if as_sets:
             found = [dataclasses.replace(one, bound=side) for one in found for side in ("upper", "lower")]
     if not found:
-        raise InputError("`measures`", "must name at least one", "got none that applies", "Leave it out.")
+        raise InputError("`measures`", "must name at least one", "none of them applies", "Leave it out.")
     return tuple(dict.fromkeys(found)), tuple(notes)
 
 

@@ -60,7 +60,7 @@ from credibly.statistics.registry import as_statistic
 MOST_RESAMPLES = 10_000_000
 
 REAL_OMNIBUS = ("skce", "quantile_calibration_error")
-"""Of real values: one sees predictions that are wrong given what they say, the other a shift of all of them
+"""For real values: one detects predictions that are wrong given what they state, the other a shift of all
 (studies/scripts/real_defaults.py)."""
 
 OMNIBUS = ("skce", "log_loss")
@@ -85,48 +85,50 @@ def calibration_test(
 ) -> HypotestResult:
     """Test whether the observed labels could have been drawn from the predictions.
 
-    With a margin the question is turned round: is the calibration error smaller than that, for sure?
+    With a margin the question is reversed: do the data show that the calibration error is smaller than that?
 
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        Class predictions, where a set is represented by its mean (a note says so); or real-valued ones,
-        where members are represented by their mixture.
+        Class predictions (a set is represented by its mean, and a note says so) or real-valued ones (members
+        are represented by their mixture).
     labels : array (n,)
-        Observed classes or real numbers, one per instance. Of LabelCounts one rater per instance is drawn by
-        the seed, which the notes say: raters of one instance share its truth, and counted as independent
-        draws they reject calibrated models. `validity_test` takes all of them.
+        Observed classes or real numbers, one per instance. From LabelCounts, one rater per instance is drawn
+        with the seed, and a note says so: labels of one instance are not independent, and treating them as if
+        they were would reject calibrated models. `validity_test` uses all of them.
     statistics : str, Statistic or a sequence of them, optional
-        What to compare; `confidence_ece` of classes and `quantile_calibration_error` of real values where it
-        is not given. With several, one omnibus p-value (smallest p, Westfall-Young) and one result per
-        statistic in ``components``, all on the same replicates. ``"omnibus"`` is the pair that sees every
-        kind of miscalibration, ``("skce", "log_loss")`` of classes and ``("skce",
-        "quantile_calibration_error")`` of real values; time grows with n squared.
+        What to compare. Default: `confidence_ece` for classes, `quantile_calibration_error` for real values.
+        Several statistics give one omnibus p-value (smallest p, Westfall-Young) and one result per statistic
+        in ``components``, all on the same replicates. ``"omnibus"`` is the pair that detects the most kinds
+        of miscalibration, ``("skce", "log_loss")`` for classes and ``("skce", "quantile_calibration_error")``
+        for real values; time grows with n squared.
     method : {"resample", "moments", "asymptotic", "bound"}
         Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
         moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference
-        distribution, where the statistic has one. "bound": a distribution-free upper bound of the p-value,
-        for kernel errors.
+        distribution, if the statistic has one. "bound": a distribution-free upper bound of the p-value, for
+        kernel errors.
     resample : {"labels", "instances"}
         What changes between replicates. "instances" bootstraps rows too, as printed in M23 and J25; its level
         is not exact.
     margin : float, optional
-        Test that the error is smaller than this share, 0.02 for two points: the equivalence test. The result
-        says "within 2 points, 95 % sure" or "not shown". Statistics are those that `hypotests.certificate`
-        bounds, `confidence_gap` where none is given; of several all must be within. Nothing is drawn.
+        Equivalence test: test whether the error is smaller than this share, 0.02 for two points. The result
+        says "within 2 points, 95 % sure" or "not shown". The statistics must be ones that
+        `hypotests.certificate` can bound (default: `confidence_gap`); if there are several, all must be
+        within the margin. No labels are drawn.
     n_resamples : int
         Number of replicates.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     clusters : array (n,), optional
-        Ids of what rows share: a patient, an image, a day. Rows of one cluster may then depend on each other
-        in any way, and replicates keep that (wild cluster replicates). Data that were read bring their own.
+        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
+        depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
+        Data read by `load` bring their own.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed; the same seed gives the same p-value on every array library and device.
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+        Called with (done, total); True writes to standard error after one second, if that is a terminal.
 
     Returns
     -------
@@ -136,15 +138,16 @@ def calibration_test(
 
     Notes
     -----
-    With ``resample="labels"`` the p-value is exact for any n and any statistic: P(p <= level) <= level. Of
-    `Samples` every label changes places with one of its draws, which is exact for any number of draws; of
-    `Quantiles` the cell of a label is drawn, and statistics that need its value are refused. The data must
+    With ``resample="labels"`` the p-value is exact for any n and any statistic: P(p <= level) <= level. For
+    `Samples`, every label is exchanged with one of its draws, which is exact for any number of draws; for
+    `Quantiles`, the cell of a label is drawn, and statistics that need its value are refused. The data must
     not have been used to fit or recalibrate the model.
 
     With clusters the hypothesis is that every row is calibrated given its prediction and that clusters are
-    independent. Statistics made of residuals are tested, others are refused; pairs inside a cluster are left
-    out. The p-value is not exact but holds its level in simulations from 6 clusters on, and is never below
-    2^(1 - C) with C clusters: with 5 or fewer nothing is rejected at 5 %, and the verdict is "cannot tell".
+    independent. Only statistics that are functions of residuals can be tested; others are refused. Pairs
+    inside a cluster are left out. The p-value is not exact, but it held its level in simulations from 6
+    clusters on, and it is never below 2^(1 - C) with C clusters: with 5 or fewer nothing is rejected at 5 %,
+    and the verdict is "cannot tell".
 
     References
     ----------
@@ -202,7 +205,7 @@ def calibration_test(
         if several:
             raise UnsupportedError(
                 "an omnibus test",
-                "shares replicates between its statistics",
+                "needs replicates that its statistics share",
                 f"got method={method!r}",
                 'Use method="resample".',
             )
@@ -239,7 +242,7 @@ def _require_no_draws(method: str, resample: str) -> None:
     if (method, resample) != ("resample", "labels"):
         raise UnsupportedError(
             "`margin`",
-            "asks for an upper bound of the error, for which nothing is drawn",
+            "asks for an upper bound of the error, which needs no resampling",
             f"got method={method!r} and resample={resample!r}",
             "Leave them out.",
         )
@@ -283,7 +286,7 @@ def bootstrapped(
     if not isinstance(observed, Classes):
         raise UnsupportedError(
             'resample="instances"',
-            "repeats what papers print about classes",
+            "reproduces results of the papers, which are about classes",
             f"got {type(given).__name__}",
             'Use resample="labels", whose level is exact.',
         )

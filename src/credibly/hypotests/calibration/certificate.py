@@ -57,18 +57,18 @@ def certificate(
     statistic: str | Statistic = "confidence_ece",
     level: float = 0.95,
 ) -> Certificate:
-    """Bound a calibration error from above: so large at most, with the given confidence.
+    """Compute an upper bound for a calibration error, valid with the given confidence.
 
     Parameters
     ----------
     predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,)
-        Observed labels, independent between instances or, of rows that carry them, between clusters. Leave
-        out for rows that carry their own.
+        Observed labels, independent between instances or, for rows with clusters, between clusters. Leave out
+        for rows that carry their own.
     statistic : str or Statistic
         A binned error with p = 1 that is not debiased, `smooth_ece` or `ecce`; or `confidence_gap`, whose
-        size is that of the binned error with one bin. It has the smallest bound.
+        absolute value is the binned error with one bin. The latter has the smallest bound.
     level : float
         Confidence.
 
@@ -79,9 +79,9 @@ def certificate(
 
     Notes
     -----
-    What is bounded is the error with true probabilities in place of labels, at these instances and bins. It
-    holds for every n and every truth, at calibration too, where intervals around plug-in errors have a
-    coverage of 0.
+    The bound is for the error with true probabilities in place of labels, at these instances and bins. It
+    holds for every n and every truth, including perfect calibration, where intervals around plug-in errors
+    have a coverage of 0.
 
     References
     ----------
@@ -107,7 +107,7 @@ def certificate(
     if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
         raise UnsupportedError(
             "a certificate",
-            "counts one label per instance, once",
+            "takes one unweighted label per instance",
             "got label counts or weights",
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
@@ -131,13 +131,13 @@ def certificate(
 def equivalence_test(
     rows: Rows, chosen: Sequence[Statistic], margin: float, notes: tuple[str, ...] = ()
 ) -> EquivalenceResult:
-    """Test that errors are smaller than a margin: all of them, where each of them is."""
+    """Test that errors are smaller than a margin: jointly, if each of them is."""
     if not require_margin(margin):
         raise InputError(
             "`margin`",
             "must be above 0",
             "got 0",
-            "No data show an error of exactly 0; write 0.02 for two points.",
+            "No data can show an error of exactly 0; write 0.02 for two points.",
         )
     found = [_within(certificate(rows, statistic=one), one, margin, notes) for one in chosen]
     worst = max(found, key=lambda one: (one.pvalue, one.statistic))
@@ -200,7 +200,7 @@ def _largest_change(statistic: Statistic, n_classes: int) -> float:
     if not convex:
         raise UnsupportedError(
             f"a certificate of `{statistic.name}`",
-            "needs an error that is convex in the labels and that one label moves little",
+            "needs an error that is convex in the labels and that a single label changes little",
             f"got {statistic.name} with {statistic.settings()}",
             "Use `confidence_gap`, a binned error with p=1, `smooth_ece` or `ecce`.",
         )

@@ -16,6 +16,12 @@ once with probability 1 - alpha, for every n. Dimitriadis et al. 2023 take all n
 begin and end between cells of n^(2/3) / 4 neighbours, the scale of an isotonic regression's pieces: those of
 1, ..., 8 cells and, on grids of 2, 4, ... cells, of 5, ..., 8 steps. That is 12 ranges per cell, which come
 close to every other range and cost less than half the logarithm.
+
+**Clusters.** The consistency band of rows that belong together is that of isotonic regressions of p + s_c
+(event - p), one sign per cluster, and nowhere narrower than that of independent rows: at its ends the curve
+hangs on a few rows, whose signs vary too little. A confidence band is not offered: Clopper and Pearson's
+bounds are those of independent events, and sums of clusters have no bounds at levels of alpha / (2 |family|),
+some 1e-4, that would hold for a few dozen of them.
 """
 
 from __future__ import annotations
@@ -25,7 +31,6 @@ import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
-from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -34,9 +39,10 @@ from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, HostArray, like, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.calibration.reliability import require_single_labels, require_target
+from credibly.hypotests.calibration.reliability import require_single_labels, require_target, wider
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import consistent
+from credibly.hypotests.resampling.wild import signs
 from credibly.predictions import (
     ClassPredictions,
     Counts,
@@ -45,13 +51,12 @@ from credibly.predictions import (
     Point,
     RealPredictions,
     as_rows,
-    require_independent,
 )
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import CorpCurve
 from credibly.results.decompositions import CrpsDecomposition
-from credibly.results.estimates import Estimate, mean_error, mean_refusal, standard_error
+from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor, mean_error
 from credibly.statistics.binned import confidence_ece
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
@@ -64,13 +69,13 @@ _CELLS = 4  # times the cube root of n: cells of neighbours, between which range
 _STEPS = 8
 
 _BIASED = (
-    "the plug-in miscalibration is biased upwards near calibration, where the coverage of such intervals is "
-    "0; `miscalibration_interval` holds for every n"
+    "the plug-in miscalibration is biased upwards near calibration, where such intervals have a coverage "
+    "of 0; `miscalibration_interval` holds for every n"
 )
 
 _OPTIMISTIC = (
-    "isotonic regression fits noise too, so the plug-in discrimination is too large: 95 % intervals of it "
-    "held the truth in 77 to 88 % of simulations with 100 to 2000 instances; `skill` has an interval"
+    "isotonic regression fits noise too, so the plug-in discrimination is too large: its 95 % intervals "
+    "contained the truth in 77 to 88 % of simulations with 100 to 2000 instances; `skill` has an interval"
 )
 
 Score = Callable[[HostArray], tuple[HostArray, HostArray]]
@@ -98,6 +103,8 @@ def corp_curve(
     score: Literal["brier", "log_loss"] = "brier",
     level: float | None = 0.95,
     n_resamples: int = 999,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = None,
 ) -> CorpCurve:
     """Compare predicted probability with observed frequency by isotonic regression, and split a proper score.
@@ -111,12 +118,17 @@ def corp_curve(
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
     score : {"brier", "log_loss"}
-        The proper score that is split. It is that of the event alone: the Brier score is (p - event)^2, for
-        two classes half of `brier`.
+        The proper score to split. It refers to the event alone: the Brier score is (p - event)^2, for two
+        classes half of `brier`.
     level : float or None
         Coverage of the bands and intervals; None leaves them out.
     n_resamples : int
         Replicates behind the consistency band.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); standard errors and the consistency band
+        then allow for these clusters, and there is no confidence band.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of the consistency band.
 
@@ -127,11 +139,11 @@ def corp_curve(
 
     Notes
     -----
-    The consistency band holds, at each prediction, `level` of the curves of labels that are drawn from the
-    predictions. The confidence band holds the whole true curve with probability `level` at least, for every
-    n, if that curve increases and labels are independent; it is wide, because it promises so much. The
-    intervals of miscalibration and of the mean gap follow from it and hold whenever it does, at calibration
-    too. One isotonic regression per replicate takes about as long as sorting it.
+    At each prediction, the consistency band contains a share `level` of the curves of labels that are drawn
+    from the predictions. The confidence band contains the whole true curve with probability at least `level`,
+    for every n, if that curve is increasing and labels are independent; it is wide because this is a strong
+    guarantee. The intervals for miscalibration and for the mean gap follow from it and hold whenever it does,
+    including at perfect calibration. One isotonic regression per replicate takes about as long as sorting it.
 
     References
     ----------
@@ -149,13 +161,12 @@ def corp_curve(
     0.125
     """
     one_of("`score`", score, tuple(SCORES))
-    rows = detached(as_rows(predictions, labels))
+    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     given = rows.sample.predictions
     confidence_ece.require_predictions(given)
     assert isinstance(given, ClassPredictions)
     require_target(target, given.n_classes)
     if level is not None:
-        require_independent(rows, "a band of `corp_curve`", "is drawn for rows that are independent")
         require_single_labels(rows.sample.batch, "a band")
         require_level(level)
         require_resamples(n_resamples)
@@ -163,7 +174,8 @@ def corp_curve(
     groups = _Groups.of(point, target)
     events = to_host(groups.events(batch))[0]
     fitted = groups.fits(events[None, :])[0]
-    parts = _split(groups, events, fitted, score, point.notes, rows.cluster_codes())
+    codes = rows.cluster_codes()
+    parts = _split(groups, events, fitted, score, point.notes, codes)
     found = CorpCurve(
         name="top label" if target == "top_label" else f"class {target}",
         **_blocks(groups, fitted),
@@ -178,10 +190,15 @@ def corp_curve(
     )
     if level is None:
         return found
+    seed = as_seed(rng)
+    band = _central(_drawn_curves(groups, Dataset(point, batch), seed, n_resamples), level)
+    if codes is not None:
+        signed = _central(_signed_curves(groups, events, codes, seed, n_resamples), level)
+        return dataclasses.replace(found, band=wider(band, signed))
     low, high = honest_band(groups.sums(events[None, :])[0], groups.size, level)
     return dataclasses.replace(
         found,
-        band=_consistency_band(groups, Dataset(point, batch), as_seed(rng), level, n_resamples),
+        band=band,
         confidence_band=(low[groups.kept], high[groups.kept]),
         miscalibration_interval=_within(groups, low, high, partial(_divergence, SCORES[score])),
         gap_interval=_within(groups, low, high, _distance),
@@ -314,13 +331,10 @@ def _estimate(
     return Estimate(name, float(values.mean()), n=n, settings=settings, notes=notes, **error)
 
 
-def _consistency_band(
-    groups: _Groups, rows: Dataset, seed: Seed, level: float, n_resamples: int
-) -> tuple[HostArray, HostArray]:
-    """Return what curves of labels drawn from the predictions show, at the kept groups."""
+def _central(curves: Iterator[HostArray], level: float) -> tuple[HostArray, HostArray]:
+    """Return what curves under the hypothesis show at the kept groups; the first is the observed one."""
     half = (1 - level) / 2
-    drawn = np.concatenate(list(_drawn_curves(groups, rows, seed, n_resamples)))
-    low, high = np.quantile(drawn[1:], [half, 1 - half], axis=0)
+    low, high = np.quantile(np.concatenate(list(curves))[1:], [half, 1 - half], axis=0)
     return low, high
 
 
@@ -330,6 +344,20 @@ def _drawn_curves(groups: _Groups, rows: Dataset, seed: Seed, n_resamples: int) 
         events = to_host(groups.events(batch))
         for some in tiles(len(events), 64):
             yield groups.fits(events[some])[:, groups.kept]
+
+
+def _signed_curves(
+    groups: _Groups, events: HostArray, codes: HostArray, seed: Seed, n_resamples: int
+) -> Iterator[HostArray]:
+    """Yield curves of events whose clusters have drawn signs, that of the observed ones first."""
+    number = int(codes.max()) + 1
+    predicted = np.empty(groups.n)
+    predicted[groups.order] = np.repeat(groups.predicted, groups.size.astype(np.int64))
+    apart = events - predicted
+    yield groups.fits(events[None, :])[:, groups.kept]
+    for some in tiles(n_resamples, 64):
+        moved = predicted + signs(seed, some, number)[:, codes] * apart
+        yield np.clip(groups.fits(moved)[:, groups.kept], 0.0, 1.0)
 
 
 def honest_band(hits: HostArray, size: HostArray, level: float) -> tuple[HostArray, HostArray]:
@@ -411,7 +439,14 @@ _THRESHOLDS = 100
 _FOLDS = 5
 
 
-def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95) -> CrpsDecomposition:
+def decompose_crps(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    level: float = 0.95,
+    clusters: Any = None,
+    blocks: int | None = None,
+) -> CrpsDecomposition:
     """Split the CRPS into miscalibration, discrimination and uncertainty.
 
     Parameters
@@ -422,6 +457,11 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
         Observed numbers. Leave out for rows that carry their own.
     level : float
         Coverage of the intervals of miscalibration and discrimination.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
+        allow for them.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
 
     Returns
     -------
@@ -431,10 +471,10 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     Notes
     -----
     The CRPS is the integral over thresholds t of the Brier score of F(t) for the event y <= t. At each of up
-    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. Fitted and
-    measured on the same rows, miscalibration and discrimination come out too large; fitted on other folds,
-    too small. Their intervals therefore reach from the lower limit of the cross-fitted number to the upper
-    limit of the other.
+    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. If fitted
+    and measured on the same rows, miscalibration and discrimination come out too large; if fitted on other
+    folds, too small. Their intervals therefore extend from the lower limit of the cross-fitted number to the
+    upper limit of the other.
 
     References
     ----------
@@ -452,8 +492,7 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     True
     """
     require_level(level)
-    rows = detached(as_rows(predictions, labels))
-    require_independent(rows, "a decomposition of the CRPS")
+    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     data = rows.at_once("a decomposition of the CRPS")
     given, batch = data.predictions, data.batch
     crps.require_predictions(given)
@@ -461,8 +500,8 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     y = to_host(batch.values)[0].astype(np.float64)
     n = len(y)
     loss = to_host(crps.loss(given)(batch.values))[0]
-    own = _climate(y)
-    whole, apart = _gains(given, y)
+    own, codes = _climate(y), rows.cluster_codes()
+    whole, apart = _gains(given, y, codes)
     parts = {
         "loss": (loss, None),
         "miscalibration": (loss - own + whole, _BIASED_CRPS),
@@ -471,21 +510,13 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
         "skill": (own - loss, None),
     }
     found = {
-        name: Estimate(
-            name,
-            float(values.mean()),
-            # beside a number that is too large a standard error would say that it is not
-            standard_error(values) if n > 1 and why is None else None,
-            n,
-            notes=given.notes,
-            interval_refusal=why or (mean_refusal(values) if n > 1 else "one instance has no standard error"),
-        )
+        name: Estimate(name, float(values.mean()), n=n, notes=given.notes, **_error(values, codes, why))
         for name, (values, why) in parts.items()
     }
     return CrpsDecomposition(
         **found,
-        miscalibration_interval=_bracket(loss - own + apart, loss - own + whole, level),
-        discrimination_interval=_bracket(apart, whole, level),
+        miscalibration_interval=_bracket(loss - own + apart, loss - own + whole, level, codes),
+        discrimination_interval=_bracket(apart, whole, level, codes),
         level=float(level),
         n=n,
     )
@@ -495,6 +526,16 @@ _BIASED_CRPS = (
     "isotonic regression fits noise too, so the plug-in number is too large; "
     "`miscalibration_interval` and `discrimination_interval` allow for that"
 )
+
+
+def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[str, Any]:
+    """Return the error of a mean, as fields of an Estimate, with a reason of its own against an interval."""
+    if len(values) < 2:
+        return {"stderr": None, "interval_refusal": why or "one instance has no standard error"}
+    error = mean_error(values, codes)
+    if why is not None:  # beside a number that is too large a standard error would say that it is not
+        error["stderr"] = None
+    return {**error, "interval_refusal": why or error["interval_refusal"]}
 
 
 def _climate(y: HostArray) -> HostArray:
@@ -511,15 +552,20 @@ def _climate(y: HostArray) -> HostArray:
     return np.asarray(found - 0.5 * found.mean())
 
 
-def _gains(predictions: RealPredictions, y: HostArray) -> tuple[HostArray, HostArray]:
+def _gains(
+    predictions: RealPredictions, y: HostArray, codes: HostArray | None
+) -> tuple[HostArray, HostArray]:
     """Return what recalibrated F(t) gain over one number for all, per instance, fitted with it and without.
 
-    Integrals over t of (event - share)^2 - (event - r(F(t)))^2; outside the labels both are 0.
+    Integrals over t of (event - share)^2 - (event - r(F(t)))^2; outside the labels both are 0. Folds keep
+    clusters whole.
     """
     n = len(y)
     edges = np.unique(np.quantile(y, np.linspace(0.0, 1.0, min(n, _THRESHOLDS + 1))))
     whole, apart = np.zeros(n), np.zeros(n)
-    fold = np.random.default_rng(0).permutation(n) % _FOLDS  # whichever; folds need no seed of the caller
+    number = n if codes is None else int(codes.max()) + 1
+    fold = np.random.default_rng(0).permutation(number) % _FOLDS  # whichever: they need no seed
+    fold = fold if codes is None else fold[codes]
     for low, high in pairwise(edges):
         middle = 0.5 * (low + high)
         events = (y <= middle).astype(np.float64)
@@ -549,10 +595,17 @@ def _recalibrated(stated: HostArray, events: HostArray, at: HostArray) -> HostAr
     return np.asarray(np.interp(at, ordered[starts], fitted))
 
 
-def _bracket(low: HostArray, high: HostArray, level: float) -> tuple[float, float]:
+def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | None) -> tuple[float, float]:
     """Return the lower limit of a mean that tends to be too small, and the upper of one too large."""
     if len(low) < 2:
         return 0.0, math.inf
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    lower = float(low.mean()) - z * standard_error(low)
-    return max(0.0, lower), max(0.0, float(high.mean()) + z * standard_error(high))
+    if codes is not None and codes.max() + 1 < FEWEST_CLUSTERS:
+        return 0.0, math.inf
+    lower, upper = (_half(one, level, codes) for one in (low, high))
+    return max(0.0, float(low.mean()) - lower), max(0.0, float(high.mean()) + upper)
+
+
+def _half(values: HostArray, level: float, codes: HostArray | None) -> float:
+    """Return half the length of the interval of a mean."""
+    error = mean_error(values, codes)
+    return float(factor(level, error.get("degrees_of_freedom"))) * float(error["stderr"])

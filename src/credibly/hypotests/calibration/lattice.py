@@ -146,7 +146,7 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
             )
     if small:
         count = "1 group" if small == 1 else f"{small} groups"
-        notes.append(f"{count} with fewer than {min_size} rows left out")
+        notes.append(f"{count} with fewer than {min_size} rows were left out")
     places = np.concatenate([[0], np.cumsum([len(one) for one in inside])])
     columns = np.concatenate(inside)
     shape = (len(conditions), len(counts))
@@ -236,7 +236,7 @@ def _attribute(
     if numbers and len(distinct) > _FEW_VALUES:
         ends, own = _cut(distinct, own, n_quantiles)
         words = [_range(low, high) for low, high in ends]
-        notes.append(f"{name} is cut at its quantiles: {'; '.join(words)}")
+        notes.append(f"{name} is split at its quantiles: {'; '.join(words)}")
     else:
         words = [_level_name(one) for one in distinct.tolist()]
     counts = np.bincount(own, minlength=len(words))
@@ -247,7 +247,7 @@ def _attribute(
         place[kept] = np.arange(len(kept))
         joined = [words[at] for at in np.flatnonzero(rare)]
         shown = ", ".join(joined[:5]) + (", ..." if len(joined) > 5 else "")
-        notes.append(f"{name}: {len(joined)} levels with fewer than {min_size} rows are joined: {shown}")
+        notes.append(f"{name}: {len(joined)} levels with fewer than {min_size} rows are merged: {shown}")
         words = [*(words[at] for at in kept), _free(OTHER, words)]
         own = place[own]
     codes[~missing] = own

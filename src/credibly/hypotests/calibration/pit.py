@@ -60,7 +60,7 @@ from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics import quantile_calibration_error
-from credibly.statistics.coverage import CoverageShares, OrderedShares, central_coverage
+from credibly.statistics.coverage import LevelShares, OrderedShares, central_coverage
 from credibly.statistics.protocol import Bound, State
 
 
@@ -126,17 +126,18 @@ def pit_test(
     labels : array (n,)
         Observed numbers, or classes. Leave out for chunks, which carry their own.
     levels : int or tuple of float
-        M for the levels j / M, or the levels themselves; `Quantiles` have their own.
+        M for the levels j / M, or the levels themselves; ignored for `Quantiles`, which have their own.
     hypothesis : {"independent", "bayesian"}
-        Labels drawn from the mixture, or all labels of a replicate from one drawn member.
+        Whether labels are drawn from the mixture, or all labels of a replicate from one randomly drawn
+        member.
     level : float
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): replicates then keep their dependence.
+        Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed; the same seed gives the same envelope on every array library and device.
     progress : callable or True, optional
@@ -150,8 +151,8 @@ def pit_test(
 
     Notes
     -----
-    Of `Samples` every label changes places with one of its draws, so that the p-value is exact for any number
-    of draws. Of `Quantiles` the cell of a label is drawn; with one level this is a binomial test. Of several
+    For `Samples`, every label is exchanged with one of its draws, so the p-value is exact for any number of
+    draws. For `Quantiles`, the cell of a label is drawn; with one level this is a binomial test. For several
     members with several draws each, "bayesian" tests every member and returns the one that fits best.
 
     Of ordered classes F(y) has steps. Every label is spread evenly over its step, which is the mean over all
@@ -202,17 +203,18 @@ def coverage_curve(
     labels : array (n,)
         Observed numbers. Leave out for chunks, which carry their own.
     levels : int
-        M for intervals that hold j / M; `Quantiles` have the intervals between their symmetric levels.
+        M for intervals with coverage j / M; `Quantiles` use the intervals between their symmetric levels.
     hypothesis : {"independent", "bayesian"}
-        Labels drawn from the mixture, or all labels of a replicate from one drawn member.
+        Whether labels are drawn from the mixture, or all labels of a replicate from one randomly drawn
+        member.
     level : float
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): replicates then keep their dependence.
+        Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed.
     progress : callable or True, optional
@@ -244,15 +246,15 @@ def coverage_curve(
     return _curve("coverage", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
 
-def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> CoverageShares:
+def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> LevelShares:
     if isinstance(predictions, ClassPredictions):
         return OrderedShares(predictions, levels)
     bound = quantile_calibration_error.with_(levels=levels).bind(predictions)
-    assert isinstance(bound, CoverageShares)
+    assert isinstance(bound, LevelShares)
     return bound
 
 
-def _intervals(levels: int, predictions: Predictions) -> CoverageShares:
+def _intervals(levels: int, predictions: Predictions) -> LevelShares:
     assert isinstance(predictions, RealPredictions)
     return central_coverage(predictions, levels)
 
@@ -290,14 +292,14 @@ def _checked(
 
 
 def _shares(bound: Bound, state: State) -> Array:
-    assert isinstance(bound, CoverageShares)
+    assert isinstance(bound, LevelShares)
     return bound.shares(state)
 
 
 def _curve(
     name: Literal["pit", "coverage"],
     rows: Rows,
-    bind: Callable[[Predictions], CoverageShares],
+    bind: Callable[[Predictions], LevelShares],
     hypothesis: Hypothesis,
     level: float,
     n_resamples: int,
@@ -315,8 +317,8 @@ def _curve(
     if clusters is not None and hypothesis == "bayesian":
         raise UnsupportedError(
             'hypothesis="bayesian"',
-            "draws the labels of all rows from one member",
-            "rows in clusters keep their labels",
+            "would draw the labels of all rows from one member",
+            "tests of clustered rows draw no labels",
             'Use hypothesis="independent".',
         )
     words, least = HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER, 0.0
@@ -332,7 +334,7 @@ def _curve(
         bound, curves = bind(few), _wild_curves(rows, bind, clusters, seed, n_resamples)
         words, least = CLUSTERED, smallest_pvalue(clusters.number)
         notes = (*bound.notes, *clusters.notes)
-    assert isinstance(bound, CoverageShares)
+    assert isinstance(bound, LevelShares)
     stated = to_host(bound.levels)
     pvalue, lower, upper = envelope(curves, level) if clusters is None else _even_band(curves, stated, level)
     return EnvelopeCurve(
@@ -367,7 +369,7 @@ def _even_band(curves: HostArray, stated: HostArray, level: float) -> tuple[floa
 
 def _wild_curves(
     rows: Rows,
-    bind: Callable[[Predictions], CoverageShares],
+    bind: Callable[[Predictions], LevelShares],
     clusters: Clusters,
     seed: Seed,
     n_resamples: int,
@@ -382,7 +384,7 @@ def _wild_curves(
     return np.asarray(bound.shares(bound.wild_state(expected, added, drawn)))
 
 
-def _wild_sums(bind: Callable[[Predictions], CoverageShares], clusters: Clusters, chunk: Dataset) -> Sums:
+def _wild_sums(bind: Callable[[Predictions], LevelShares], clusters: Clusters, chunk: Dataset) -> Sums:
     codes = clusters.codes(chunk.clusters)
     expected, added = bind(chunk.predictions).wild_sums(chunk.batch, codes, clusters.number)
     return Sums({"expected": expected, "added": added})
@@ -400,10 +402,11 @@ def require_members(predictions: Predictions) -> None:
 
 
 def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0) -> HypotestResult:
-    """Ask of one label whether its predicted distribution expected it.
+    """Check whether one label is plausible under its predicted distribution.
 
     F(y) of a single label is uniform under both hypotheses, whether members are drawn for every label or once
-    for all, so one label needs no replicates. It says little: the check accepts 95 % of all labels.
+    for all, so one label needs no replicates. The check says little: under the hypothesis it accepts 95 % of
+    labels.
 
     Parameters
     ----------
@@ -417,8 +420,8 @@ def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0
     Returns
     -------
     HypotestResult
-        F(y), and the two-sided p-value 2 min(F(y), 1 - F(y)); of draws, the share of draws at least as
-        extreme, the label itself counted.
+        F(y), and the two-sided p-value 2 min(F(y), 1 - F(y)); for draws, the share of draws at least as
+        extreme, counting the label itself.
 
     References
     ----------

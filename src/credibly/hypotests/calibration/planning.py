@@ -29,7 +29,6 @@ from credibly.predictions import (
     Ensemble,
     as_point,
     as_rows,
-    require_independent,
 )
 from credibly.predictions.ensemble import weighted_mean
 from credibly.predictions.passes import detached
@@ -53,35 +52,35 @@ def plan_labels(
     level: float = 0.95,
     power: float = 0.8,
 ) -> LabelPlan:
-    """Plan how many instances to label before a single one is labelled.
+    """Plan how many instances to label, before any label is collected.
 
     Parameters
     ----------
     predictions : Predictions, array, Dataset, path or Rows
-        Class predictions of the instances to be labelled, or of others like them. Labels are not looked at.
+        Class predictions for the instances to be labelled, or for similar ones. Labels are ignored.
     width : float, optional
-        The interval of the mean confidence gap shall be no wider than this, from end to end.
+        Maximum width, from end to end, of the interval for the mean confidence gap.
     gap : float, optional
-        The calibration test shall notice a mean confidence gap of this size, with probability `power`.
+        Mean confidence gap that the calibration test should detect with probability `power`.
     margin : float, optional
-        `calibration_test(..., margin=)` shall show that a calibrated model is within this, with probability
-        `power`. Default: a gap and a margin of 0.02, where nothing is asked for.
+        Margin within which `calibration_test(..., margin=)` should place a calibrated model with probability
+        `power`. Default, if no aim is given: a gap and a margin of 0.02.
     labels_each : int
-        Labels per instance. Tests count one label per instance, so more help an interval only.
+        Labels per instance. Tests use one label per instance, so more labels help only an interval.
     level : float
-        Confidence of interval and certificate; the test is at 1 - `level`.
+        Confidence of the interval and the certificate; the level of the test is 1 - `level`.
     power : float
-        Probability that the wanted answer is found.
+        Probability of reaching the aim.
 
     Returns
     -------
     LabelPlan
-        Instances to label for each aim, for all of them, and the plan in words.
+        Number of instances to label for each aim and for all aims together, and the plan in words.
 
     Notes
     -----
-    It takes the predictions to be about right: where a model is much too sure, intervals come out a little
-    wider. Aims are of the mean confidence gap; binned errors need more labels.
+    The plan assumes that the predictions are about right: if a model is much too sure, intervals come out a
+    little wider. All aims are about the mean confidence gap; binned errors need more labels.
 
     References
     ----------
@@ -108,12 +107,19 @@ def plan_labels(
     if labels_each > 1 and set(wanted) != {"width"}:
         raise UnsupportedError(
             "`labels_each` above 1",
-            "helps an interval only: tests and certificates count one label per instance",
+            "helps only an interval: tests and certificates use one label per instance",
             f"got labels_each={labels_each} with {', '.join(wanted)}",
             "Plan for a width, or with one rater.",
         )
     rows = detached(as_rows(predictions))
-    require_independent(rows, "`plan_labels`")
+    if rows.clusters is not None:
+        raise UnsupportedError(
+            "`plan_labels`",
+            "needs independent rows",
+            "these come in clusters",
+            "Plan without clusters, and multiply by the design effect: 1 + (rows per cluster - 1) times the "
+            "correlation inside clusters. `evaluate` estimates the correlation from labelled rows.",
+        )
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(

@@ -53,15 +53,15 @@ def reliability_curve(
     n_bins : int
         Number of bins.
     binning : {"equal_width", "equal_mass"}
-        How bins are laid.
+        How the bins are chosen.
     closed : {"left", "right"}
-        Which end of a bin belongs to it.
+        Which end of a bin is included.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     clusters : array (n,), optional
-        Ids of what rows share (a patient, a day): the band then keeps their dependence.
+        Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     level : float or None
         Coverage, per bin, of the consistency band; None leaves it out.
     n_resamples : int
@@ -188,7 +188,7 @@ def require_single_labels(labels: Labels, what: str) -> None:
     if not isinstance(labels, Classes):
         raise UnsupportedError(
             what,
-            "is drawn with one label per instance",
+            "needs one label per instance",
             "got label counts",
             "Pass `level=None` for the curve without a band.",
         )
@@ -209,6 +209,13 @@ def _is_class(target: object, n_classes: int) -> bool:
     if isinstance(target, bool) or not isinstance(target, (int, np.integer)):
         return False
     return 0 <= int(target) < n_classes
+
+
+def wider(
+    one: tuple[HostArray, HostArray], other: tuple[HostArray, HostArray]
+) -> tuple[HostArray, HostArray]:
+    """Return the band that holds both: of clusters none is narrower than that of independent rows."""
+    return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
 
 
 def _band(frequencies: HostArray, level: float) -> tuple[HostArray, HostArray]:

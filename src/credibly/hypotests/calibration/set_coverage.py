@@ -65,7 +65,7 @@ Measure = Callable[[HostArray], HostArray]
 """From coins (b, n), which labels are held, to numbers (b,) that are large where it goes wrong."""
 
 
-CLAIM = "every set holds its label with the claimed probability, whatever its size, group and features"
+CLAIM = "every set contains its label with the claimed probability, whatever its size, group and features"
 
 
 @takes_rng
@@ -80,22 +80,22 @@ def set_coverage(
     n_resamples: int = 999,
     rng: Any = None,
 ) -> SetCoverage:
-    """Test whether prediction sets or intervals hold the share of labels that they claim.
+    """Test whether prediction sets or intervals contain the share of labels that they claim.
 
     Parameters
     ----------
     sets : PredictionSets, PredictionIntervals, bool array (n, k), or pair of arrays (n,)
         Sets of classes, or intervals of a real value; also as booleans, or as lower and upper ends, with
-        `claimed`. Of distributions (`Gaussian`, `Samples`, `Quantiles`) the central intervals. What `load`
+        `claimed`. For distributions (`Gaussian`, `Samples`, `Quantiles`), the central intervals. What `load`
         or `scan` returned, or a path, brings its own labels, groups and features.
     labels : array (n,)
         Observed classes from 0 to k - 1, or real numbers.
     claimed : float, optional
-        Share of labels that the sets are said to hold; default: what the sets themselves claim.
+        Share of labels that the sets claim to contain; default: what the sets themselves claim.
     groups : array (n,) or mapping of str to array (n,), optional
-        Groups that are compared; of several attributes, their combinations.
+        Groups to compare; with several attributes, their combinations.
     features : array (n, f), optional
-        Numbers that might tell where labels are missed.
+        Numeric features that might show where labels are missed.
     least : float
         Smallest share of the instances in a slab of features.
     n_resamples : int
@@ -110,7 +110,8 @@ def set_coverage(
 
     Notes
     -----
-    The sets must not depend on these labels. Sets that hold more than they claim are a conflict, too.
+    The sets must not depend on these labels. Sets that contain more labels than they claim are also a
+    conflict.
 
     References
     ----------
@@ -190,7 +191,7 @@ def _wrapped(sets: Any, claimed: float | None) -> tuple[Any, float | None]:
     if claimed is None:
         raise InputError(
             "`claimed`",
-            "must say what share of labels plain arrays are said to hold",
+            "must be given with plain arrays: the share of labels that they claim to contain",
             "got none",
             "Write `claimed=0.9`, or wrap them: `PredictionSets(sets, claimed=0.9)`.",
         )
@@ -209,7 +210,7 @@ def _claim(predictions: Predictions, claimed: float | None) -> float:
         if claimed is not None and claimed != predictions.claimed:
             raise InputError(
                 "`claimed`",
-                "must be left out where the sets claim a coverage themselves",
+                "must be left out if the sets claim a coverage themselves",
                 f"got {claimed!r} beside {predictions.claimed:g}",
                 "Leave it out, or make the sets with the other claim.",
             )
@@ -220,7 +221,7 @@ def _claim(predictions: Predictions, claimed: float | None) -> float:
         "`sets`",
         "must be sets or intervals with a claimed coverage, or distributions of a real value",
         f"got {type(predictions).__name__}",
-        "Make sets of probabilities first: `PredictionSets(probs >= threshold, claimed=0.9)`.",
+        "Make sets from the probabilities first: `PredictionSets(probs >= threshold, claimed=0.9)`.",
         argument="sets",
     )
 

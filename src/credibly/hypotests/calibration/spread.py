@@ -14,9 +14,11 @@ from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.sums import group_sums
 from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.reliability import wider
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.predictions import Gaussian, Labels, Predictions, as_rows, require_independent
+from credibly.hypotests.resampling.wild import wild
+from credibly.predictions import Gaussian, Labels, Predictions, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
@@ -32,22 +34,28 @@ def spread_curve(
     n_bins: int = 15,
     level: float | None = 0.95,
     n_resamples: int = 999,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = None,
 ) -> SpreadCurve:
-    """Compare the spread that is stated with the errors that are made, in bins of the stated spread.
+    """Compare the stated spread with the actual errors, in bins of the stated spread.
 
     Parameters
     ----------
     predictions : Gaussian or Rows
-        What states a mean and a variance; members are represented by their mixture.
+        Predictions that state a mean and a variance; members are represented by their mixture.
     labels : array (n,)
         Observed numbers. Leave out for chunks, which carry their own.
     n_bins : int
-        Number of bins that hold equally many instances; equal spreads stay together.
+        Number of bins with equally many instances; equal spreads stay together.
     level : float or None
         Coverage, per bin, of the band of a calibrated model; None leaves it out.
     n_resamples : int
         Replicates behind the band.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of the band.
 
@@ -72,8 +80,7 @@ def spread_curve(
     ([1.0, 2.0], [0.5, 2.0])
     """
     statistic = _SpreadAndZ(n_bins)
-    rows = detached(as_rows(predictions, labels))
-    require_independent(rows, "`spread_curve`")
+    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     statistic.require_predictions(rows.sample.predictions)
     statistic.require_labels(rows.sample.batch)
     if level is not None:
@@ -88,17 +95,22 @@ def spread_curve(
     filled = np.flatnonzero(size > 0)
     z = filled + size.size
     edges = np.sqrt(np.asarray(plan.edges))
+    bands = None if level is None else [_band(found.values[1:, part], level) for part in (filled, z)]
+    if bands is not None and level is not None and rows.clusters is not None:
+        (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, values=_wild_errors)
+        apart = [_band(signed.values[1:, part], level) for part in (filled, z)]
+        bands = [wider(one, other) for one, other in zip(bands, apart, strict=True)]
     return SpreadCurve(
         left=edges[:-1][filled],
         right=edges[1:][filled],
         weight=size[filled],
         stated=np.sqrt(stated[filled] / size[filled]),
         observed=found.values[0, filled],
-        band=None if level is None else _band(found.values[1:, filled], level),
+        band=None if bands is None else bands[0],
         level=level,
         n=rows.n,
         z=found.values[0, z],
-        z_band=None if level is None else _band(found.values[1:, z], level),
+        z_band=None if bands is None else bands[1],
     )
 
 
@@ -110,6 +122,18 @@ class _SpreadAndZBound(SpreadBound):
         square = (labels.values - self.mean) ** 2 / self.variance
         square = square if labels.weights is None else square * labels.weights
         return State({**super().state(labels), "z": group_sums(square, self.bins, self.n_bins)})
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the same as for the error, and for z-scores, whose squares are expected to be 1."""
+        expected, added = super().wild_sums(labels, codes, number)
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        square = to_host((labels.values - self.mean) ** 2 / self.variance)[0]
+        apart = np.bincount(
+            codes * self.n_bins + to_host(self.bins),
+            weight * (square - 1.0),
+            minlength=number * self.n_bins,
+        )
+        return State(expected, z=expected["size"]), State(added, z=apart.reshape(number, self.n_bins))
 
 
 class _SpreadAndZ(ExpectedNormalisedError):
@@ -125,6 +149,13 @@ def _errors(bound: Bound, state: State) -> Array:
     xp = namespace(state["size"])
     size = xp.clip(state["size"], 1e-300, None)
     return xp.sqrt(xp.concat([state["observed"] / size, state["z"] / size], axis=1))
+
+
+def _wild_errors(bound: Bound, expected: State, added: State, signs: HostArray) -> HostArray:
+    """Return the same of errors with drawn signs; what falls below 0 is 0."""
+    size = np.maximum(expected["size"], 1e-300)
+    squares = [np.maximum(expected[one] + signs @ added[one], 0.0) / size for one in ("observed", "z")]
+    return np.asarray(np.sqrt(np.concatenate(squares, axis=1)))
 
 
 def _band(errors: HostArray, level: float) -> tuple[HostArray, HostArray]:

@@ -31,8 +31,9 @@ from credibly.learners.linear import LinearLearner
 from credibly.learners.mixing import mixed
 from credibly.learners.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.predictions import Classes, Point, as_point, as_predictions
+from credibly.results.credal import LocalDeviations
 from credibly.results.estimates import Estimate
-from credibly.results.tests import HypotestResult, LocalDeviations
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, accuracy, brier, log_loss
 
 LEAST_INSTANCES = 20
@@ -315,7 +316,7 @@ class LearnedCombination(PointCombination):
             if features is not None:
                 raise InputError(
                     "`features`",
-                    "were not given to the test, whose weights look at the sets themselves",
+                    "were not given to the test, whose weights depend on the sets themselves",
                     "got some",
                     "Leave them out.",
                 )
@@ -323,7 +324,7 @@ class LearnedCombination(PointCombination):
         if features is None:
             raise InputError(
                 "`features`",
-                f"are needed: the weights were learned from {self.n_features} of them",
+                f"are needed: the weights were learned from {self.n_features} features",
                 "got none",
                 "Pass the features of these instances.",
             )
@@ -333,7 +334,7 @@ class LearnedCombination(PointCombination):
                 "`features`",
                 f"must have {self.n_features} columns, as in the test",
                 f"got {made.shape[1]}",
-                "Make them the same way.",
+                "Compute them in the same way.",
             )
         return made
 

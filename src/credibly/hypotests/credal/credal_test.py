@@ -37,7 +37,8 @@ from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, as_class_predictions, points_of
 from credibly.predictions import paired, require_independent
 from credibly.predictions.passes import without_graph
-from credibly.results.tests import CredalTestResult, HypotestResult, Method
+from credibly.results.credal import CredalTestResult, Method
+from credibly.results.tests import HypotestResult
 from credibly.results.witness import WitnessResult
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic, story_of
@@ -97,27 +98,27 @@ def credal_test(
     rng: Any = None,
     progress: Progress | bool | None = None,
 ) -> CredalTestResult:
-    """Test whether a set of distributions holds the truth, and a calibrated combination.
+    """Test whether a set of distributions contains the truth, and a calibrated combination.
 
     Parameters
     ----------
     predictions : Ensemble, Intervals, Belief, Dirichlet, Point or array
         Sets of distributions: the hull of the members; for intervals and beliefs corners, one per order of
-        the classes (all orders up to 4 classes, else every class once first and once last, a part of the
-        set); for a Dirichlet the hull of `n_draws` draws. The notes say which.
+        the classes (all orders up to 4 classes, otherwise every class once first and once last, which covers
+        a part of the set); for a Dirichlet, the hull of `n_draws` draws. The notes say which.
     labels : array (n,) or LabelCounts
-        Observed classes, one per instance; of several raters one is drawn by the seed.
+        Observed classes, one per instance; with several raters, one is drawn with the seed.
     features : array (n, d), optional
         What learned weights may depend on. Default: mean, upper and lower log-probabilities of every class in
         the set.
     method : {"both", "witness", "weights"}, optional
-        "witness" asks whether the distribution of the label is in the set; it keeps its level for every truth
+        "witness" asks whether the distribution of the label is in the set; it holds its level for every truth
         in the set. "weights" asks whether some combination is calibrated, the hypothesis of the papers, with
-        weights that have to be found. "both" (the default for learned weights outside paper modes) rejects
-        where both do; constant and mean weights and paper modes are "weights" by default.
+        weights that have to be estimated. "both" (the default for learned weights outside paper modes)
+        rejects if both do; the default is "weights" for constant and mean weights and in paper modes.
     given : {"predictions", "features"}
-        What the witness sees. Given features the claim is stronger: a calibrated model that ignores an
-        informative feature is in conflict with it.
+        What the witness may use. With features the claim is stronger: a calibrated model that ignores an
+        informative feature is then in conflict.
     weights : {"learned", "constant", "mean"}, optional
         Weights that depend on the instance (J25, the default), one vector for all (M23), or equal ones.
     statistics : str, Statistic or a sequence of them, optional
@@ -131,25 +132,26 @@ def credal_test(
         Number of folds for cross-fitting: each fold is tested with weights learned on the others. Default: 4,
         unless `split` is given.
     refit : bool, optional
-        Draw labels of all instances and learn again in every replicate, so that the error of learning is in
-        the null. By default for light learners and constant weights (up to 500 instances for statistics of
-        pairs), not for networks. Penalties and bandwidths are chosen once.
+        Draw the labels of all instances and learn the weights again in every replicate, so that the null
+        distribution includes the error of learning. Default: True for light learners and constant weights (up
+        to 500 instances for pairwise statistics), False for networks. Penalties and bandwidths are chosen
+        once.
     resample : {"labels", "instances"}, optional
-        What differs between replicates of a combination that is not learned again: labels alone, or
-        bootstrapped instances with new labels, as Algorithm 1 of both papers has it and as paper modes do.
-        With instances the level is not kept: binned errors of many classes and `kde_ce` of predictions near
-        corners reject a perfect model (docs/studies/m23.md).
+        What differs between replicates of a combination that is not learned again: only labels, or
+        bootstrapped instances with new labels, as in Algorithm 1 of both papers and in paper modes. With
+        instances the test does not hold its level: binned errors of many classes and `kde_ce` of predictions
+        near corners reject a perfect model (docs/studies/m23.md).
     paper : {"M23", "J25"}, optional
         Reproduce Algorithm 1 of a paper; the notes list what that sets. Statistics with settings of their own
         keep them.
     n_resamples : int, optional
         Number of replicates; 999, with refits 199, or 99 for constant weights. A witness draws none.
     n_draws : int
-        Draws that stand for a Dirichlet.
+        Number of draws that represent a Dirichlet.
     rng : None, int or Generator
         Seed of parts, labels, starts and draws.
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+        Called with (done, total); True writes to standard error after one second, if that is a terminal.
 
     Returns
     -------
@@ -161,13 +163,13 @@ def credal_test(
     Notes
     -----
     With weights alone the hypothesis is "a combination that this learner can represent is calibrated": a
-    learner that cannot follow the truth inside the set rejects sets that hold it, which the witness does not.
-    At a nominal 5 % weights alone rejected 0 to 10 % of the sets that hold the truth (eleven worlds, 40 data
-    sets each), both together none (docs/studies/set-truths.md). With refits the level is asymptotic. Their
-    labels are drawn from the learned combination, moved towards the mean of the set as far as held-out labels
-    say that its spread is noise; the notes say how far.
-    One member, or equal members, leave nothing to learn: that is `calibration_test`, and given predictions
-    being in the set and being calibrated are then the same.
+    learner that cannot represent the truth inside the set rejects sets that contain it; the witness does not.
+    At a nominal 5 %, weights alone rejected 0 to 10 % of the sets that contain the truth (eleven simulated
+    worlds, 40 data sets each), and both together rejected none (docs/studies/set-truths.md). With refits the
+    level is asymptotic. Their labels are drawn from the learned combination, moved towards the mean of the
+    set as far as held-out labels say that its spread is noise; the notes say how far. With one member, or
+    equal members, there is nothing to learn: the test is `calibration_test`, and, given the predictions, "in
+    the set" and "calibrated" then mean the same.
 
     Folds without refits are combined by K / r times the r-th smallest p-value, r = ceil(K / 2).
 
@@ -231,7 +233,10 @@ def credal_test(
     settings: dict[str, Any] = {"method": how, "weights": kind, "paper": paper}
     settings |= {"n_draws": n_draws, "seed": list(seed)}
     if how == "witness" and n_resamples is not None:
-        said = (*said, "a witness draws no replicates, its tail is computed: `n_resamples` was not needed")
+        said = (
+            *said,
+            "a witness draws no replicates, because its tail is computed: `n_resamples` was not needed",
+        )
     if n_resamples is None:
         n_resamples = _PAPER_RESAMPLES if paper else _REFITS[kind] if again else _RESAMPLES
     require_resamples(n_resamples)
@@ -273,7 +278,7 @@ def credal_test(
     else:
         found = learned_test(task, features, one, split, cv, bool(again))
     if features is not None and kind != "learned" and given == "predictions":
-        found = found._replace(notes=(*found.notes, f"{kind} weights do not look at features"))
+        found = found._replace(notes=(*found.notes, f"{kind} weights do not depend on features"))
     if paper is not None:
         found = found._replace(notes=(*found.notes, f"paper mode {paper} sets {_PAPERS[paper]}"))
     found = found._replace(notes=(*found.notes, *said))
@@ -286,11 +291,14 @@ def _with_witness(result: CredalTestResult, validity: WitnessResult) -> CredalTe
     names = [field.name for field in dataclasses.fields(HypotestResult)]
     calibration = HypotestResult(**{name: getattr(result, name) for name in names})
     larger = validity.pvalue > calibration.pvalue
-    note = "p is the larger of two: that of the weights, whose statistic this is, and that of the witness"
+    note = (
+        "p is the larger of two p-values: that of the weights, whose statistic this is, and that of the "
+        "witness"
+    )
     pvalue = max(validity.pvalue, calibration.pvalue)
     if validity.impossible_rows.size:  # every combination says 0 of these labels, so none is calibrated
         larger, pvalue = True, validity.pvalue
-        note = "p is that of the witness: some labels have probability 0 under every combination"
+        note = "p is that of the witness, because some labels have probability 0 under every combination"
     return dataclasses.replace(
         result,
         pvalue=pvalue,
@@ -432,8 +440,8 @@ def _require_witness(how: Method, given: Given, features: Any, of_weights: Mappi
     if given == "features" and (features is None or how == "weights"):
         raise InputError(
             'given="features"',
-            "lets a witness see the features",
-            "got none" if features is None else "got no witness",
+            "lets a witness use the features",
+            "got none" if features is None else "no witness was requested",
             "Pass `features`." if features is None else 'Use method="both" or "witness".',
         )
 
@@ -443,7 +451,7 @@ def _require_resample(drawn: Resample, refit: bool | None) -> None:
     if drawn == "instances" and refit:
         raise InputError(
             'resample="instances"',
-            "keeps the combination that was found",
+            "keeps the combination that was learned",
             "got refit=True",
             "Leave one of them out.",
         )
@@ -463,7 +471,7 @@ def _require_options(kind: Weights, paper: str | None, learner: Any, split: Any,
     if refit and (kind == "mean" or paper is not None):
         raise InputError("`refit`", "needs weights that are learned", f"got {refit!r} here", "Leave it out.")
     if split is not None and cv is not None:
-        raise InputError("`split` and `cv`", "exclude each other", "got both", "Give one of them.")
+        raise InputError("`split` and `cv`", "cannot be used together", "got both", "Give one of them.")
     number = isinstance(split, int | float | np.floating) and not isinstance(split, bool)
     if split is not None and not (number and 0 < split < 1):
         raise InputError(

@@ -1,4 +1,4 @@
-"""For which class and where a set misses the truth: labels beside its bounds, where a witness points.
+"""For which class and where the truth lies outside a set: labels and bounds where a witness points.
 
 The witness at a row did not see its label, so frequencies among the rows it points at are not chosen.
 """

@@ -30,7 +30,7 @@ from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, points_of
 from credibly.predictions import Point, Predictions, as_predictions, paired, require_independent
 from credibly.results.base import Result, require_level
-from credibly.results.tests import CredalTestResult, Method
+from credibly.results.credal import CredalTestResult, Method
 
 _FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
 
@@ -86,7 +86,7 @@ def smallest_radius(test: Test, level: float, resolution: float, *, quick: bool)
             if high == 1.0:
                 raise UnsupportedError(
                     "the set of all distributions",
-                    "holds a calibrated combination, yet the test rejects it",
+                    "contains a calibrated combination, but the test rejects it",
                     f"p = {result.pvalue:.3g} at radius 1",
                     "These weights cannot represent it: give `features`, or another `learner`.",
                 )
@@ -125,21 +125,21 @@ class Inflation(Result):
     Attributes
     ----------
     radius : float
-        0 where the set itself is not rejected; at most 1, where it holds all distributions.
+        0 if the set itself is not rejected; at most 1, where it contains all distributions.
     by : {"vacuous", "ball"}
         What the set is enlarged by.
     level : float
         Level of the tests.
     radii, pvalues : ndarray
-        What was tried, in that order; twice where a few replicates were not enough.
+        What was tried, in order; a radius appears twice if a few replicates were not enough.
     rejected_radius : float or None
-        The largest radius below `radius` that was rejected; None where `radius` is 0.
+        The largest radius below `radius` that was rejected; None if `radius` is 0.
     test : CredalTestResult
         The test of the enlarged set.
     own_features : bool
-        Whether learned weights look at the log-probabilities of the set as it was given.
+        Whether learned weights depend on the log-probabilities of the original set.
     n_draws : int
-        Draws per instance that stand for a Dirichlet.
+        Number of draws per instance that represent a Dirichlet.
     seed : tuple of int
         Seed of everything.
 
@@ -188,9 +188,9 @@ class Inflation(Result):
         Parameters
         ----------
         predictions : Predictions or array
-            Any instances, as they were before they are enlarged.
+            Any instances, before enlargement.
         features : array (n, d), optional
-            Their features, where `inflate` was given some.
+            Their features, if `inflate` was given some.
 
         Returns
         -------
@@ -230,32 +230,32 @@ def inflate(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions as sets, of data that the model was not trained on.
+        Class predictions as sets, on data that the model was not trained on.
     labels : array (n,)
         Observed classes.
     features : array (n, d), optional
         What learned weights may depend on, as in :func:`credal_test`. Default: at every radius, the
-        log-probabilities of the original set. With ``given="features"``, also what the witness sees.
+        log-probabilities of the original set. With ``given="features"``, also what the witness may use.
     by : {"vacuous", "ball"}
-        Mixture with the set of all distributions: the radius is its share. Or every member moved by the
-        total variation `radius` towards each class: for two classes this is the ball around the set, for
-        more it is inside it; intervals become wider by `radius` on both sides.
+        "vacuous" mixes with the set of all distributions: the radius is its share. "ball" moves every member
+        towards each class by `radius` in total variation: for two classes this is the ball around the set,
+        for more classes it lies inside that ball; intervals become wider by `radius` on both sides.
     level : float
         Level at which a set counts as rejected.
     resolution : float
-        How close the returned radius and a rejected one have to be.
+        Maximum distance between the returned radius and a rejected one.
     n_draws : int
-        Draws per instance that stand for a Dirichlet.
+        Number of draws per instance that represent a Dirichlet.
     rng : None, int or Generator
         Seed; every radius is tested with the same split and the same replicates.
     progress : callable or True, optional
-        Called with (done, total) tests, where the total is what is needed at most; True writes to standard
-        error after one second, where that is a terminal.
+        Called with (done, total) tests, where the total is an upper limit; True writes to standard
+        error after one second, if that is a terminal.
     **settings
-        Settings of :func:`credal_test`. Without any the method is "witness"; those of weights (`weights`,
+        Settings of :func:`credal_test`. The default method is "witness"; settings of weights (`weights`,
         `statistic`, `learner`, `refit`, ...) make it "weights", and ``method="both"`` asks the witness first
-        and looks for weights only where it rejects. Refits have 99 replicates where `n_resamples` is not
-        given; constant weights are kept in replicates, which is conservative, unless ``refit=True``.
+        and searches for weights only if it rejects. Refits use 99 replicates by default; constant weights are
+        kept in replicates, which is conservative, unless ``refit=True``.
 
     Returns
     -------
@@ -264,12 +264,12 @@ def inflate(
 
     Notes
     -----
-    Radii 1/32, 1/16, ... are tried until one is not rejected, then bisection; with refits a fifth of the
-    replicates decides where it leaves no doubt, and all of them at both ends of what is found. P-values of
-    learned weights need not fall smoothly with the radius: what is found is a radius that is not rejected
-    next to one that is. Not rejected does not mean calibrated: with few instances a small radius is enough.
-    The radius was chosen on these data; test the enlarged set on others. Of a hull of m members an
-    enlargement has m k.
+    Radii 1/32, 1/16, ... are tried until one is not rejected, then bisection; with refits, a fifth of the
+    replicates decides clear cases, and all of them are used at both ends of the final bracket. P-values of
+    learned weights need not fall smoothly with the radius: the result is a radius that is not rejected next
+    to one that is. Not rejected does not mean calibrated: with few instances a small radius is enough. The
+    radius was chosen on these data; test the enlarged set on others. Enlarging the hull of m members gives a
+    hull of m k members.
 
     References
     ----------

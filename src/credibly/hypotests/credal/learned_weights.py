@@ -233,7 +233,7 @@ def learned_test(
     if refit and not isinstance(learner, LinearLearner):
         raise UnsupportedError(
             "`refit`",
-            "learns again for every replicate, all of them in one program",
+            "learns again for every replicate, which this learner cannot do",
             f"got refit=True with the {learner.name} learner",
             "Use refit=False, or a light learner.",
         )
@@ -279,7 +279,10 @@ def _notes(
     own_features: bool,
 ) -> Iterator[str]:
     if own_features:
-        yield "weights look at mean, upper and lower log-probabilities of the set: no features were given"
+        yield (
+            "weights depend on the mean, upper and lower log-probabilities of the set, because no "
+            "features were given"
+        )
     yield from source.notes
     labels = to_host(task.observed.values)[0]
     for what in ("learn", "test"):
@@ -293,8 +296,8 @@ def _notes(
             yield f"classes without a label in a part that is {word}: {shown}"
     if kept < 1.0:
         yield (
-            f"labels of replicates are drawn {1.0 - kept:.0%} of the way from the learned combination to the "
-            "mean of the set: held-out labels support no more"
+            f"labels of replicates are drawn {1.0 - kept:.0%} of the way from the learned combination to "
+            f"the mean of the set, because held-out labels support no more spread"
         )
     if unfinished:
         yield f"{unfinished} of {task.n_resamples * len(fits)} refits stopped before they converged"

@@ -71,7 +71,7 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.predictions.passes import without_graph
-from credibly.results.tests import ValidityResult
+from credibly.results.credal import ValidityResult
 
 ALL_CORNERS = 4
 """Up to this many classes every corner of intervals and beliefs is a candidate (24), beyond that 2k are."""
@@ -249,7 +249,8 @@ def validity_test(
     Parameters
     ----------
     predictions : Point, Ensemble, Intervals, Belief or array
-        The sets: a point, the hull of the members, all distributions between bounds or that a belief allows.
+        The sets: a point, the hull of the members, all distributions between bounds, or all that a belief
+        function allows.
     counts : LabelCounts or array (n, k) of int
         How many raters gave each label to each instance.
     n_resamples : int
@@ -269,17 +270,17 @@ def validity_test(
     Notes
     -----
     This is not calibration: a calibrated model gives the right frequencies over instances that look alike to
-    it, a valid one gives the right distribution for each. Raters are taken as independent draws from
-    P(y | x); raters with habits of their own are a reason to reject.
+    it; a valid model gives the right distribution for each instance. Raters are treated as independent draws
+    from P(y | x); raters with individual habits can lead to rejection.
 
-    For a point the p-values are exact. The evidence of a rater is g(y) / pi(y) - 1, where g is what the other
-    raters of the instance say (and two more, who say the mean prediction, flattened by a quarter) and pi the
-    distribution of the set nearest to g. Its mean is at most 0 for every distribution of the set, and near 0
-    where the truth is on the boundary, so the sum over instances does not reward truths inside their sets
-    nor punish those at the border (docs/studies/validity.md). Its null is drawn at the hardest of the corners
-    of each set, its mean and the distribution nearest to the observed labels; the p-value of an instance is
-    the largest over these. Corners of intervals and beliefs with more than 4 classes: each class first and
-    last, 2k of them.
+    For a point the p-values are exact. The evidence of a rater is g(y) / pi(y) - 1, where g is the
+    distribution of the other raters of the instance (plus two pseudo-raters, who follow the mean prediction
+    flattened by a quarter) and pi is the distribution in the set nearest to g. Its mean is at most 0 for
+    every distribution of the set, and near 0 where the truth is on the boundary, so the sum over instances
+    neither rewards truths inside their sets nor punishes those at the boundary (docs/studies/validity.md).
+    Its null is drawn at the hardest of the corners of each set, its mean and the distribution nearest to the
+    observed labels; the p-value of an instance is the largest over these. Corners of intervals and beliefs
+    with more than 4 classes: each class first and last, 2k of them.
 
     Cost: one convex minimisation per distinct (instance, counts) drawn, and one more for every class that
     raters gave: at most ``n * n_resamples * (1 + k)``, and far fewer where raters are few or agree.
@@ -450,8 +451,8 @@ def _as_set(predictions: Any) -> CredalSet:
         raise UnsupportedError(
             "`validity_test`",
             "needs a set of distributions per instance",
-            "a Dirichlet is none",
-            "Say which set is meant: `credal.as_set(predictions, method=...)`.",
+            "a Dirichlet is not a set",
+            "Choose which set you mean: `credal.as_set(predictions, method=...)`.",
         )
     credal: CredalSet = as_set(without_graph(given))
     return credal
@@ -465,8 +466,8 @@ def _whole_counts(credal: CredalSet, observed: LabelCounts) -> HostArray:
     if table.dtype.kind == "f":
         raise InputError(
             "`counts`",
-            "must be whole numbers of raters to be drawn again",
-            "got soft labels that no whole number of raters gives",
+            "must be whole numbers of raters to be resampled",
+            "got soft labels that do not correspond to a whole number of raters",
             "Use the counts themselves.",
         )
     return table.astype(np.int64)
@@ -477,7 +478,7 @@ def _require_candidates(credal: CredalSet, n_resamples: int) -> None:
     if n_resamples < number:
         raise InputError(
             "`n_resamples`",
-            f"must be at least {number}, one for each of the distributions that stand for the set",
+            f"must be at least {number}, one for each of the distributions that represent the set",
             f"got {n_resamples}",
             "Use 999.",
         )
@@ -495,7 +496,7 @@ def _out_of_reach(smallest: HostArray, level: float = 0.05) -> tuple[str, ...]:
     if not number:
         return ()
     note = (
-        f"{number} of {smallest.size} instances could not be rejected by themselves whatever their raters "
-        "said: too few raters, or a set that is too wide"
+        f"{number} of {smallest.size} instances could not have been rejected individually, whatever their "
+        f"raters said: there are too few raters, or the set is too wide"
     )
     return (note,)

@@ -519,7 +519,7 @@ class WitnessCombination(Combination):
             if features is None:
                 raise InputError(
                     "`features`",
-                    f"are needed: the witness saw {len(self.view.centre)} of them",
+                    f"are needed: the witness used {len(self.view.centre)} features",
                     "got none",
                     "Pass the features of these instances.",
                 )

@@ -1,1 +1,1 @@
-"""Predictive checks: what a model expects of its own metrics."""
+"""Predictive checks: the metrics that a model itself would expect."""

@@ -1,4 +1,4 @@
-"""Functions drawn from members, beside the band of all of them together.   P21 Figs. 4 and 10."""
+"""Functions drawn from members, with the band of all of them together.   P21 Figs. 4 and 10."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def member_functions(
     level: float = 0.9,
     rng: Any = None,
 ) -> MemberFunctions:
-    """Draw members and return what each predicts along a feature, beside the band of all together.
+    """Draw members and return what each predicts along a feature, with the band of all members together.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def member_functions(
     n_functions : int
         Members to draw, without replacement.
     level : float
-        Probability that the intervals are said to hold.
+        Stated coverage of the intervals.
     rng : None, int or Generator
         Seed.
 
@@ -82,7 +82,7 @@ def member_functions(
             "`x`",
             f"must be {len(given)} finite numbers, one per instance",
             f"got shape {feature.shape}"
-            + (" with NaN or infinite" if feature.shape == (len(given),) else ""),
+            + (" with NaN or infinite values" if feature.shape == (len(given),) else ""),
             "Give one feature of the same instances.",
         )
     generator = np.random.default_rng(as_seed(rng))

@@ -40,7 +40,7 @@ from credibly.predictions import (
     Samples,
 )
 from credibly.results.predictive import HypothesisCheck
-from credibly.results.tests import CheckResult
+from credibly.results.tests import CheckResult, smallest_pvalue
 from credibly.statistics import Statistic
 
 MOST_GROUPS = 10_000
@@ -141,7 +141,7 @@ def _too_many(found: int) -> InputError:
         "`groups`",
         f"must form at most {MOST_GROUPS} groups",
         f"got {found}",
-        "Use a coarser grouping; is this the name of the instance?",
+        "Use a coarser grouping; perhaps this column identifies single instances.",
     )
 
 
@@ -161,7 +161,7 @@ def _factor(values: Any, name: str, n: int) -> HostArray:
             f"group factor {name!r}",
             "must not be missing",
             f"entry {missing.index(True)} is ({sum(missing)} of {n})",
-            "Give these instances a group of their own.",
+            "Give these instances their own group.",
         )
     return array if array.dtype != object else array.astype(str)
 
@@ -193,9 +193,13 @@ def hypothesis_check(
     adjustment: str,
     settings: dict[str, Any],
     paper: str | None,
+    n_clusters: Sequence[int] | None = None,
 ) -> HypothesisCheck:
-    """Return all results under one hypothesis; some `predictions` tell their kind and members."""
-    words = hypothesis_words(source.hypothesis, predictions)
+    """Return all results under one hypothesis; some `predictions` tell their kind and members.
+
+    `n_clusters` are those of all rows and of each group, where rows belong together.
+    """
+    words = hypothesis_words(source.hypothesis, predictions, n_clusters is not None)
     # a replicate of draws changes them, so there is no one distribution of a member's replicates
     members = None if isinstance(predictions, Samples) else source.members
     values = np.stack([one.values for one in found])
@@ -215,6 +219,9 @@ def hypothesis_check(
         _single(members, predictions, one, group, adjusted[at], words, settings, paper)
         for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
     ]
+    if n_clusters is not None:
+        results = [_of_clusters(one, n_clusters[at // s]) for at, one in enumerate(results)]
+        omnibus = max(omnibus, smallest_pvalue(n_clusters[0]))
     by_group: dict[str, dict[str, CheckResult]] = {group: {} for group in groups if group is not None}
     for (group, name), result in zip(places, results, strict=True):
         if group is not None:
@@ -226,6 +233,18 @@ def hypothesis_check(
         omnibus_pvalue=omnibus,
         members=members,
         groups=by_group,
+    )
+
+
+def _of_clusters(result: CheckResult, number: int) -> CheckResult:
+    """Return a result whose p-values are not below what signs of so many clusters can reach."""
+    least = smallest_pvalue(number)
+    own = result.adjusted_pvalue
+    return dataclasses.replace(
+        result,
+        pvalue=max(result.pvalue, least),
+        adjusted_pvalue=None if own is None else max(own, least),
+        n_clusters=number,
     )
 
 
@@ -271,8 +290,12 @@ def _as_one_more(tail: float, m: float) -> float:
     return float(min(1.0, 2 * (1 + m * tail) / (1 + m)))
 
 
-def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions) -> str:
+def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_clusters: bool = False) -> str:
     """Return the hypothesis as a clause."""
+    if in_clusters:
+        whose = f"that of one of these {predictions.n_members} members, the same for all"
+        given = "its mean prediction" if hypothesis == "independent" else whose
+        return f"every row is calibrated given {given}, and clusters of rows are independent"
     if hypothesis == "independent":
         real = not isinstance(predictions, ClassPredictions)
         whose = "predicted distribution" if real else "mean prediction"
@@ -399,7 +422,7 @@ def require_hypothesis(predictions: Predictions, hypothesis: Hypothesis) -> None
         remedy += f" If it is a single model, say so: {single}."
     raise UnsupportedError(
         "the Bayesian hypothesis",
-        "cannot be tested where only averages are stored: which member drew the labels is lost",
+        "cannot be tested if only averages are stored, because the members are lost",
         f"got {kind} without members",
         remedy,
     )
@@ -416,12 +439,12 @@ def limits_of(
     """Return what the check cannot say, in words; `together` p-values are adjusted for each other."""
     limits = ["The data must not have been used to train or recalibrate the model."]
     if named:
-        limits = [f"{excluded} rows that had been used before were left out by their names."]
+        limits = [f"{excluded} rows that had been used before were left out, by their ids."]
     m = predictions.n_members
     if "bayesian" in names and isinstance(predictions, Dirichlet):
         limits.append(
             "A Dirichlet draws a distribution per instance: with one label per instance a member's labels "
-            "are those of its mean, so concentrations do not show."
+            "follow its mean, so concentrations cannot be checked."
         )
     if "bayesian" in names and m == 1:
         limits.append("With one member both hypotheses are the same.")
@@ -430,14 +453,14 @@ def limits_of(
             limits.append(f"{m} joint draws give no two-sided p-value below {2 / (m + 1):.2g}.")
     elif "bayesian" in names and 2 / (m + 1) > _LEVEL:
         limits.append(
-            f"The Bayesian hypothesis is about these {m} members. Where they stand for a posterior with "
-            f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: verdicts use "
-            "the one that counts the truth as a member."
+            f"The Bayesian hypothesis is about these {m} members. If they are a sample from a larger "
+            f"posterior, no two-sided p-value below {2 / (m + 1):.2g} can be trusted: verdicts use the "
+            f"p-value that counts the truth as one more member."
         )
     if isinstance(predictions, Quantiles):
         limits.append(
-            f"Only {predictions.values.shape[1]} quantiles are stored: labels are known up to the gap "
-            "between them, and coverage is all that was checked."
+            f"Only {predictions.values.shape[1]} quantiles are stored: labels are known only up to the gap "
+            f"between them, so only coverage was checked."
         )
     if 2 / (n_resamples + 1) > _LEVEL:
         limits.append(
@@ -446,8 +469,9 @@ def limits_of(
     # every row of the replicates has its two extremes, and each may be another replicate's smallest p-value
     elif 2 * together / (n_resamples + 1) > _LEVEL:
         limits.append(
-            f"{n_resamples} replicates, adjusted over {together} statistics and groups, may give no adjusted "
-            f"p-value below {min(2 * together / (n_resamples + 1), 1):.2g}, however large the deviation: use "
+            f"{n_resamples} replicates, adjusted for {together} statistics and groups, may give no "
+            f"adjusted p-value below {min(2 * together / (n_resamples + 1), 1):.2g}, however large the "
+            f"deviation: use "
             f"{_enough(together)} or more."
         )
     return tuple(limits)

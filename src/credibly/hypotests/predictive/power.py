@@ -53,7 +53,7 @@ def distorted(
         if type(changed) is not type(predictions) or changed._leading.shape != predictions._leading.shape:
             raise InputTypeError(
                 "`injection`",
-                f"must return {predictions!r} with other numbers",
+                f"must return predictions like {predictions!r}, with other numbers",
                 f"got {changed!r}",
                 "Keep type and shape.",
             )
@@ -175,7 +175,7 @@ def _amounts(injection: Any, grid: Sequence[float] | None) -> HostArray:
         if not isinstance(injection, str):
             raise InputError(
                 "`grid`",
-                "must be given for a distortion of your own",
+                "must be given for your own distortion",
                 "got none",
                 "Pass the amounts; 0 must change nothing.",
             )

@@ -1,4 +1,4 @@
-"""Posterior predictive checks: what the model expects of its own statistics, and what was observed.
+"""Posterior predictive checks: the statistics that the model itself would expect, and what was observed.
 
     labels drawn from the model -> statistic of (ensemble, drawn labels) -> where the observed value lies
 
@@ -10,8 +10,8 @@ Rows that were used before, for training or recalibration, leave a check by thei
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -32,8 +32,9 @@ from credibly.hypotests.predictive.outcomes import (
 )
 from credibly.hypotests.predictive.power import simulate_power
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
-from credibly.hypotests.resampling.loop import replicated, targets_of
+from credibly.hypotests.resampling.loop import Resampled, replicated, targets_of
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
+from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     ClassPredictions,
     Dataset,
@@ -44,8 +45,8 @@ from credibly.predictions import (
     Rows,
     as_rows,
     one_rater,
-    require_independent,
 )
+from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
@@ -62,7 +63,7 @@ def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:
     if whole is None:
         raise UnsupportedError(
             "`ids` and `used_ids`",
-            "leave out rows in memory",
+            "need rows in memory",
             "got rows in chunks",
             "Scan files without the rows that were used before.",
         )
@@ -70,7 +71,7 @@ def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:
         raise InputError(
             "`used_ids`",
             "needs the names of the checked instances",
-            "`ids` is not given",
+            "`ids` was not given",
             "Pass `ids=` with one name per instance.",
         )
     own = _names(ids, "ids")
@@ -99,7 +100,7 @@ def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:
             "`used_ids`",
             "must leave rows to check",
             f"all {len(own)} instances are among them",
-            "Check on data that were used for nothing else.",
+            "Use data that were not used for anything else.",
         )
     return (detached(InMemory(whole.take(np.flatnonzero(kept)))) if excluded else rows), excluded
 
@@ -130,6 +131,8 @@ def predictive_check(
     hypothesis: Literal["both", "bayesian", "independent"] = "both",
     n_resamples: int = 999,
     groups: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     adjustment: Literal["family-wise", "fdr"] = "family-wise",
     ids: Any = None,
     used_ids: Any = None,
@@ -137,7 +140,7 @@ def predictive_check(
     rng: Any = None,
     progress: Progress | bool | None = None,
 ) -> PredictiveCheck:
-    """Compare statistics with what the model itself expects of them.
+    """Compare statistics with the values that the model itself would expect.
 
     Parameters
     ----------
@@ -148,18 +151,25 @@ def predictive_check(
         Observed labels, one per instance; with several raters the seed draws one. Leave out for chunks, which
         carry their own.
     statistics : sequence of str, Statistic or callable, optional
-        All on the same replicates. A function ``T(predictions, labels) -> float`` is taken as it is;
-        wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches. Where not
-        given: accuracy and confidence_ece, or picp and quantile_calibration_error for real values. Of
-        `Quantiles` picp takes the interval nearest to 90 % whose ends are among the levels; the notes say so.
+        Statistics to check, all on the same replicates. A function ``T(predictions, labels) -> float`` can be
+        passed directly; wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches.
+        Default: accuracy and confidence_ece, or picp and quantile_calibration_error for real values. For
+        `Quantiles`, picp uses the interval nearest to 90 % whose ends are among the levels, and a note says
+        so.
     hypothesis : {"both", "bayesian", "independent"}
         "bayesian": one member drew the labels of all instances. "independent": every label was drawn from
         the mean prediction of its instance.
     n_resamples : int
         Number of replicates.
     groups : array (n,) or mapping of str to array (n,), optional
-        Group of every instance, or several grouping factors that are crossed, such as
+        Group of every instance, or several grouping factors to be crossed, such as
         ``{"shift": kind, "severity": severity}``. Groups share the drawn member; chunks carry their own.
+    clusters : array (n,), optional
+        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
+        depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
+        Data read by `load` bring their own.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
     adjustment : {"family-wise", "fdr"}
         For p-values of groups: Westfall-Young over all groups and statistics, or the false discovery rate of
         Benjamini and Yekutieli, valid under any dependence.
@@ -169,25 +179,31 @@ def predictive_check(
         Names of instances used for training or recalibration; their rows are left out.
     paper : {"P21"}, optional
         Settings and rules of P21: a value beyond all replicates fails; ``paper_rules`` also has the rule of
-        its Tables 2 and 3, beyond the 2.5 % or 97.5 % quantile of the replicates. PICP is of 95 % intervals.
+        its Tables 2 and 3, beyond the 2.5 % or 97.5 % quantile of the replicates. PICP then refers to 95 %
+        intervals.
     rng : None, int or Generator
         Seed; the same seed gives the same result on every array library, device and chunk size.
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+        Called with (done, total); True writes to standard error after one second, if that is a terminal.
 
     Returns
     -------
     PredictiveCheck
         ``.bayesian`` and ``.independent`` with one `CheckResult` per statistic in ``.checks[name]``;
-        ``.power()`` says what the check would notice.
+        ``.power()`` says what the check would detect.
 
     Notes
     -----
-    p-values are two-sided and exact for the hypothesis as it is worded; of `Samples` (n, m, s) under
-    "bayesian" they are the largest over the members. The statistic sees labels and
-    the whole ensemble, never the drawn member. Statistics that are sums over instances are computed in
-    chunks of rows under `memory_limit`; others need whole label vectors. Of rows that `scan` reads only sums
-    over instances can be checked, `ids` are not looked at, and ``.power()`` is not offered.
+    p-values are two-sided and exact for the hypothesis as stated; for `Samples` (n, m, s) under "bayesian"
+    they are the largest over the members. The statistic sees labels and the whole ensemble, never the drawn
+    member. Statistics that are sums over instances are computed in chunks of rows under `memory_limit`;
+    others need whole label vectors. For rows read by `scan`, only sums over instances can be checked, `ids`
+    are ignored, and ``.power()`` is not available.
+
+    With clusters, labels are not drawn: they keep their differences from the predictions of the member, or
+    from the mean, with one drawn sign per cluster. p-values are then not exact but hold in simulations, and
+    are never below 2^(1 - C) with C clusters. Statistics are those that `calibration_test` takes, under
+    "bayesian" the sums among them, of classes; ``.power()`` is not available.
 
     References
     ----------
@@ -217,8 +233,9 @@ def predictive_check(
     require_resamples(n_resamples)
     report = as_progress(progress)
     seed = as_seed(rng)
-    rows, said = one_rater(detached(as_rows(predictions, labels, groups=groups)), seed)
-    require_independent(rows, "`predictive_check`")
+    rows, said = one_rater(
+        detached(as_rows(predictions, labels, groups=groups, clusters=clusters, blocks=blocks)), seed
+    )
     _require_single(rows.sample)
     rows, levels = crossed(rows)
     rows, excluded = without_used_rows(rows, ids, used_ids)
@@ -230,21 +247,38 @@ def predictive_check(
     chosen, left_out = _chosen(given, statistics, paper)
     for statistic in chosen:
         statistic.require_predictions(given)
-    require_drawable(given, chosen)
+    together = rows.clusters
+    if together is None:
+        require_drawable(given, chosen)
 
     sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
-    targets = targets_of(chosen, rows, () if grouping is None else grouping.sizes)
-    values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
+    sizes = () if grouping is None else grouping.sizes
+    if together is None:
+        targets = targets_of(chosen, rows, sizes)
+        values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
+    else:
+        parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
+        values = [_signed(chosen, parts, together, one, n_resamples, report) for one in sources]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
     notes = [*given.notes, *said, *left_out, *_paper_notes(chosen, paper)]
     for source, own in zip(sources, values, strict=True):
-        check = hypothesis_check(source, given, chosen, own, grouping, adjustment, settings, paper)
+        check = hypothesis_check(
+            source,
+            given,
+            chosen,
+            own,
+            grouping,
+            adjustment,
+            settings,
+            paper,
+            None if together is None else _numbers(parts, together),
+        )
         every[source.hypothesis].append(check)
         totals[source.hypothesis].append([one.values for one in own[: len(chosen)]])
         notes += [note for one in own[: len(chosen)] for note in one.bound.notes]
-        notes += drawing_notes(given, source.members is not None)
+        notes += () if together is not None else drawing_notes(given, source.members is not None)
     found = {name: of_any_member(own) for name, own in every.items()}
     return PredictiveCheck(
         bayesian=found.get("bayesian"),
@@ -265,9 +299,36 @@ def predictive_check(
             "statistics": {one.name: one.settings() for one in chosen},
         },
         simulate_power=None
-        if rows.loaded() is None
-        else functools.partial(simulate_power, rows, tuple(chosen), totals),
+        if rows.loaded() is None or together is not None
+        else partial(simulate_power, rows, tuple(chosen), totals),
     )
+
+
+def _signed(
+    chosen: Sequence[Statistic],
+    parts: Sequence[Rows],
+    clusters: Clusters,
+    source: LabelSource,
+    n_resamples: int,
+    report: Progress | None,
+) -> list[Resampled]:
+    """Return every statistic of all rows, then of each group, on the same signs and members."""
+    return [
+        one
+        for at, part in enumerate(parts)
+        for one in wild(
+            chosen, part, clusters, source.seed, n_resamples, None if at else report, members=source.members
+        )
+    ]
+
+
+def _numbers(parts: Sequence[Rows], clusters: Clusters) -> list[int]:
+    """Return how many clusters each part has rows of."""
+    return [len(np.unique(np.concatenate(list(part.map(partial(_codes, clusters)))))) for part in parts]
+
+
+def _codes(clusters: Clusters, chunk: Dataset) -> HostArray:
+    return np.unique(clusters.codes(chunk.clusters))
 
 
 def _together(chosen: Sequence[Statistic], grouping: Grouping | None) -> int:
@@ -335,7 +396,7 @@ def _of_levels(predictions: Quantiles) -> tuple[list[Statistic], list[str]]:
     if nearest == picp.level:
         return [picp, quantile_calibration_error], []
     note = (
-        f"picp is that of the {100 * nearest:g} % interval: the ends of the {100 * picp.level:g} % interval "
+        f"picp refers to the {100 * nearest:g} % interval: the ends of the {100 * picp.level:g} % interval "
         "are not among the levels"
     )
     return [picp.with_(level=nearest), quantile_calibration_error], [note]
@@ -346,7 +407,7 @@ def _paper_notes(chosen: Sequence[Statistic], paper: str | None) -> list[str]:
         return []
     notes = [note for one in chosen if paper in one.papers for note in one.paper_notes(paper)]
     notes += [
-        f"P21 prints no number of bins; {one.name} has n_bins={one.settings()['n_bins']}"
+        f"P21 does not state the number of bins; {one.name} uses n_bins={one.settings()['n_bins']}"
         for one in chosen
         if "n_bins" in one.settings()
     ]

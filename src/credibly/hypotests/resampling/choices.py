@@ -50,7 +50,7 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.regression import LeftOut
-from credibly.statistics.coverage import CentralShares, PlacedShares, QuantileErrorBound, ShareBound
+from credibly.statistics.coverage import CoverageShares, ShareBound
 from credibly.statistics.proper import MeanBound, gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
@@ -279,7 +279,7 @@ class PoolBound(ByChoice):
         self.bind, self.pool = bind, pool
         self.places: dict[str, Array] = {}
         self.mean: MeanBound | None = None
-        if isinstance(self.inner, PlacedShares):
+        if isinstance(self.inner, CoverageShares):
             self.places = _places(bind, pool, self.inner.looks)
         elif isinstance(self.inner, LossBound):
             self.mean = MeanBound(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
@@ -288,7 +288,7 @@ class PoolBound(ByChoice):
         """Return the sums that the chosen labels and the draws they leave have, replicates in front."""
         if self.mean is not None:
             return self.mean.state(labels)
-        if isinstance(self.inner, PlacedShares):
+        if isinstance(self.inner, CoverageShares):
             chosen = {name: gather(table, labels.values) for name, table in self.places.items()}
             return self.inner.counted(chosen, labels.weights)
         xp = namespace(self.pool.values)
@@ -322,7 +322,7 @@ def _places(bind: Bind, pool: Pool, looks: Any) -> dict[str, Array]:
     xp = namespace(pool.values)
     row = xp.arange(p, dtype=xp.float64, device=device(pool.values))[None, :]
     canonical = bind(LeftOut(row))
-    assert isinstance(canonical, PlacedShares)
+    assert isinstance(canonical, CoverageShares)
     passed = canonical.places(row)
     found: dict[str, list[Array]] = {name: [] for name in looks}
     for rows in tiles(n, max(1, _TABLE_ELEMENTS // p)):
@@ -391,7 +391,9 @@ class Cells:
         return Classes(code if self.on_device else like(code, self.reference), size * size)
 
 
-EQUAL = "some labels equal a quantile, which leaves their side of it open: they count where they fit best"
+EQUAL = (
+    "some labels equal a quantile, so they could count on either side of it: they count where they fit best"
+)
 
 
 class CellBound(ByChoice):
@@ -449,11 +451,8 @@ def _nearest(wanted: Array, least: Array, most: Array) -> Array:
 def _ends(bound: Bound, predictions: Quantiles) -> dict[str, HostArray]:
     """Return the places of the quantiles that a statistic compares labels with; raise where it needs more."""
     own = to_host(as_float64(predictions.levels))
-    if isinstance(bound, QuantileErrorBound):
-        wanted = {"cells": to_host(bound.levels)}
-    elif isinstance(bound, CentralShares):  # lower ends rise from the widest interval, upper ends to it
-        held = to_host(bound.levels)
-        wanted = {"reached": (1.0 - held[::-1]) / 2.0, "exceeded": (1.0 + held) / 2.0}
+    if isinstance(bound, CoverageShares):
+        wanted = dict.fromkeys(bound.looks, to_host(bound.heights))
     elif isinstance(bound, ShareBound):
         level = bound.statistic.settings()["level"]
         wanted = {"low": np.array([(1.0 - level) / 2.0]), "high": np.array([(1.0 + level) / 2.0])}
@@ -463,7 +462,7 @@ def _ends(bound: Bound, predictions: Quantiles) -> dict[str, HostArray]:
             "needs the values of labels drawn from the predictions, and quantiles say only how often labels "
             "lie between them",
             f"got {own.size} quantiles per instance",
-            "Test `picp`, `quantile_calibration_error` or `pit_test`, which need no more.",
+            "Test `picp`, `quantile_calibration_error` or `pit_test`, which need nothing else.",
         )
     found = {}
     for name, levels in wanted.items():
@@ -474,7 +473,7 @@ def _ends(bound: Bound, predictions: Quantiles) -> dict[str, HostArray]:
                 f"a test of `{bound.statistic.name}`",
                 "compares labels with quantiles at levels that were predicted",
                 f"level {missing[0]:g} is not among the {own.size} levels",
-                "Predict it, or name levels that were.",
+                "Predict it, or name levels that were predicted.",
             )
         found[name] = nearest
     return found
@@ -498,7 +497,7 @@ def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, 
     """Return what is worth knowing about how replicates were made of draws or quantiles."""
     if isinstance(predictions, Quantiles):
         return (
-            "replicates draw the cell between two quantiles that a label lies in, and no value inside it",
+            "replicates draw only the cell between two quantiles that a label lies in, no value inside it",
         )
     if not isinstance(predictions, Samples):
         return ()
@@ -506,7 +505,7 @@ def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, 
     if is_stratified(predictions) and not shared:
         m = predictions.n_members
         taken = f"{s} draws of the mixture, taken at random from the {m * s} draws of {m} members"
-        return (f"each label is compared with {taken}, and the statistic is that of these draws",)
+        return (f"each label is compared with {taken}, and the statistic is computed from these draws",)
     if shared and is_joint(predictions):
         return (f"replicates exchange all labels with one of the {predictions.n_members} joint draws",)
     return ("replicates exchange every label with one of its draws: exact for any number of draws",)

@@ -11,8 +11,9 @@ fit the memory budget. The one other path, `paired_values`, is for predictions t
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from operator import add
 from typing import Any
@@ -23,6 +24,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     blas_threads,
+    is_numpy,
     like,
     namespace,
     on_accelerator,
@@ -31,6 +33,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.progress import Progress, share_of
+from credibly._arrays.remembered import is_remembering, keep, recalled
 from credibly.hypotests.resampling.choices import bound_to, without_choices
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource, rows_at_once
@@ -55,6 +58,7 @@ from credibly.statistics.subsampled import Subsampled
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
+_KEPT = 1 / 32  # of the memory budget, for sums that another part of an evaluation may ask for
 _FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
@@ -190,7 +194,8 @@ def replicated(
         for order, (draw, own, jobs) in enumerate(posed):
             drawing = draw(own) if n_resamples else None
             report = share_of(progress, order, len(draws))
-            found[order] += _at_once(jobs, own.batch, drawing, n_resamples, report)
+            origin = _origin(draw, whole, n_resamples)
+            found[order] += _at_once(jobs, own.batch, drawing, n_resamples, report, origin)
     if summed and once:
         back = np.argsort([*summed, *once])
         found = [[own[at] for at in back] for own in found]
@@ -302,18 +307,41 @@ def resampled_values(
     return np.stack([one.values for one in _at_once(jobs, observed, drawing, n_resamples, progress)])
 
 
+def _origin(draw: Draw, rows: Dataset, n_resamples: int) -> tuple[Hashable, ...] | None:
+    """Return what labels of replicates follow from, while an evaluation keeps sums over them; else None."""
+    plain = isinstance(draw, LabelSource) and draw.members is None and draw.predictions is None
+    seen = rows.batch
+    if not (plain and n_resamples and is_remembering() and seen.weights is None and is_numpy(seen.values)):
+        return None
+    digest = hashlib.sha256(np.ascontiguousarray(seen.values)).digest()
+    return rows.predictions, rows.start, digest, draw.seed, n_resamples
+
+
 def _at_once(
     jobs: Sequence[_Job],
     observed: Labels,
     drawing: Drawing | None,
     n_resamples: int,
     progress: Progress | None,
+    origin: tuple[Hashable, ...] | None = None,
 ) -> list[Resampled]:
-    """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn."""
+    """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn.
+
+    Parts of one evaluation ask for the same sums over the same labels, named by their `origin`: a test, a
+    check, the band of a curve. They are kept where they are small, and nothing is drawn for them again.
+    """
     values: list[list[HostArray]] = [[] for _ in jobs]
     first: list[State | None] = [None] * len(jobs)
+    sums: dict[int, list[State]] = {}
     wide = [at for at, job in enumerate(jobs) if _meets_in_pairs(job.bound)]
     narrow = [at for at in range(len(jobs)) if at not in wide]
+    keys = {} if origin is None else {at: (*origin, *_summed(jobs[at])) for at in narrow if _lasts(jobs[at])}
+    for at, key in keys.items():
+        known = recalled(key)
+        if known is not None:
+            narrow.remove(at)
+            values[at].append(_values(jobs[at].target, jobs[at].bound, State(known)))
+            first[at] = _first(without_choices(jobs[at].bound, State(known))[1])
     for order, at in enumerate(narrow):
         any(jobs[at].bound.share_with(jobs[before].bound) for before in narrow[:order])
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
@@ -323,13 +351,33 @@ def _at_once(
             values[at].append(_values(job.target, job.bound, state))
             if reps.start == 0 and job.target.additive:
                 first[at] = _first(without_choices(job.bound, state)[1])
+            if at in keys and _is_small(state, n_resamples):
+                sums.setdefault(at, []).append(_every_replicate(state, len(batch)))
         if progress is not None and not wide:
             progress(reps.stop, n_resamples)
+    for at, parts in sums.items():
+        keep(keys[at], _stacked(parts))
     for part, at in enumerate(wide):
         assert drawing is not None
         report = share_of(progress, part, len(wide))
         values[at] = list(_pairwise(jobs[at], observed, drawing, n_resamples, report))
     return [Resampled.of(job.bound, own, sums) for job, own, sums in zip(jobs, values, first, strict=True)]
+
+
+def _lasts(job: _Job) -> bool:
+    """Tell whether other parts of an evaluation may ask for the same sums: those of all rows, that add up."""
+    return job.target.additive and job.rows is None
+
+
+def _summed(job: _Job) -> tuple[Hashable, ...]:
+    """Return what tells the sums of a bound statistic from those of others over the same labels."""
+    return type(job.bound).state, type(without_choices(job.bound)[0]).state, job.bound.statistic
+
+
+def _is_small(state: State, n_resamples: int) -> bool:
+    """Tell whether the sums of all replicates fit a share of the memory budget."""
+    numbers = sum(math.prod(value.shape[1:]) for value in state.values())
+    return rows_within_budget(8 * numbers, _KEPT) > n_resamples
 
 
 def _first(state: State) -> State:

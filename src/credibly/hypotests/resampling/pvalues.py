@@ -164,7 +164,8 @@ def require_finite_region(null: HostArray, tail: Tail, name: str) -> None:
         raise UnsupportedError(
             f"a test of `{name}`",
             "needs finite values under the hypothesis",
-            f"{int(np.isinf(null).sum())} of {null.size} replicates are infinite: it could reject nothing",
+            f"{int(np.isinf(null).sum())} of {null.size} replicates are infinite, so the test could not "
+            f"reject anything",
             "Use another statistic, or one that is bounded (`clip`).",
         )
 

@@ -33,6 +33,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
+    clip,
     device,
     is_numpy,
     like,
@@ -293,7 +294,7 @@ class RealReplicates:
         else:
             member = self._member(self.choices.block(reps, shifted, reference))
         row = xp.arange(rows.start, rows.stop, device=device(uniform))[None, :]
-        return self._quantile(xp.clip(uniform, _SMALLEST, None), row * self.m + member)
+        return self._quantile(clip(uniform, _SMALLEST), row * self.m + member)
 
     def _normal(self, uniform: Array, at: Array) -> Array:
         """Return normal quantiles of the members at flat indices `at`, (b, n) or (1, n)."""
@@ -458,7 +459,10 @@ def member_probs(predictions: ClassPredictions) -> Array:
         means = predictions.member_means()
         return means if means.ndim == 3 else means[:, None, :]
     raise InputTypeError(
-        "members", "are those of an Ensemble or a Dirichlet", f"got {type(predictions).__name__}", "Use one."
+        "members",
+        "exist only in Ensemble and Dirichlet predictions",
+        f"got {type(predictions).__name__}",
+        "Use one.",
     )
 
 

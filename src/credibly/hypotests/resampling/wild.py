@@ -10,6 +10,9 @@ number of clusters costs. Pairs inside a cluster are left out: their products ha
 
 No p-value is below 2^(1 - C), the smallest that signs alone can reach with C clusters.
 
+Where member j drew the labels, residuals are those from its predictions: p_j + s_c (e_y - p_j). Sums that are
+linear in one-hot labels need beside the others what p_j adds to them in every cluster.
+
 Cameron, Gelbach and Miller 2008; Webb 2023; MacKinnon, Nielsen and Webb 2023.
 """
 
@@ -20,11 +23,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, rows_within_budget, tiles, to_host
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, as_float64, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.hypotests.resampling.loop import Resampled
-from credibly.predictions import Dataset, Rows
+from credibly.hypotests.resampling.replicates import member_probs
+from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, merged
 from credibly.statistics.over_rows import Planned, gathered, require_rows
@@ -60,6 +65,7 @@ class _Work:
 
     chosen: tuple[Planned, ...]
     clusters: Clusters
+    members: tuple[int, ...] = ()
 
     def __call__(self, chunk: Dataset) -> Sums:
         codes = self.clusters.codes(chunk.clusters)
@@ -68,7 +74,22 @@ class _Work:
             bound = one.bind(chunk.predictions)
             expected, added = bound.wild_sums(chunk.batch, codes, self.clusters.number)
             states |= {f"{one.statistic.name} expected": expected, f"{one.statistic.name} added": added}
+            for member in self.members:
+                states[f"{one.statistic.name} of {member}"] = self._of_member(chunk, bound, codes, member)
         return Sums(states)
+
+    def _of_member(self, chunk: Dataset, bound: Bound, codes: HostArray, member: int) -> State:
+        """Return what a member's probabilities, taken as shares of labels, add in every cluster."""
+        assert isinstance(chunk.predictions, ClassPredictions)
+        probs, batch = member_probs(chunk.predictions), chunk.batch
+        total: State | None = None
+        for c in range(chunk.predictions.n_classes):
+            shares = as_float64(probs[:, member, c])[None, :]
+            every = dataclasses.replace(batch, values=0 * batch.values + c, weights=shares)
+            own = bound.wild_sums(every, codes, self.clusters.number)[1]
+            total = own if total is None else total + own
+        assert total is not None
+        return total
 
 
 def _ids(chunk: Dataset) -> HostArray:
@@ -83,6 +104,7 @@ def wild(
     n_resamples: int,
     progress: Progress | None = None,
     values: Values | None = None,
+    members: HostArray | None = None,
 ) -> list[Resampled]:
     """Evaluate statistics on the observed labels and on wild replicates, all on the same signs.
 
@@ -102,6 +124,8 @@ def wild(
         Called with (done, total).
     values : callable, optional
         From a bound statistic, its `wild_sums` and signs to numbers (b, ...). Default: its `wild_values`.
+    members : ndarray (n_resamples,), optional
+        The member that is taken to have drawn the labels, by replicate. Default: the mean prediction.
 
     Returns
     -------
@@ -109,12 +133,15 @@ def wild(
         One per statistic; entry 0 of the values is the observation.
     """
     sums = [one for one in chosen if one.traits.reduction == "sum"]
+    drawing = () if members is None else tuple(np.unique(members).tolist())
+    if drawing:
+        _require_linear(chosen, rows)
     states: dict[str, tuple[Bound, State, State]] = {}
     if sums:
         for one in sums:
             require_rows(one, rows)
         planned = tuple(Planned(one, one.plan(rows)) for one in sums)
-        (total,) = merged(rows, [_Work(planned, clusters)])
+        (total,) = merged(rows, [_Work(planned, clusters, drawing)])
         few = rows.sample
         for each in planned:
             name = each.statistic.name
@@ -138,10 +165,42 @@ def wild(
     evaluate = values or _values
     for reps in tiles(n_resamples, rows_within_budget(64 * clusters.number, 0.1)):
         drawn = signs(seed, reps, clusters.number)
-        if reps.start == 0:
-            drawn = np.concatenate([np.ones((1, clusters.number)), drawn])
         for name, (bound, expected, added) in states.items():
-            found[name].append(to_host(evaluate(bound, expected, added, drawn)))
+            if reps.start == 0:
+                observed = evaluate(bound, expected, added, np.ones((1, clusters.number)))
+                found[name].append(to_host(observed))
+            if members is None:
+                found[name].append(to_host(evaluate(bound, *bound.widened(expected, added), drawn)))
+                continue
+            own = np.empty(len(drawn))
+            for member in np.unique(members[reps]).tolist():
+                at = members[reps] == member
+                drew = total.states[f"{name} of {member}"]
+                moved = State(
+                    {**expected, **{key: expected[key] + one.sum(axis=0) for key, one in drew.items()}}
+                )
+                apart = State({key: one - drew[key] for key, one in added.items()})
+                own[at] = to_host(evaluate(bound, *bound.widened(moved, apart), drawn[at]))
+            found[name].append(own)
         if progress is not None:
             progress(reps.stop, n_resamples)
     return [Resampled(states[one.name][0], np.concatenate(found[one.name])) for one in chosen]
+
+
+def _require_linear(chosen: Sequence[Statistic], rows: Rows) -> None:
+    """Raise where what a member drew cannot be told from sums that are linear in one-hot labels."""
+    if not isinstance(rows.sample.predictions, ClassPredictions):
+        raise UnsupportedError(
+            "a member that drew all labels of rows in clusters",
+            "is tested for class predictions",
+            f"got {type(rows.sample.predictions).__name__}",
+            'Pass `hypothesis="independent"`.',
+        )
+    for one in chosen:
+        if one.traits.reduction != "sum" or getattr(one, "needs_squares", False):
+            raise UnsupportedError(
+                f"`{one.name}` of labels that a member drew, of rows in clusters,",
+                "must be a sum over instances that is linear in the labels",
+                "this one compares pairs",
+                'Use accuracy, brier or confidence_ece, or pass `hypothesis="independent"`.',
+            )

@@ -158,7 +158,7 @@ def test_asymptotic_test_of_blocks_is_that_of_a_mean(data: tuple) -> None:
     z = terms.mean() / (terms.std(ddof=1) / math.sqrt(50))
     assert result.z_score == pytest.approx(z, rel=1e-10)
     assert result.pvalue == pytest.approx(norm.sf(z), rel=1e-9)
-    with pytest.raises(cr.UnsupportedError, match="needs blocks that differ; 8 blocks are too few"):
+    with pytest.raises(cr.UnsupportedError, match="needs blocks with different values; 8 blocks are too few"):
         cr.calibration_test(*data, statistics=cr.skce.with_(estimator="block"), method="asymptotic")
 
 

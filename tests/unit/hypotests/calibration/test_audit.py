@@ -199,7 +199,7 @@ def test_ensembles_are_sets_where_asked() -> None:
     assert sets.pvalue >= mean.pvalue
     with pytest.raises(cr.UnsupportedError, match="needs predictions that are sets"):
         cr.audit(probs, labels, groups=groups, hypothesis="set")
-    with pytest.raises(cr.UnsupportedError, match="law of whole clusters"):
+    with pytest.raises(cr.UnsupportedError, match="joint distribution of a whole cluster"):
         cr.audit(members, labels, groups=groups, hypothesis="set", clusters=np.arange(len(labels)))
 
 
@@ -279,10 +279,10 @@ def test_a_lattice_cuts_joins_and_names() -> None:
         "seen missing": 50,
     }
     assert lattice.notes == (
-        "age is cut at its quantiles: 0 to 49; 50 to 99",
-        "kind: 3 levels with fewer than 5 rows are joined: c, d, e",
+        "age is split at its quantiles: 0 to 49; 50 to 99",
+        "kind: 3 levels with fewer than 5 rows are merged: c, d, e",
         "seen: 50 missing entries form a level of their own",
-        "1 group with fewer than 5 rows left out",
+        "1 group with fewer than 5 rows were left out",
     )
     assert (lattice.membership @ np.bincount(lattice.cells)).tolist() == lattice.sizes.tolist()
 
@@ -335,7 +335,7 @@ def test_tables_have_one_row_per_group_and_measure() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"groups": None}, "must be given where the rows do not bring them"),
+        ({"groups": None}, "must be given unless the rows include them"),
         ({"groups": "sex"}, "must be a table, a mapping"),
         ({"groups": {}}, "must have at least one attribute"),
         ({"groups": np.zeros(3)}, r"must have one entry per prediction \(100\)"),
@@ -374,5 +374,5 @@ def test_what_is_off_everywhere_is_not_called_a_group() -> None:
     probs, sex = np.stack([1 - p, p], axis=1), np.tile(["F", "M"], 200)
     found = cr.audit(probs, labels, groups={"sex": sex}, measures=["classes"], rng=0)
     assert [one.group for one in found.findings] == ["all rows"]
-    assert found.headline.startswith("Off for everyone alike: no group of sex stands out from all rows (p =")
-    assert "no group stands out" in cr.audit(probs, labels, groups=sex, rng=0).headline
+    assert found.headline.startswith("Off for everyone: no group of sex differs from the rest (p =")
+    assert "no group differs" in cr.audit(probs, labels, groups=sex, rng=0).headline

@@ -198,7 +198,7 @@ def test_counts_of_raters_have_a_curve_without_bands() -> None:
     assert curve.loss.value == pytest.approx(
         np.mean([0.5 * 0.16 + 0.5 * 0.36, 0.75 * 0.04 + 0.25 * 0.64, 0.75 * 0.01 + 0.25 * 0.81])
     )
-    with pytest.raises(cr.UnsupportedError, match="a band is drawn with one label per instance"):
+    with pytest.raises(cr.UnsupportedError, match="a band needs one label per instance"):
         cr.corp_curve(probs, counts)
 
 
@@ -323,10 +323,31 @@ def test_the_parts_of_draws_keep_ties_together() -> None:
         cr.hypotests.decompose_crps(cr.Quantiles(draws.quantile([0.1, 0.9]), [0.1, 0.9]), mean)
 
 
-def test_rows_in_clusters_have_a_curve_without_bands(data: tuple) -> None:
-    f, y = data
-    rows = cr.Dataset(cr.Point(two_classes(f)), y, clusters=np.arange(len(f)) // 2)
-    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
-        cr.corp_curve(rows, target=1)
-    curve = cr.corp_curve(rows, target=1, level=None)
-    assert curve.skill.n_clusters == (len(f) + 1) // 2
+def test_rows_in_clusters_have_a_wider_band_and_no_confidence_band() -> None:
+    """Twenty rows of a cluster share one rank: the curve of a calibrated model strays further."""
+    rng = np.random.default_rng(3)
+    ids = np.repeat(np.arange(40), 20)
+    p = rng.choice([0.3, 0.5, 0.7], size=800)
+    rows = cr.Dataset(cr.Point(two_classes(p)), (rng.random(40)[ids] < p).astype(int), clusters=ids)
+    own = cr.corp_curve(rows, target=1, n_resamples=99, rng=0)
+    plain = cr.corp_curve(two_classes(p), rows.labels, target=1, n_resamples=99, rng=0)
+    assert own.skill.n_clusters == 40
+    assert own.recalibrated == pytest.approx(plain.recalibrated)
+    assert np.mean(np.subtract(*own.band[::-1])) > 2 * np.mean(np.subtract(*plain.band[::-1]))
+    assert own.confidence_band is own.gap_interval is own.miscalibration_interval is None
+    assert cr.plots.picture(own).draw() is not None
+
+
+def test_the_parts_of_the_crps_keep_clusters_whole() -> None:
+    """Every row twice, as a cluster: errors are those of half as many rows, and no fold knows a copy."""
+    rng = np.random.default_rng(5)
+    mean, twice = rng.normal(size=100), np.repeat(np.arange(100), 2)
+    labels = mean + rng.normal(size=100)
+    given = cr.Gaussian(mean, np.ones(100)), cr.Gaussian(mean[twice], np.ones(200))
+    once = cr.hypotests.decompose_crps(given[0], labels)
+    both = cr.hypotests.decompose_crps(given[1], labels[twice], clusters=twice)
+    assert both.loss.stderr == pytest.approx(once.loss.stderr, rel=0.01)
+    assert both.loss.n_clusters == 100
+    assert both.discrimination_interval == pytest.approx(once.discrimination_interval, rel=0.1)
+    few = cr.hypotests.decompose_crps(given[1], labels[twice], clusters=twice % 5)
+    assert few.discrimination_interval == (0.0, np.inf)

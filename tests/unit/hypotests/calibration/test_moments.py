@@ -167,7 +167,7 @@ def test_what_has_no_known_moments() -> None:
         cr.calibration_test(probs, labels, statistics=ordinal, method="moments")
     with pytest.raises(cr.UnsupportedError, match='`sample_weight` cannot be used with method="moments"'):
         cr.calibration_test(probs, labels, statistics="skce", method="moments", sample_weight=np.ones(20))
-    with pytest.raises(cr.UnsupportedError, match="an omnibus test shares replicates"):
+    with pytest.raises(cr.UnsupportedError, match="an omnibus test needs replicates"):
         cr.calibration_test(probs, labels, statistics=("skce", "brier"), method="moments")
     many = np.full((200, 2), 0.5)
     with cr.memory_limit(2**20), pytest.raises(cr.UnsupportedError, match="memory budget holds n = 128"):

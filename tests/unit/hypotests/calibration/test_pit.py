@@ -293,7 +293,7 @@ def test_few_quantiles_are_tested_by_coverage_only() -> None:
     ("settings", "words"),
     [
         ({"statistics": "brier"}, "`brier` needs class probabilities; got Gaussian"),
-        ({"resample": "instances"}, "repeats what papers print about classes"),
+        ({"resample": "instances"}, "reproduces results of the papers, which are about classes"),
         ({"method": "moments"}, "moments"),
         ({"method": "asymptotic"}, "asymptotic"),
         ({"method": "bound"}, "bound"),

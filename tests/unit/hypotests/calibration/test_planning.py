@@ -95,13 +95,13 @@ def test_the_plan_in_words(probs: np.ndarray) -> None:
     plan = cr.plan_labels(probs)
     assert set(plan.aims) == {"gap", "margin"}
     assert str(plan).startswith(
-        f"Label {plan.instances} instances: enough for a test that notices an average gap of"
+        f"Label {plan.instances} instances: enough for a test that detects an average gap of"
     )
     assert str(plan).endswith(f"These are only 300: find {plan.instances - 300} more like them.")
     few = cr.plan_labels(probs, width=0.3, labels_each=2)
     assert str(few) == (
-        f"Label {few.instances} instances, 2 labels each: enough for a 95 % interval of the average gap that "
-        "is 30 points wide."
+        f"Label {few.instances} instances, 2 labels each: enough for a 95 % interval for the average gap "
+        f"that is 30 points wide."
     )
 
 
@@ -117,10 +117,10 @@ def test_bad_aims(probs: np.ndarray) -> None:
         cr.plan_labels(probs, gap=2)
     with pytest.raises(cr.InputError, match="`power` must lie"):
         cr.plan_labels(probs, power=1)
-    with pytest.raises(cr.UnsupportedError, match="tests and certificates count one label per instance"):
+    with pytest.raises(cr.UnsupportedError, match="tests and certificates use one label per instance"):
         cr.plan_labels(probs, gap=0.1, labels_each=2)
     together = cr.Dataset(cr.Point(probs), None, clusters=np.arange(300) // 2)
-    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
+    with pytest.raises(cr.UnsupportedError, match="multiply by the design effect"):
         cr.plan_labels(together)
     with pytest.raises(cr.InputTypeError, match="needs class predictions; got Gaussian"):
         cr.plan_labels(cr.Gaussian(np.zeros(3), np.ones(3)))

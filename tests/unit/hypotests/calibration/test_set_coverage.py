@@ -135,7 +135,7 @@ def test_adjusted_pvalues_hold_together() -> None:
     assert found.tests["set_coverage"].pvalue == found.pvalue < 1e-10
     assert found.tests["worst_slab"].statistic == pytest.approx(0.9 - found.slab.coverage)  # type: ignore[union-attr]
     assert found.rejects()
-    assert str(found).startswith("90 % intervals hold 71 % of 400 labels")
+    assert str(found).startswith("90 % intervals contain 71 % of 400 labels")
 
 
 @pytest.mark.parametrize(("n", "claimed"), [(1, 0.5), (20, 0.9), (57, 0.3), (400, 0.95)])
@@ -154,9 +154,9 @@ def test_equal_widths_are_one_part_whatever_rounding_does() -> None:
 
 def test_claims_that_are_missing_or_differ() -> None:
     sets = np.ones((3, 2), dtype=bool)
-    with pytest.raises(cr.InputError, match="must say what share of labels plain arrays"):
+    with pytest.raises(cr.InputError, match="must be given with plain arrays"):
         COVER(sets, [0, 1, 0])
-    with pytest.raises(cr.InputError, match="must be left out where the sets claim"):
+    with pytest.raises(cr.InputError, match="must be left out if the sets claim"):
         COVER(cr.PredictionSets(sets, 0.9), [0, 1, 0], claimed=0.8)
     with pytest.raises(cr.InputTypeError, match="must be sets or intervals"):
         COVER(cr.Point([[0.5, 0.5]]), [0], claimed=0.8)

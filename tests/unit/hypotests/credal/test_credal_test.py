@@ -41,9 +41,33 @@ def test_one_member_or_equal_members_are_a_calibration_test(weights: str, statis
         assert found.test_rows.size == 60  # no split
 
 
+def test_both_calibrated_predictors_of_the_first_printed_example_are_kept() -> None:
+    # J25 App. B, example 1: y = x, so the marginal (1/3, 1/3, 1/3) and the unit vector of x are calibrated
+    labels = np.arange(300) % 3
+    for probs in (np.full((300, 3), 1 / 3), np.eye(3)[labels]):
+        assert not cr.calibration_test(cr.Point(probs), labels, n_resamples=99, rng=0).rejects(0.05)
+    assert cr.calibration_test(cr.Point(np.eye(3)[(labels + 1) % 3]), labels, rng=0).rejects(0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ways", [{}, {"method": "weights"}, {"weights": "constant"}])
+def test_the_second_printed_example_is_kept(ways: dict[str, str]) -> None:
+    # J25 App. B, example 2: members (0, 1) and (1, 0) for every x, and y is known from x. Calibrated are the
+    # right member at each x, a gate as hard as can be, and (0.5, 0.5), the marginal.
+    x = np.arange(400) % 2
+    ensemble = cr.Ensemble(np.broadcast_to([[0.0, 1.0], [1.0, 0.0]], (400, 2, 2)), member_axis=1)
+    features = {} if "weights" in ways else {"features": x}
+    found = cr.credal_test(ensemble, x, **features, **ways, n_resamples=39, rng=1)
+    assert not found.rejects(0.05)
+    # a set without the truth: both members say 0.9 for class 0
+    wrong = cr.Ensemble(np.broadcast_to([[0.9, 0.1], [0.9, 0.1]], (400, 2, 2)), member_axis=1)
+    assert cr.credal_test(wrong, x, **features, **ways, n_resamples=39, rng=1).rejects(0.05)
+
+
 @pytest.mark.slow
 def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
-    # J25 App. B: members say 0.9 and 0.1 for every x; P(y = 1 | x) is 0.8 at x = 0 and 0.2 at x = 1.
+    # As J25 App. B, example 2, with noise: members say 0.9 and 0.1 for every x; P(y = 1 | x) is 0.8 at x = 0
+    # and 0.2 at x = 1.
     # Calibrated are w(x) = (0.875, 0.125), (0.125, 0.875), the truth, and w = (0.5, 0.5), the marginal.
     x = np.arange(1000) % 2
     chance = np.where(x == 0, 0.8, 0.2)
@@ -98,7 +122,7 @@ def check_one_seed_one_pvalue(learner: str, refit: bool, library: Library) -> No
     probs = members(30, 2)
     labels = draw(probs.mean(axis=1))
     features = np.linspace(0, 1, 30)[:, None]
-    settings = {"learner": learner, "refit": refit, "cv": 2, "n_resamples": 19, "rng": 7}
+    settings = {"learner": learner, "refit": refit, "cv": 2, "n_resamples": 9, "rng": 7}
     host = cr.credal_test(probs, labels, features=features, **settings)
     there = cr.credal_test(
         library.asarray(probs), library.asarray(labels), features=library.asarray(features), **settings
@@ -253,10 +277,10 @@ def test_a_small_memory_budget_changes_nothing() -> None:
 @pytest.mark.parametrize("with_features", [False, True])
 @pytest.mark.parametrize("learner", ["tilting", "boundary"])
 def test_members_may_change_places(learner: str, with_features: bool) -> None:
-    world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(120, rng=0)
+    world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(60, rng=0)
     probs, order = world.predictions.probs, [2, 0, 3, 1]
     features = world.features if with_features else None
-    settings = {"learner": learner, "n_resamples": 19, "rng": 0}
+    settings = {"learner": learner, "n_resamples": 9, "cv": 2, "rng": 0}
     one = cr.credal_test(probs, world.labels, features=features, **settings)
     two = cr.credal_test(probs[:, order], world.labels, features=features, **settings)
     moved = [*order, *range(4, one.weights.shape[1])]  # what a learner adds to the members has no order
@@ -278,7 +302,7 @@ def test_members_may_change_places(learner: str, with_features: bool) -> None:
         ({"learner": "forest"}, "`learner` must be one of"),
         ({"learner": 3}, "`learner` must be a name or a Learner"),
         ({"split": 1.0}, "`split` must lie strictly between 0 and 1"),
-        ({"split": 0.5, "cv": 2}, "exclude each other"),
+        ({"split": 0.5, "cv": 2}, "cannot be used together"),
         ({"cv": 1}, "`cv` must be an integer of at least 2"),
         ({"cv": 30}, "need at least 60 instances"),
         ({"refit": 1}, "`refit` must be True or False"),
@@ -294,7 +318,7 @@ def test_members_may_change_places(learner: str, with_features: bool) -> None:
         ({"statistics": ()}, "must name at least one"),
         ({"paper": "M23", "statistics": ("skce", "brier")}, "minimises one statistic"),
         ({"resample": "rows"}, "`resample` must be one of"),
-        ({"resample": "instances", "refit": True}, "keeps the combination that was found"),
+        ({"resample": "instances", "refit": True}, "keeps the combination that was learned"),
         ({"method": "witness", "resample": "labels"}, "`resample` belongs to tests of weights"),
         ({"progress": 3}, "`progress`"),
         ({"predictions": cr.Gaussian(np.zeros(40), np.ones(40))}, "needs class predictions"),
@@ -331,7 +355,7 @@ def test_features_of_constant_weights_are_noted() -> None:
     members = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 2))
     labels, features = np.zeros(20, dtype=int), np.ones((20, 1))
     found = cr.credal_test(members, labels, features=features, weights="constant", n_resamples=9, rng=0)
-    assert "constant weights do not look at features" in found.notes
+    assert "constant weights do not depend on features" in found.notes
     without = cr.credal_test(members, labels, weights="constant", n_resamples=9, rng=0)
     assert without.pvalue == found.pvalue
     assert not any("features" in note for note in without.notes)

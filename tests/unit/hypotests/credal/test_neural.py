@@ -64,7 +64,10 @@ def test_batches_hold_every_instance_once_and_never_one_alone() -> None:
     [
         {"penalty": "mmd_ce", "batch_size": 16, "max_epochs": 40},
         {"n_starts": 2, "max_epochs": 60},
-        {"module": torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))},
+        {
+            "module": torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)),
+            "max_epochs": 60,
+        },
     ],
 )
 def test_networks_find_who_is_right(settings: dict) -> None:

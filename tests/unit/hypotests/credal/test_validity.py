@@ -39,7 +39,7 @@ def test_two_raters_of_a_coin() -> None:
     assert found.pvalue == pytest.approx(0.75, abs=0.04)
     assert found.adjusted_pvalues == pytest.approx([0.75, 1.0], abs=0.04)
     assert found.smallest_pvalues == pytest.approx([0.25, 0.25])  # (1/2)^2
-    assert "2 of 2 instances could not be rejected by themselves" in found.notes[-1]
+    assert "2 of 2 instances could not have been rejected individually" in found.notes[-1]
 
 
 @pytest.mark.parametrize("kind", ["ensemble", "intervals", "belief"])
@@ -220,9 +220,9 @@ def test_adjusted_pvalues_are_never_below_the_raw_ones(name: str) -> None:
 
 def test_bad_input() -> None:
     probs = np.full((4, 3), 1 / 3)
-    with pytest.raises(cr.UnsupportedError, match=r"a Dirichlet is none\. Say which set is meant"):
+    with pytest.raises(cr.UnsupportedError, match=r"a Dirichlet is not a set\. Choose which set you mean"):
         cr.validity_test(cr.Dirichlet(np.ones((4, 3))), np.ones((4, 3), dtype=int))
-    with pytest.raises(cr.InputError, match="no whole number of raters"):
+    with pytest.raises(cr.InputError, match="a whole number of raters"):
         cr.validity_test(probs, cr.LabelCounts.from_soft(np.tile([0.55, 0.25, 0.2], (4, 1)), 3))
     with pytest.raises(cr.InputError, match="must have 3 classes like the predictions; got 2"):
         cr.validity_test(probs, np.ones((4, 2), dtype=int))

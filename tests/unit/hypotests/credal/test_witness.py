@@ -64,11 +64,11 @@ def as_sets(probs: np.ndarray) -> dict[str, Any]:
 @pytest.mark.parametrize("rule", ["cautious", "direction"])
 def test_truths_inside_are_not_rejected(kind: str, rule: str) -> None:
     count = 0
-    for seed in range(6):
+    for seed in range(4):
         probs = members(120, 4, 3, seed)
         truth = cautious(probs) if rule == "cautious" else moved(probs, 0.0)
         count += ask(as_sets(probs)[kind], draw(truth, 100 + seed)).rejects(0.05)
-    assert count <= 2  # 6 tests at 5 %: more than two with probability 0.002
+    assert count <= 2  # 4 tests at 5 %: more than two with probability 0.0005
 
 
 @pytest.mark.parametrize("kind", ["hull", "intervals"])
@@ -83,10 +83,10 @@ def test_a_truth_outside_is_seen_and_told(kind: str) -> None:
     first = found.validity.directions[0]
     assert (first.label, first.more) == (2, True)
     assert first.observed > first.upper
-    assert "whale happens more often than any distribution in the set" in found.sentence(
+    assert "whale occurs more often than any distribution in the set" in found.sentence(
         class_names=["cat", "dog", "whale"]
     )
-    assert "class 2 happens more often" in str(found)
+    assert "class 2 occurs more often" in str(found)
     rows = found.validity.evidence_rows(10)
     assert (labels[rows] == 2).all()
     assert (np.diff(found.validity.excess[rows]) <= 0).all()
@@ -234,9 +234,9 @@ def tested() -> cr.results.CredalTestResult:
 @pytest.mark.parametrize(
     ("witness", "weights", "outcome", "word", "words"),
     [
-        (0.001, 0.01, "both", "conflict", "no combination of it"),
+        (0.001, 0.01, "both", "conflict", "no combination that"),
         (0.001, 0.5, "witness alone", "cannot tell", "some combination may still be calibrated"),
-        (0.5, 0.01, "weights alone", "cannot tell", "No combination that these weights can express"),
+        (0.5, 0.01, "weights alone", "cannot tell", "No combination that these weights can represent"),
         (0.5, 0.5, "neither", "no conflict found", "No conflict found"),
     ],
 )
@@ -375,7 +375,7 @@ def test_names_must_cover_the_classes() -> None:
     rng = np.random.default_rng(0)
     members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))
     found = cr.credal_test(members, np.full(200, 2), method="witness", rng=0)
-    assert "class 2 happens more often" in found.sentence(class_names=["0", "1", "2"])
+    assert "class 2 occurs more often" in found.sentence(class_names=["0", "1", "2"])
     with pytest.raises(cr.InputError, match="must name class 2 too"):
         found.sentence(class_names=[])
 

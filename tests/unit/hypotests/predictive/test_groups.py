@@ -137,3 +137,42 @@ def test_too_few_replicates_for_so_many_groups_are_told() -> None:
     low, told = smallest(999)
     assert low < 0.05
     assert told == []
+
+
+def test_clusters_keep_labels_and_draw_signs() -> None:
+    """Under "independent" the replicates are those of `calibration_test`, ranked in both tails."""
+    members, labels = world()
+    ids = np.arange(60) // 3
+    found = check(statistics=["brier", "confidence_ece"], clusters=ids, groups=SHIFT)
+    tested = cr.calibration_test(
+        members, labels, statistics=["brier", "confidence_ece"], clusters=ids, n_resamples=99, rng=3
+    )
+    for name, one in tested.components.items():
+        own = found.independent.checks[name]
+        assert own.null_distribution == pytest.approx(one.null_distribution)
+        assert own.n_clusters == 20
+    assert "clusters of rows are independent" in found.bayesian.hypothesis
+    rows = np.flatnonzero(SHIFT == "blur")
+    group = found.bayesian.groups["blur"]["brier"]
+    assert group.statistic == pytest.approx(float(cr.brier(members[rows], labels[rows])))
+    assert group.n_clusters == len(np.unique(ids[rows]))
+    with pytest.raises(cr.UnsupportedError, match="power of a check"):
+        found.power("sharpen")
+
+
+def test_few_clusters_cannot_tell() -> None:
+    found = check(statistics=["brier"], clusters=np.arange(60) % 4, hypothesis="independent")
+    own = found.independent
+    assert own.checks["brier"].pvalue >= 2.0**-3  # signs of four clusters and their mirror images
+    assert own.omnibus_pvalue >= 2.0**-3
+    assert own.checks["brier"].verdict() == "cannot tell"
+
+
+def test_members_of_clusters_are_told_by_sums_of_classes() -> None:
+    ids = np.arange(60) // 3
+    with pytest.raises(cr.UnsupportedError, match="`skce` of labels that a member drew"):
+        check(clusters=ids)
+    assert check(clusters=ids, hypothesis="independent").independent.checks["skce"].n_clusters == 20
+    normal = cr.Gaussian(np.zeros((60, 2)), np.ones((60, 2)))
+    with pytest.raises(cr.UnsupportedError, match="is tested for class predictions; got Gaussian"):
+        cr.predictive_check(normal, np.zeros(60), statistics=["picp"], clusters=ids)

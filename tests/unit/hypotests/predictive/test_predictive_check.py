@@ -304,7 +304,7 @@ def test_a_dirichlet_is_checked_by_its_means_and_says_so() -> None:
     for hypothesis in BOTH:
         one, other = (check.under(hypothesis).checks["accuracy"] for check in (found, same))
         assert np.array_equal(one.null_distribution, other.null_distribution)
-    assert any("concentrations do not show" in limit for limit in found.limits)
+    assert any("concentrations cannot be checked" in limit for limit in found.limits)
     flat = cr.predictive_check(cr.Dirichlet(alpha[:, 0]), labels, n_resamples=99, rng=0)
     assert flat.bayesian.checks["accuracy"].pvalue == flat.independent.checks["accuracy"].pvalue
 
@@ -322,7 +322,7 @@ def test_paper_mode_applies_the_rules_of_the_paper() -> None:
     check = cr.predictive_check(members, labels, paper="P21", rng=0)
     assert check.settings["statistics"]["confidence_ece"]["n_bins"] == cr.confidence_ece.n_bins
     assert check.settings["statistics"]["confidence_ece"]["closed"] == "right"
-    assert any("P21 prints no number of bins" in note for note in check.notes)
+    assert any("P21 does not state the number of bins" in note for note in check.notes)
     assert any("0 or 1" in note for note in check.notes)
     for result in check.checks.values():
         null = np.sort(result.null_distribution)

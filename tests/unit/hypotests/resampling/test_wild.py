@@ -7,7 +7,9 @@ import pytest
 
 import credibly as cr
 from credibly.hypotests.resampling.wild import signs
-from credibly.predictions import Classes, Counts
+from credibly.hypotests.resampling.wild import wild as replicates
+from credibly.predictions import Classes, Counts, as_rows
+from credibly.statistics.protocol import Bound
 
 RNG = np.random.default_rng(5)
 SIZES = [3, 1, 7, 4, 5, 2, 6, 4, 3, 5, 4, 6, 2, 8]
@@ -174,7 +176,7 @@ def test_blocks_are_consecutive_rows_of_nearly_equal_length() -> None:
     ("given", "match"),
     [
         ({"clusters": CODES[1:]}, "one id per prediction"),
-        ({"clusters": np.zeros(N)}, "at least two clusters"),
+        ({"clusters": np.zeros(N)}, "at least two different clusters"),
         ({"clusters": [None, *CODES[1:].tolist()]}, "row 0 has no id"),
         ({"clusters": CODES, "blocks": 5}, "got both"),
         ({"blocks": N}, "at least two blocks"),
@@ -197,3 +199,48 @@ def test_an_impossible_label_is_refused_by_the_log_loss() -> None:
     labels[0] = 0
     with pytest.raises(cr.UnsupportedError, match="probability of 0"):
         cr.calibration_test(probs, labels, statistics="log_loss", clusters=CODES)
+
+
+@pytest.mark.parametrize("statistic", [cr.brier, cr.confidence_ece, cr.hosmer_lemeshow])
+def test_a_member_has_residuals_of_its_own(statistic: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statistic of labels p_j + s (e_y - p_j), taken as shares of raters; the observation comes first."""
+    monkeypatch.setattr(Bound, "widened", lambda self, expected, added: (expected, added))
+    other = RNG.dirichlet(np.ones(3), size=N)
+    data = cr.Dataset(cr.Ensemble(np.stack([PROBS, other], axis=1)), LABELS, clusters=CODES)
+    members, rows = np.array([1, 0, 1]), as_rows(data)
+    (found,) = replicates([statistic], rows, rows.clusters, (3, 4), 3, members=members)  # type: ignore[list-item]
+    bound = statistic.bind(data.predictions)  # type: ignore[attr-defined]
+    assert found.values[0] == pytest.approx(float(bound(Classes(LABELS[None, :], 3))[0]))
+    for drawn, member, value in zip(signs((3, 4), slice(0, 3), 14), members, found.values[1:], strict=True):
+        own = data.predictions.probs[:, member]
+        shares = own + drawn[CODES][:, None] * (np.eye(3)[LABELS] - own)
+        if statistic is cr.brier:  # shares below 0 count too: every score is linear in them
+            table = [bound.contributions(Classes(np.full((1, N), c), 3))[0] for c in range(3)]
+            written = float(np.mean(np.sum(np.stack(table, axis=1) * shares, axis=1)))
+        else:
+            written = float(bound(Counts(shares[None]))[0])
+        assert value == pytest.approx(written, abs=1e-12)
+
+
+def test_no_event_of_a_few_expected_ones_is_no_certainty() -> None:
+    """Residuals -p of 40 clusters are alike: signed sums scatter by far less than labels, sum p (1 - p)."""
+    p = np.full(200, 0.03)
+    bound = cr.accuracy.bind(np.stack([1 - p, p], axis=1))
+    batch, codes = Classes(np.zeros((1, 200), dtype=int), 2), np.arange(200) // 5
+    expected, added = bound.wild_sums(batch, codes, 40)
+    _, wider = bound.widened(expected, added)
+    assert added["total"] == pytest.approx(np.full(40, 5 * 0.03))
+    assert np.sum(wider["total"] ** 2) == pytest.approx(200 * 0.03 * 0.97)
+    batch = Classes(np.repeat(np.arange(40) % 2, 5)[None], 2)  # clusters of one label: more than independent
+    expected, added = bound.wild_sums(batch, codes, 40)
+    assert bound.widened(expected, added)[1]["total"] == pytest.approx(added["total"])
+
+
+def test_walks_scatter_no_less_than_independent_rows_would() -> None:
+    p = np.full(200, 0.03)
+    bound = cr.ecce.bind(np.stack([1 - p, p], axis=1))
+    batch, codes = Classes(np.zeros((1, 200), dtype=int), 2), np.arange(200) // 5
+    expected, added = bound.wild_sums(batch, codes, 40)
+    wider, _ = bound.widened(expected, added)
+    for steps, own in zip(wider["steps"], added["codes"], strict=True):
+        assert np.sum(np.bincount(own, steps) ** 2) == pytest.approx(200 * 0.03 * 0.97 / 200**2)

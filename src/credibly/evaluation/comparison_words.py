@@ -1,0 +1,185 @@
+"""A comparison in words: who is best or tied for best, who leads where, and how far behind others are."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from credibly._arrays.notes import Note
+from credibly.evaluation.phrases import points
+from credibly.evaluation.words import joined, shown, shown_range, title
+from credibly.results.estimates import Estimate
+from credibly.selection.real_models import ScoreRanking, ScoreStanding
+from credibly.selection.standings import Places, Ranking
+
+LEADING: dict[str, tuple[str, Literal["smallest", "largest", "nearest zero"]]] = {
+    "accuracy": ("Accuracy", "largest"),
+    "log_loss": ("Log loss", "smallest"),
+    "confidence_gap": ("Calibration gap", "nearest zero"),
+}
+"""What a comparison leads with: the name it is given, and which value is best."""
+COLUMNS = {"accuracy": "Accuracy", "log_loss": "Log loss", "confidence_gap": "Calibration gap (points)"}
+
+
+@dataclasses.dataclass(frozen=True)
+class LeadingNumber:
+    """One number of one model in words.
+
+    Attributes
+    ----------
+    value : str
+        The number with its unit.
+    interval : str
+        Its 95 % interval; empty if there is none.
+    standing : str
+        "best", "tied for best", or how far behind the first with the joint interval of that difference.
+    """
+
+    value: str
+    interval: str
+    standing: str
+
+
+def real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
+    """Say who has the smallest score, by how much, and who is tied with it."""
+    first, *others = standing.names
+    said = f"By {title(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
+    if not others:
+        return f"{said}."
+    tied = standing.tied_with_first
+    if tied:
+        are = "are" if len(tied) > 1 else "is"
+        return (
+            f"{said}; {joined(list(tied), most=4)} {are} statistically tied with it "
+            f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
+        )
+    low, high = standing.intervals[1].tolist()
+    ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({100 * ranking.level:g} % interval)"
+    return f"{said}, ahead of {others[0]}{ahead}."
+
+
+def in_units(name: str, value: float) -> str:
+    """Write a leading number: accuracy as a share, the calibration gap in points with its direction."""
+    if name == "accuracy":
+        return f"{100 * value:.1f} %"
+    if name != "confidence_gap":
+        return _decimals(value)
+    return f"{points(value)}{_way(value)}"
+
+
+def _way(gap: float) -> str:
+    return "" if points(gap) == points(0.0) else f" too {'sure' if gap > 0 else 'unsure'}"
+
+
+def _decimals(*values: float) -> str:
+    """Write losses with three decimals, where these say something, both ends of an interval alike."""
+    few = all(map(math.isfinite, values)) and 0.0095 < max(map(abs, values)) < 100
+    return " to ".join(f"{value:.3f}" if few else shown(value) for value in values)
+
+
+def _range_in_units(name: str, ends: tuple[float, float]) -> str:
+    """Write an interval in the unit of the number beside it."""
+    if name == "log_loss":
+        return _decimals(*ends)
+    low, high = (100 * end for end in ends)
+    if name == "confidence_gap" and high < 0:  # the number says "too unsure"
+        low, high = -high, -low
+    # an end that only rounds to 0 is not shown as 0: it decides about a tie
+    return " to ".join(f"{end:.1f}" if abs(end) >= 0.05 or end == 0 else f"{end:.1g}" for end in (low, high))
+
+
+def leading_number(name: str, estimate: Estimate, model: str, own: Places) -> LeadingNumber:
+    """Return one number of one model with its interval and its standing."""
+    interval = _range_in_units(name, estimate.interval()) if estimate.has_interval else ""
+    standing = "best" if len(own.best) == 1 else "tied for best"
+    if model not in own.best:
+        behind = own.behind(model)
+        standing = "behind the best"
+        if behind is not None:
+            size, ends = behind
+            said = _decimals(size) if name == "log_loss" else points(size).partition(" ")[0]
+            standing = f"behind by {said} ({_range_in_units(name, ends)})"
+    value = in_units(name, estimate.value)
+    if name == "confidence_gap":  # its column says that these are points
+        value = f"{points(estimate.value).partition(' ')[0]}{_way(estimate.value)}"
+    return LeadingNumber(value, interval, "" if len(own.names) == 1 else standing)
+
+
+def leaders_in_words(
+    order: Mapping[str, Places], estimates: Mapping[str, Mapping[str, Estimate]]
+) -> tuple[str, ...]:
+    """Return who is best, or tied for best, in accuracy, log loss and calibration gap."""
+    titles = {name: LEADING[name][0].lower() for name in order}
+    models = tuple(estimates)
+    numbers = _and([f"{titles[name]} {in_units(name, own.scores[0])}" for name, own in order.items()])
+    if len(models) == 1:
+        return (f"There is one model, {models[0]}, and nothing to compare it with: {numbers}.",)
+    everywhere = [name for name in models if all(name in own.best for own in order.values())]
+    said = []
+    for name, own in order.items():
+        first, tied = own.names[0], own.tied_with_first
+        value = in_units(name, own.scores[0])
+        others = "no other model is tied with it"
+        if tied:
+            others = f"{joined(tied, most=4)} {'are' if len(tied) > 1 else 'is'} statistically tied with it"
+        said.append(f"{LEADING[name][0]}: {first} is first with {value}; {others}.")
+    if len(everywhere) == len(models):
+        lead = f"No difference beyond chance: all {len(models)} models are statistically tied in "
+        return (f"{lead}{_and(list(titles.values()))}.", *said)
+    if not everywhere:
+        each = [f"{joined(own.best, most=3)} in {titles[name]}" for name, own in order.items()]
+        return (f"No model is best in everything; best or tied for best: {'; '.join(each)}.", *said)
+    alone = [titles[name] for name, own in order.items() if own.best == tuple(everywhere)]
+    shared = [titles[name] for name, own in order.items() if own.best != tuple(everywhere)]
+    names, are = _and(everywhere), "are" if len(everywhere) > 1 else "is"
+    best = "tied for best" if len(everywhere) > 1 else "best"
+    if not alone:
+        return (
+            (
+                f"{names} {are} tied for best in {_and(shared)}; no other model is among the best in all "
+                f"of them."
+            ),
+            *said,
+        )
+    also = f", and tied for best in {_and(shared)}" if shared else ""
+    if len(everywhere) > 1:
+        also = f", and tied with others in {_and(shared)}" if shared else ""
+    return (f"{names} {are} {best} in {_and(alone)}{also}.", *said)
+
+
+def _and(names: Sequence[str]) -> str:
+    """List names as in a sentence."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
+    """Return who leads where, and which models are tied, at the trade-offs asked for."""
+    (low, high, first), *others = ranking.leaders()
+    until = "on" if math.isinf(high) else f"to {shown(high)}"
+    led = [f"From trade-off {shown(low)} {until}, {first} has the smallest mean score"]
+    led += [
+        f"{'beyond that' if math.isinf(high) else f'from there to {shown(high)}'}, {name}"
+        for _, high, name in others
+    ]
+    found = [f"{'; '.join(led)}."]
+    ties: dict[tuple[str, ...], list[str]] = {}
+    for tradeoff in ranking.tradeoffs:
+        standing = ranking.at(tradeoff)
+        if standing.tied_with_first:
+            ties.setdefault((standing.names[0], *standing.tied_with_first), []).append(f"{tradeoff:g}")
+    for (first, *tied), at in ties.items():
+        are = "are" if len(tied) > 1 else "is"
+        found.append(
+            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied, most=4)} {are} "
+            f"statistically tied with {first} ({100 * ranking.level:g} % joint intervals, "
+            f"{ranking.n} instances)."
+        )
+    return tuple(found)
+
+
+def comparison_warnings(ranking: Ranking) -> tuple[str, ...]:
+    """Return what makes scores hard to compare: infinite rows, unlike numbers of members, dependences."""
+    hard = ("infinite", "unlike members", "dependence")
+    return tuple(note for note in ranking.notes if isinstance(note, Note) and note.code in hard)

@@ -1,0 +1,191 @@
+"""The headline of real values: biased, too narrow or too wide, by how much, and what helps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credibly.evaluation.findings import Answer, Headline
+from credibly.evaluation.phrases import (
+    FEW,
+    at_most,
+    clustered,
+    compare_command,
+    file_of,
+    fit_command,
+    interval_of,
+    percents,
+    points,
+    seen,
+    sure,
+)
+from credibly.evaluation.stages import INTERVAL, Work
+from credibly.evaluation.words import Word, shown, verdicts
+from credibly.predictions import Rows
+from credibly.recalibrate.comparison import REAL_METHODS
+from credibly.results.certificates import Certificate
+from credibly.results.curves import EnvelopeCurve
+from credibly.statistics import picp
+from credibly.statistics.registry import story_of
+
+
+def real_headline(rows: Rows, work: Work) -> Headline | None:
+    """Return the headline; None where no part for real values was run."""
+    parts = work.found.get("reals")
+    if parts is None:
+        return None
+    middle = _at(parts.pit, 0.5)
+    curve: EnvelopeCurve | None = parts.coverage
+    most, size, stated = None, None, INTERVAL
+    said = f"{percents(middle)[0]} of the labels lie below the predicted median"
+    conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
+    word: Word = "conflict" if conflict else "no conflict found"
+    held = ""
+    if curve is not None:
+        at = int(np.abs(curve.levels - INTERVAL).argmin())
+        stated, observed = float(curve.levels[at]), float(curve.observed[at])
+        size = stated - observed
+        if rows.sample.clusters is None:
+            hits = round(observed * rows.n)  # independent events, as right answers are
+            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
+            most = bound.upper
+        else:
+            ends = interval_of(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
+            most = max(abs(stated - end) for end in ends)
+        held = f"its {percents(stated)[0]} intervals contain {percents(observed)[0]} of the labels"
+    others = _real_conflicts(work)
+    if not conflict and others:
+        word = "conflict"
+        sentence = f"Miscalibrated, though not on average: {held or said}. {others[0]}"
+    elif conflict:
+        # each as a share of the worst that is possible: a median can be off by 50 points only
+        worst_size = 1.0 if size is None else stated if size > 0 else 1 - stated
+        shifted = parts.pit.rejects(work.level) and abs(middle - 0.5) / 0.5 >= abs(size or 0.0) / worst_size
+        chance = f"more than chance explains{clustered(work)}"
+        if size is None or shifted:
+            way = "too low" if middle < 0.5 else "too high"
+            sentence = f"Biased, its predictions are {way}: {said}, {chance}."
+            sentence += f" And {held}." if held else ""
+        else:
+            way = "Too narrow" if size > 0 else "Too wide"
+            fewer = "too few" if size > 0 else "too many"
+            sentence = f"{way}: {held}, {points(size)} {fewer}; {chance}."
+    elif most is not None and most > FEW:
+        word = "cannot tell"
+        sentence = (
+            f"Too few data to tell: with {seen(rows, work)}, the coverage of its {percents(stated)[0]} "
+            f"intervals can be off by as much as {at_most(most)} ({sure(work)} that it is not more)."
+        )
+    else:
+        limit = (
+            ""
+            if most is None
+            else (f"; their true coverage is within {at_most(most)} of what they promise, {sure(work)}")
+        )
+        sentence = f"No sign of miscalibration in {seen(rows, work)}: {held or said}{limit}."
+    questions = []
+    other: Word = "cannot tell" if word == "cannot tell" else "no conflict found"
+    if curve is not None:
+        questions.append(
+            Answer(
+                "coverage",
+                "Do its intervals contain as many labels as they promise?",
+                "conflict" if curve.rejects(work.level) else other,
+                f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals)."
+                f"{_sharpness(parts)}",
+            )
+        )
+    worst = int(np.abs(parts.pit.difference).argmax())
+    questions.append(
+        Answer(
+            "where",
+            "Where does it fail?",
+            "conflict" if parts.pit.rejects(work.level) else other,
+            f"{said[0].upper()}{said[1:]}; the largest difference is "
+            f"{points(float(parts.pit.difference[worst]))} at quantile "
+            f"{shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",
+        )
+    )
+    questions += _spread_answer(parts, work, other)
+    remedy, steps = _real_remedy(work, word)
+    return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
+
+
+def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return what a scale would do to the intervals in a sentence, and what to do next with a command."""
+    report = work.found.get("recalibration")
+    if word != "conflict" or report is None:
+        return "", ()
+    file = file_of(work)
+    tried = {name: one for name, one in report.methods.items() if one.failure is None}
+    off = {
+        name: abs(float(one.changes["picp"].after.value) - float(one.changes["picp"].after.settings["level"]))
+        for name, one in tried.items()
+        if "picp" in one.changes
+    }
+    others = (("Compare other recalibrations.", compare_command(file, REAL_METHODS)),)
+    if not off:
+        return "", others if tried else ()
+    name = min(off, key=lambda one: off[one])
+    one, change = tried[name], tried[name].changes["picp"]
+    stated = float(change.after.settings["level"])
+    (level,) = percents(stated)
+    before, after = percents(float(change.before.value), float(change.after.value))
+    what = one.description[0].upper() + one.description[1:]
+    if off[name] < abs(float(change.before.value) - stated):
+        return (
+            (
+                f"{what}, fitted on held-out folds, would change the coverage of {level} intervals from "
+                f"{before} to {after}."
+            ),
+            (("Recalibrate, then evaluate on new data.", fit_command(file, name)), *others),
+        )
+    vain = f"would not help: {level} intervals contain {before} before and {after} after."
+    return f"{what}, fitted on held-out folds, {vain}", others
+
+
+def _real_conflicts(work: Work) -> list[str]:
+    """Say what tests of calibration found that neither quantiles nor intervals show, the worst first."""
+    found = verdicts(dict(work.found["tests"] or {}), work.summary, work.level)
+    said = []
+    for one in found:
+        if one.word == "conflict" and one.statistic is not None:
+            story = story_of(one.statistic)
+            way = story.above if one.size is None or one.size > 0 else story.below
+            more = "" if "chance" in way else ", more than chance explains"
+            said.append(f"{story.title}: {way}{more}.")
+    return said
+
+
+def _sharpness(parts: Any) -> str:
+    """Say how wide its intervals are, beside the one interval that all labels need."""
+    if parts.width is None or not parts.label_width:
+        return ""
+    share = percents(parts.width / parts.label_width)[0]
+    return (
+        f" On average its {percents(INTERVAL)[0]} intervals are {shown(parts.width)} wide, {share} of the "
+        f"range that contains {percents(INTERVAL)[0]} of all labels."
+    )
+
+
+def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
+    """Answer whether errors follow the stated spread; nothing where one spread is stated for all."""
+    curve = parts.spread
+    if curve is None or curve.stated.size < 2:
+        return []
+    tests = dict(work.found["tests"] or {})
+    own = [tests[name] for name in ("spread_slope", "ence") if name in tests]
+    conflict = any(one.verdict(work.level) == "conflict" for one in own)
+    ends = [
+        f"{shown(float(curve.observed[at]))} where it states {shown(float(curve.stated[at]))}"
+        for at in (0, -1)
+    ]
+    said = f"Its errors are {ends[0]}, and {ends[1]} (root mean squares)."
+    if own:
+        said += f" p = {shown(min(one.deciding_pvalue for one in own))} over all stated spreads."
+    return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
+
+
+def _at(curve: EnvelopeCurve, level: float) -> float:
+    return float(np.interp(level, curve.levels, curve.observed))

@@ -1,0 +1,478 @@
+"""A sequence of datasets that can be read as often as needed; data in memory are a sequence of length one.
+
+Whoever computes sums over instances asks for `map`, which yields one result per dataset in the order of the
+rows; where and when they are read is the business of the source.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from credibly._arrays.engines import Engine, Serial
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, is_numpy, like, namespace, to_host
+from credibly._arrays.order_statistics import order_statistics
+from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.progress import Progress
+from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of
+from credibly.predictions.dataset import Dataset, joined
+from credibly.predictions.labels import Classes, Counts
+
+if TYPE_CHECKING:
+    from credibly.predictions.passes import Sums
+
+T = TypeVar("T")
+Choose = Callable[[Dataset], Dataset | None]
+
+
+class Rows(ABC):
+    """A sequence of datasets that can be read as often as needed."""
+
+    n: int
+    """Number of rows."""
+    notes: tuple[str, ...] = ()
+    """What was found out about the source, or left out of it on purpose."""
+
+    @abstractmethod
+    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chunk)`` for all chunks in the order of their rows.
+
+        Parameters
+        ----------
+        work : callable
+            Made of plain functions and frozen settings, so that it can be sent to another process.
+        progress : callable, optional
+            Called with (done, total) rows.
+
+        Yields
+        ------
+        object
+            What `work` returned.
+        """
+
+    engine: Engine = Serial()
+    """Where chunks are worked on."""
+
+    def held(self, work: Callable[[Dataset], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all chunks as `engine.folds` takes it, kept where it was computed."""
+        return list(self.map(work))
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every chunk."""
+        return tuple(self.map(_length))
+
+    @property
+    @abstractmethod
+    def sample(self) -> Dataset:
+        """A few rows: they tell what kind of predictions and labels all of them are."""
+
+    def take(self, rows: HostArray, progress: Progress | None = None) -> Dataset:
+        """Return some rows in memory, in one pass.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows, increasing.
+        progress : callable, optional
+            Called with (done, total) rows.
+
+        Returns
+        -------
+        Dataset
+            The rows, one after the other.
+        """
+        found = self.map(partial(_rows_inside, rows), progress)
+        return joined([part for part in found if part is not None])
+
+    def loaded(self, most: int = 0) -> Dataset | None:
+        """Return all rows in memory; None where they are not there yet and more than `most`.
+
+        Parameters
+        ----------
+        most : int
+            Rows that are taken into memory for this.
+
+        Returns
+        -------
+        Dataset or None
+            All rows.
+        """
+        return self.take(np.arange(self.n)) if self.n <= most else None
+
+    def ungrouped(self) -> Rows:
+        """Return the same rows, of no groups."""
+        return Ungrouped(self, self.n)
+
+    def blocked(self, blocks: int) -> Rows:
+        """Return the same rows, in clusters of at least `blocks` consecutive ones."""
+        return Blocked(self, self.n, blocks)
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """Which rows belong together; None where all are independent."""
+        if self.sample.clusters is None:
+            return None
+        return clusters_of(list(self.map(_clusters)))
+
+    def cluster_codes(self) -> HostArray | None:
+        """Return the number of the cluster of every row, (n,); None where all are independent."""
+        found = self.clusters
+        return None if found is None else found.codes(np.concatenate(list(self.map(_clusters))))
+
+    def of_group(self, group: Any, size: int) -> Rows:
+        """Return the rows of a group, of which there are `size`."""
+        return GroupRows(self, size, group)
+
+    @abstractmethod
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups, one entry per row, each chunk with its own."""
+
+    @property
+    def arguments(self) -> tuple[Any, Any]:
+        """Predictions and labels as public functions take them: these rows, which bring everything."""
+        return self, None
+
+    def also(self, *names: str) -> dict[str, Any]:
+        """Return what public functions take beside them, such as groups: nothing, these rows bring it."""
+        return {}
+
+    def merged(
+        self, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
+    ) -> tuple[Sums, ...]:
+        """Add up what every work finds over all rows.
+
+        Parameters
+        ----------
+        works : sequence of callable
+            Each returns `Sums` over the rows of a dataset.
+        progress : callable, optional
+            Called with (done, total) rows.
+
+        Returns
+        -------
+        tuple of Sums
+            One per work, on the host.
+        """
+        from credibly.predictions.passes import merged_leaves  # written against this module
+
+        return merged_leaves(self, works, progress)
+
+    def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
+        """Return the numbers of these ranks among the values of all rows, exactly.
+
+        Parameters
+        ----------
+        values_of : callable
+            Returns (n,) or (n, columns) numbers of some rows; made of plain functions and frozen settings.
+        ranks : ndarray of int (r,)
+            Ranks from 0, ascending.
+
+        Returns
+        -------
+        ndarray (r,) or (columns, r)
+            What a sort would put there, in every column.
+        """
+        first = values_of(self.sample)
+        columns = 1 if first.ndim == 1 else first.shape[1]
+        found = order_statistics(lambda use: self.map(partial(_use, use, values_of)), ranks, columns)
+        return found[0] if first.ndim == 1 else found
+
+    def at_once(self, what: str) -> Dataset:
+        """Return all rows as one dataset, where they are in memory; raise in the name of `what` elsewhere."""
+        raise UnsupportedError(
+            f"{what} of rows in chunks",
+            "must be a sum over instances",
+            "it is opaque",
+            "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
+        )
+
+    def __len__(self) -> int:
+        return self.n
+
+
+def _use(use: Callable[[HostArray], T], values_of: Callable[[Dataset], Array], chunk: Dataset) -> T:
+    values = to_host(values_of(chunk))
+    return use(values.reshape(len(values), -1))
+
+
+def _rows_inside(rows: HostArray, chunk: Dataset) -> Dataset | None:
+    begin, end = np.searchsorted(rows, [chunk.start, chunk.start + len(chunk.predictions)])
+    return chunk.take(rows[begin:end] - chunk.start) if begin < end else None
+
+
+def _length(chunk: Dataset) -> int:
+    return len(chunk.predictions)
+
+
+def _clusters(chunk: Dataset) -> HostArray:
+    return as_ids(chunk.clusters, len(chunk.predictions))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class InMemory(Rows):
+    """All rows at once: a sequence of one dataset, on its device and with its graph."""
+
+    whole: Dataset
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        """Number of rows."""
+        return len(self.whole)
+
+    @property
+    def sample(self) -> Dataset:
+        """All rows: they are there."""
+        return self.whole
+
+    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(all rows)``."""
+        yield work(self.whole)
+        if progress is not None:
+            progress(self.n, self.n)
+
+    def take(self, rows: HostArray, progress: Progress | None = None) -> Dataset:
+        """Return some of the rows."""
+        return self.whole.take(rows)
+
+    def loaded(self, most: int = 0) -> Dataset:
+        """Return all rows, however many."""
+        return self.whole
+
+    def ungrouped(self) -> Rows:
+        """Return the same rows, of no groups."""
+        return InMemory(_ungrouped(self.whole))
+
+    def blocked(self, blocks: int) -> Rows:
+        """Return the same rows, in clusters of consecutive ones."""
+        return InMemory(_blocked(blocks, self.n, self.whole))
+
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups."""
+        return InMemory(dataclasses.replace(self.whole, groups=groups))
+
+    def of_group(self, group: Any, size: int) -> Rows:
+        """Return the rows of a group."""
+        own = group_rows(group, self.whole)
+        assert own is not None
+        return InMemory(own)
+
+    @property
+    def arguments(self) -> tuple[Any, Any]:
+        """Predictions and labels as public functions take them; rows that belong together bring both."""
+        if self.whole.clusters is not None:
+            return dataclasses.replace(self.whole, notes=()), None  # which the predictions have by now
+        return self.whole.predictions, self.whole.labels
+
+    def also(self, *names: str) -> dict[str, Any]:
+        """Return what public functions take beside them, by name: groups, features, ids."""
+        return {name: getattr(self.whole, name) for name in names}
+
+    def merged(
+        self, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
+    ) -> tuple[Sums, ...]:
+        """Let every work see all rows as they are: on their device, with their graph, in one piece."""
+        (found,) = self.map(lambda whole: tuple(work(whole) for work in works), progress)
+        return found
+
+    def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
+        """Sort the values where they are."""
+        values = values_of(self.whole)
+        if is_numpy(values):
+            return np.moveaxis(np.sort(values, axis=0)[ranks], 0, -1)
+        xp = namespace(values)
+        ordered = xp.take(xp.sort(values, axis=0), like(ranks, values), axis=0)
+        return np.moveaxis(to_host(ordered), 0, -1)
+
+    def at_once(self, what: str) -> Dataset:
+        """Return all rows."""
+        return self.whole
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RowChoice(Rows):
+    """Chosen rows of other chunks; those without any are passed over.
+
+    Attributes
+    ----------
+    whole : Rows
+        All rows.
+    n : int
+        How many rows are chosen.
+    """
+
+    whole: Rows
+    n: int
+
+    @property
+    @abstractmethod
+    def choose(self) -> Choose:
+        """A function that returns the chosen rows of a chunk, or None; it is sent to other processes."""
+
+    @property
+    def engine(self) -> Engine:  # type: ignore[override]
+        """Where chunks are worked on."""
+        return self.whole.engine
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows of the whole: kinds and sizes are the same everywhere."""
+        return self.whole.sample
+
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups; those of chosen rows are not known here."""
+        assert self.n == self.whole.n
+        return dataclasses.replace(self, whole=self.whole.with_groups(groups))
+
+    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chosen rows)`` for all chunks that have some."""
+        found = self.whole.map(partial(_work_on_chosen, work, self.choose), progress)
+        return (one[0] for one in found if one is not None)
+
+
+def _work_on_chosen(work: Callable[[Dataset], T], choose: Choose, chunk: Dataset) -> tuple[T] | None:
+    own = choose(chunk)
+    return None if own is None else (work(own),)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GroupRows(RowChoice):
+    """The rows of one group."""
+
+    group: Any
+
+    @property
+    def choose(self) -> Choose:
+        """Rows of the group."""
+        return partial(group_rows, self.group)
+
+
+def group_rows(group: Any, chunk: Dataset) -> Dataset | None:
+    """Return the rows of a group in a chunk; None where there are none."""
+    assert chunk.groups is not None
+    return _taken(chunk, np.flatnonzero(chunk.groups == group))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RandomRows(RowChoice):
+    """Rows whose uniform number is small: every chunk knows its own, whatever the others are.
+
+    Attributes
+    ----------
+    seed, stream : tuple of int, int
+        Where the uniform numbers come from, one per row.
+    most : float
+        The largest number that is chosen.
+    """
+
+    seed: Seed
+    stream: Stream
+    most: float
+
+    @property
+    def choose(self) -> Choose:
+        """Rows whose number is small."""
+        return partial(_random_rows, self.seed, self.stream, self.most)
+
+
+def _random_rows(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Dataset | None:
+    own = slice(chunk.start, chunk.start + len(chunk.predictions))
+    return _taken(chunk, np.flatnonzero(Uniforms(seed, stream).block(slice(0, 1), own)[0] <= most))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ungrouped(RowChoice):
+    """All rows, without their groups."""
+
+    @property
+    def choose(self) -> Choose:
+        """All rows."""
+        return _ungrouped
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows, without their groups."""
+        return _ungrouped(self.whole.sample)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Blocked(RowChoice):
+    """All rows, in clusters of consecutive ones.
+
+    Attributes
+    ----------
+    blocks : int
+        Length of a block, at least.
+    """
+
+    blocks: int
+
+    @property
+    def choose(self) -> Choose:
+        """All rows."""
+        return partial(_blocked, self.blocks, self.n)
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows, with their blocks."""
+        return _blocked(self.blocks, self.n, self.whole.sample)
+
+
+def _blocked(blocks: int, n: int, chunk: Dataset) -> Dataset:
+    return dataclasses.replace(chunk, clusters=block_ids(blocks, chunk.start, len(chunk.predictions), n))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OneRater(RowChoice):
+    """All rows, with the label of one rater each, which depends on the seed and the row's number alone."""
+
+    seed: Seed
+
+    @property
+    def choose(self) -> Choose:
+        """All rows."""
+        return partial(_one_rater, self.seed)
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows, with one label each."""
+        return _one_rater(self.seed, self.whole.sample)
+
+
+def one_rater(rows: Rows, seed: Seed) -> tuple[Rows, tuple[str, ...]]:
+    """Return rows with one label per instance, and a note where it was drawn from several raters."""
+    if not isinstance(rows.sample.batch, Counts):
+        return rows, ()
+    note = (
+        "one label per instance was tested, drawn from its raters with the seed of the test, because "
+        "labels of one instance are not independent; `validity_test` uses all of them"
+    )
+    whole = rows.loaded()
+    return OneRater(rows, rows.n, seed) if whole is None else InMemory(_one_rater(seed, whole)), (note,)
+
+
+def _one_rater(seed: Seed, chunk: Dataset) -> Dataset:
+    counts = chunk.batch
+    assert isinstance(counts, Counts)
+    table = to_host(counts.values)[0].astype(np.float64)
+    own = slice(chunk.start, chunk.start + len(table))
+    place = Uniforms(seed, Stream.RATERS).block(slice(0, 1), own)[0] * table.sum(axis=1)
+    # the last class that anybody gave, where the place rounds up to the number of raters
+    last = counts.n_classes - 1 - np.argmax(table[:, ::-1] > 0, axis=1)
+    drawn = np.minimum((place[:, None] >= np.cumsum(table, axis=1)).sum(axis=1), last)
+    batch = Classes(like(drawn[None], counts.values), counts.n_classes, counts.weights)
+    return dataclasses.replace(chunk, labels=batch, weights=None)
+
+
+def _ungrouped(chunk: Dataset) -> Dataset:
+    return dataclasses.replace(chunk, groups=None)
+
+
+def _taken(chunk: Dataset, rows: np.ndarray[Any, Any]) -> Dataset | None:
+    return chunk.take(rows) if rows.size else None

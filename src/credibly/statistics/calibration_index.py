@@ -1,0 +1,171 @@
+"""Integrated calibration index: the mean distance of predictions from a smooth curve of observed frequencies.
+
+    ICI = (1 / n) sum_i |f(p_i) - p_i|,    f = local linear regression of the events on the predictions
+
+f weighs the nearest `span` of all instances by (1 - (distance / largest)^3)^3: lowess without robust steps. A
+local line reproduces p itself, so f(p) - p is the same smoother applied to the residuals: linear in the
+labels, and a batch of label vectors costs one product.   Austin and Steyerberg 2019; Cleveland 1979.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar, NamedTuple
+
+from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.namespace import Array, namespace
+from credibly.predictions import Predictions, as_point
+from credibly.statistics.cells import CellBound, Cells, CellStatistic, dyadic_cells
+from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Story, Traits
+from credibly.statistics.walks import Target
+
+_CELLS = 1024
+_ROUNDING = 1e-12  # sums of weights in another order
+_FLAT = 1e-3  # of the range of predictions: those closer together carry no slope, as in lowess
+
+
+@dataclasses.dataclass(frozen=True)
+class CalibrationIndex(CellStatistic):
+    """Integrated calibration index (ICI) of every class: mean gap between predictions and a smooth curve.
+
+    Parameters
+    ----------
+    span : float
+        Share of the instances used for the local fit at every prediction.
+    target : {"classwise", "top_label"}
+        The mean over the indices of all classes (for two classes both are the same), or the index of the
+        confidence of the predicted class.
+
+    Notes
+    -----
+    A sum over instances: 1024 cells of predictions are kept for any n. If different predictions fall into
+    different cells, this is the mean of |lowess(p) - p|, which is `Eavg` of `rms::val.prob` except for the
+    interpolation there. Austin and Steyerberg smooth by `loess`: local parabolas over three quarters of the
+    instances. As in their method, the curve is not clipped to [0, 1]. Gaps that change their sign within the
+    span cancel, and by chance alone the index of a calibrated model is above 0. `corp_curve(...).gap` is the
+    index of an isotonic curve, with an interval.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> probs = [[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]]
+    >>> float(cr.statistics.ici(probs, [0, 1, 0, 1], span=0.5))  # half of either pair: |1/2 - 1/4|
+    0.25
+    """
+
+    span: float = 2 / 3
+    target: Target = "classwise"
+    name: ClassVar[str] = "ici"
+    traits: ClassVar[Traits] = Traits(
+        reduction="sum",
+        tail="greater",
+        labels=CLASS_LABELS,
+        differentiable=False,
+        multiplicities=True,
+        duplicate_invariant=True,
+        range=(0.0, float("inf")),
+    )
+    reference: ClassVar[str] = "Austin and Steyerberg 2019"
+    story: ClassVar[Story] = Story(
+        title="Integrated calibration index",
+        meaning="Mean distance between predicted probabilities and a smooth curve of observed frequencies.",
+        formula="1/n Σ |f(p) − p|, f = local linear regression of the events on p",
+        above="a smooth curve of observed frequencies is further from the predictions than chance explains",
+        notion="classwise",
+        citation="Austin and Steyerberg, The integrated calibration index (ICI) and related metrics for "
+        "quantifying the calibration of logistic regression models, Statistics in Medicine, 2019.",
+        aliases={"integrated_calibration_index": "", "eavg": "by lowess", "loess_ece": "by local lines"},
+    )
+    in_evaluations: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        one_of("`target`", self.target, ("top_label", "classwise"))
+        if not (isinstance(self.span, (int, float)) and 0 < self.span <= 1):
+            raise InputError(
+                "`span`",
+                "must be above 0 and at most 1",
+                f"got {self.span!r}",
+                "Leave it out: it is then 2/3.",
+            )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)
+        return IndexBound(self, self.cells(point.probs, plan), plan, notes)
+
+    def cells(self, probs: Array, plan: Plan) -> Cells:
+        """The 1024 cells of every class, or of the confidence."""
+        return dyadic_cells(probs, _CELLS, self.target)
+
+    def error(self, state: State) -> Array:
+        """Return the index of every replicate, the mean over classes."""
+        return _indices(state, self.span, [])
+
+
+class _Smoother(NamedTuple):
+    """The local lines of one class: a matrix from sums of residuals to gaps between curve and predictions."""
+
+    cells: Array  # (m,), which cells hold instances
+    lines: Array  # (m, m)
+    weight: Array  # (m,), shares of the instances
+
+
+_Known = tuple[Array, Array, list[_Smoother]]
+
+
+class IndexBound(CellBound):
+    """Cells, and the smoothers of their predictions, which all label vectors share."""
+
+    statistic: CalibrationIndex
+
+    def __init__(self, statistic: CalibrationIndex, cells: Cells, plan: Plan, notes: tuple[str, ...]) -> None:
+        super().__init__(statistic, cells, plan, notes)
+        self._known: list[_Known] = []
+
+    def finish(self, state: State) -> Array:
+        """Return the index of every replicate; smoothers are made anew only where predictions changed."""
+        return _indices(state, self.statistic.span, self._known)
+
+
+def _indices(state: State, span: float, known: list[_Known]) -> Array:
+    """Return the indices (b,) from sums per cell; `known` remembers the last smoothers."""
+    size, predicted = state["size"], state["predicted"]
+    xp = namespace(size)
+    if not bool(xp.all(size == size[:1, :])):  # weights or predictions differ between replicates
+        rows = [State({name: one[at : at + 1, :] for name, one in state.items()}) for at in range(len(size))]
+        return xp.concat([_indices(row, span, []) for row in rows])
+    if not (known and bool(xp.all(known[0][0] == size[:1, :]) & xp.all(known[0][1] == predicted[:1, :]))):
+        smoothers = [
+            _smoother(size[0, at : at + _CELLS], predicted[0, at : at + _CELLS], span, at)
+            for at in range(0, size.shape[1], _CELLS)
+        ]
+        known[:] = [(size[:1, :], predicted[:1, :], smoothers)]
+    residual = state["observed"] - predicted
+    smoothers = known[0][2]
+    found = [xp.abs(xp.take(residual, one.cells, axis=1) @ one.lines.T) @ one.weight for one in smoothers]
+    return sum(found[1:], found[0]) / len(found)
+
+
+def _smoother(size: Array, predicted: Array, span: float, start: int) -> _Smoother:
+    """Fit local lines to the residuals of the cells, (cells,) each; the first has the number `start`."""
+    xp = namespace(size)
+    (held,) = xp.nonzero(size > 0)
+    n = xp.take(size, held)
+    x = xp.take(predicted, held) / n
+    total = xp.sum(n)
+    distance = xp.abs(x[:, None] - x[None, :])
+    order = xp.argsort(distance, axis=1)
+    within = xp.cumulative_sum(xp.reshape(xp.take(n, xp.reshape(order, (-1,))), distance.shape), axis=1)
+    enough = within >= span * total * (1.0 - _ROUNDING)
+    reach = xp.min(xp.where(enough, xp.sort(distance, axis=1), xp.inf), axis=1)[:, None]
+    scaled = xp.where(reach > 0, distance / xp.where(reach > 0, reach, 1.0), xp.astype(distance > 0, n.dtype))
+    weight = n[None, :] * xp.clip(1.0 - scaled**3, 0.0, None) ** 3
+    weight = weight / xp.sum(weight, axis=1, keepdims=True)
+    apart = x[None, :] - (weight @ x)[:, None]
+    spread = xp.sum(weight * apart**2, axis=1)
+    sloped = spread > (_FLAT * (xp.max(x) - xp.min(x))) ** 2
+    slope = xp.where(sloped, (x - weight @ x) / xp.where(sloped, spread, 1.0), 0.0)
+    lines = weight * (1.0 + slope[:, None] * apart)
+    return _Smoother(held + start, lines / n[None, :], n / total)
+
+
+ici = CalibrationIndex()
