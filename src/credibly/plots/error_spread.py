@@ -1,15 +1,15 @@
-"""Stated spread against observed errors."""
+"""Stated spread against observed errors, and against z-scores."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credibly.evaluation import shown
 from credibly.plots.curves import BinnedDisplay, Bins
-from credibly.plots.display import Words
+from credibly.plots.display import BLUE, INK, SKY, Display, Words, draw_boxes, ranges, sorted_dots
 from credibly.results.curves import SpreadCurve
 
 if TYPE_CHECKING:
@@ -72,3 +72,72 @@ class ErrorSpreadDisplay(BinnedDisplay, kind="spread", of=SpreadCurve):
         self._draw_bins(ax, small, top, f"holds {100 * (self.curve.level or 0):.4g} % of the draws")
         ax.set_xlim(0, top)
         ax.set_ylim(0, top)
+
+
+class ZScoreDisplay(Display, kind="z", of=SpreadCurve):
+    """Errors in units of the stated spread, in bins of the stated spread, with the band of chance.
+
+    z = (label - mean) / stated spread has a root mean square of 1 wherever the spread is right: above it the
+    model is too sure there, below it too unsure.
+
+    Attributes
+    ----------
+    curve : SpreadCurve
+        From `credibly.hypotests.spread_curve` or an evaluation.
+    """
+
+    curve: SpreadCurve
+
+    @functools.cached_property
+    def bins(self) -> Bins:
+        """The bins that hold instances, with the z-scores."""
+        own = self.curve
+        left = np.where(own.left > 0, own.left, own.stated)
+        right = np.where(np.isfinite(own.right), own.right, own.stated)
+        return Bins(left, np.maximum(left, right), own.stated, own.z, own.weight, *(own.z_band or ()))
+
+    @property
+    def finding(self) -> str:
+        """The diagram in one sentence."""
+        own = self.bins
+        ratio = np.abs(np.log(np.clip(own.observed, 1e-300, None)))
+        worst = int(np.argmax(np.where(own.outside, 2.0, 1.0) * own.count * ratio))
+        said = (
+            f"where it states a spread of {shown(float(own.predicted[worst]))}, errors are "
+            f"{shown(float(own.observed[worst]))} times as large ({own.count[worst]:g} of {self.curve.n} "
+            "instances)"
+        )
+        if self.curve.level is None:
+            return f"{said[0].upper()}{said[1:]}."
+        bins, out = len(own.count), int(own.outside.sum())
+        verb = "lies outside its" if out == 1 else "lie outside their"
+        return f"{out} of {bins} bins {verb} {100 * self.curve.level:.4g} % band; {said}."
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("z-scores by stated spread", "stated spread", "root mean squared z-score")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw band, the line of 1, and points."""
+        own = self.bins
+        ax.axhline(1.0, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), label="exactly as said")
+        if own.low is not None and own.high is not None:
+            label = f"where {100 * (self.curve.level or 0):.4g} % of the draws fall"
+            style: Any = {"facecolor": SKY, "alpha": 0.35, "edgecolor": BLUE, "linewidth": 0.6, "zorder": 1}
+            draw_boxes(ax, own.left, own.right, own.low, own.high, label=label, **style)
+        words = ("observed" if own.low is None else "inside its band", "outside its band")
+        size = 4.0 if small else 6.0
+        sorted_dots(ax, own.predicted, own.observed, own.outside, words, markersize=size, zorder=3)
+        ax.set_ylim(bottom=0.0)
+
+    def _columns(self) -> dict[str, Any]:
+        own = self.bins
+        columns = {
+            "stated spread": ranges(own.left, own.right),
+            "instances": own.count,
+            "z": own.observed,
+        }
+        if own.low is None or own.high is None:
+            return columns
+        return {**columns, "band": ranges(own.low, own.high), "outside": own.outside}

@@ -74,7 +74,7 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
     def finding(self) -> str:
         """The picture in one sentence."""
         own = self.curve
-        score = {"brier": "Brier score", "log_loss": "log loss"}[own.score]
+        score = {"brier": "Brier score", "log_loss": "log loss"}.get(own.score, own.score)
         saved = shown(own.miscalibration.value)
         parts = [f"of a {score} of {shown(own.loss.value)}, recalibration would remove {saved}"]
         if own.band is not None and own.level is not None:

@@ -20,7 +20,7 @@ from credibly.evaluation import (
 from credibly.plots import Table
 from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
 from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
-from credibly.plots.error_spread import ErrorSpreadDisplay
+from credibly.plots.error_spread import ErrorSpreadDisplay, ZScoreDisplay
 from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
 from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
@@ -76,6 +76,8 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
     if parts.spread is not None and parts.spread.stated.size > 1:
         spread = ErrorSpreadDisplay(parts.spread)
         figures += (report_figure(spread, "Stated spread against errors", "stated-spread", size=(4.4, 3.8)),)
+        scores = ZScoreDisplay(parts.spread)
+        figures += (report_figure(scores, scores.words.title, "z-scores", size=(4.4, 3.8)),)
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
     finding = "The shares of labels stay inside the envelope of the hypothesis at all levels."
     if left:

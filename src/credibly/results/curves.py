@@ -60,9 +60,13 @@ class SpreadCurve(Result):
     band : tuple of ndarray or None
         Lower and upper end, per bin, of the errors of a calibrated model with these predictions.
     level : float or None
-        Coverage of `band` in each bin.
+        Coverage of `band` and `z_band` in each bin.
     n : int
         Number of instances.
+    z : ndarray (b,)
+        Root mean square of z = (label - mean) / stated spread: 1 where the spread is right.
+    z_band : tuple of ndarray or None
+        Lower and upper end, per bin, of the same of a calibrated model with these predictions.
     """
 
     left: np.ndarray[Any, Any]
@@ -73,6 +77,8 @@ class SpreadCurve(Result):
     band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
     level: float | None
     n: int
+    z: np.ndarray[Any, Any]
+    z_band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,8 +101,8 @@ class CorpCurve(Result):
         Instances by prediction, in twenty equal ranges from 0 to 1.
     at : ndarray (q,)
         Predictions at which the bands are given, evenly spread over the instances.
-    score : {"brier", "log_loss"}
-        Which score is split.
+    score : str
+        Which score is split: "brier", "log_loss", or the name of a function.
     loss : Estimate
         The mean score of the predictions.
     miscalibration : Estimate
@@ -120,9 +126,9 @@ class CorpCurve(Result):
         Lower and upper end of what a calibrated model with these predictions would show at each prediction.
     confidence_band : tuple of ndarray or None
         Ends of the band that contains the whole true curve, if that curve is increasing.
-    miscalibration_interval, gap_interval : tuple of float or None
-        What `confidence_band` leaves possible for the true miscalibration, and for the true mean gap, of
-        these instances.
+    miscalibration_interval, discrimination_interval, gap_interval : tuple of float or None
+        What `confidence_band` leaves possible for the true miscalibration, the true discrimination and the
+        true mean gap of these instances.
     """
 
     name: str
@@ -146,6 +152,7 @@ class CorpCurve(Result):
     confidence_band: tuple[HostArray, HostArray] | None = None
     miscalibration_interval: tuple[float, float] | None = None
     gap_interval: tuple[float, float] | None = None
+    discrimination_interval: tuple[float, float] | None = None
 
     @property
     def values(self) -> HostArray:

@@ -117,6 +117,7 @@ def test_deviances_of_single_instances() -> None:
     assert "infinite" in ValidityDisplay(infinite).finding
 
 
+@pytest.mark.slow
 def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
     rng = np.random.default_rng(0)
     members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))

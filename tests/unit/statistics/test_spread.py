@@ -55,6 +55,26 @@ def test_ence_and_curve_in_bins() -> None:
     assert len(display.table().rows) == 5
 
 
+def test_z_scores_in_bins() -> None:
+    order = np.argsort(VARIANCE)
+    z = np.sqrt([((Y - CENTRE) ** 2 / VARIANCE)[part].mean() for part in np.split(order, 5)])
+    curve = cr.hypotests.spread_curve(GIVEN, Y, n_bins=5, n_resamples=199, rng=0)
+    assert curve.z == pytest.approx(z, rel=1e-12)
+    assert curve.z_band is not None
+    assert (curve.z_band[0] < 1).all()
+    assert (curve.z_band[1] > 1).all()
+    display = cr.plots.picture(curve, "z")
+    assert display.finding.startswith(f"{int((curve.z > curve.z_band[1]).sum())} of 5 bins lie outside")
+    ax = display.draw()
+    marks = {line.get_label(): line for line in ax.get_lines()}
+    assert marks["exactly as said"].get_ydata() == [1.0, 1.0]
+    assert sum(len(marks[name].get_xdata()) for name in marks if name.endswith("its band")) == 5
+    assert display.table().columns == ("stated spread", "instances", "z", "band", "outside")
+    bare = cr.plots.picture(cr.hypotests.spread_curve(GIVEN, Y, n_bins=5, level=None), "z")
+    assert "times as large" in bare.finding
+    assert bare.table().columns == ("stated spread", "instances", "z")
+
+
 def test_one_spread_for_all() -> None:
     same = cr.Gaussian(np.zeros(30), np.ones(30))
     labels = np.random.default_rng(0).normal(size=30)

@@ -1,4 +1,8 @@
-"""Stated against observed spread, bin by bin, with the band that a calibrated model would show."""
+"""Stated against observed spread, bin by bin, with the band that a calibrated model would show.
+
+error-spread   sqrt(mean (y - mu)^2)            against sqrt(mean sigma^2)
+z-scores       sqrt(mean ((y - mu) / sigma)^2)  against 1
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,18 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.sums import group_sums
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import wider
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.wild import wild
-from credibly.predictions import as_rows
+from credibly.predictions import Gaussian, Labels, Predictions, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
-from credibly.statistics.protocol import Bound, State
-from credibly.statistics.spread import ExpectedNormalisedError
+from credibly.statistics.protocol import Bound, Plan, State
+from credibly.statistics.spread import ExpectedNormalisedError, SpreadBound
 
 
 @takes_rng
@@ -57,12 +62,13 @@ def spread_curve(
     Returns
     -------
     SpreadCurve
-        Stated spread and root mean squared error of every bin, and the band.
+        Stated spread, root mean squared error and root mean squared z-score of every bin, and their bands.
 
     References
     ----------
     Levi, Gispan, Giladi and Fetaya, *Evaluating and calibrating uncertainty prediction in regression tasks*,
-    2022.
+    2022; Pernot, *The long road to calibrated prediction uncertainty in computational chemistry*, 2022
+    (z-scores).
 
     Examples
     --------
@@ -73,7 +79,7 @@ def spread_curve(
     >>> curve.stated.tolist(), curve.observed.tolist()
     ([1.0, 2.0], [0.5, 2.0])
     """
-    statistic = ExpectedNormalisedError(n_bins)
+    statistic = _SpreadAndZ(n_bins)
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     statistic.require_predictions(rows.sample.predictions)
     statistic.require_labels(rows.sample.batch)
@@ -86,35 +92,70 @@ def spread_curve(
     plan = planned[0].plan
     assert plan is not None and found.observed is not None  # made by `targets_of`, a sum
     size, stated = (to_host(found.observed[name])[0] for name in ("size", "stated"))
-    filled = size > 0
+    filled = np.flatnonzero(size > 0)
+    z = filled + size.size
     edges = np.sqrt(np.asarray(plan.edges))
-    band = None if level is None else _band(found.values[1:, filled], level)
-    if band is not None and level is not None and rows.clusters is not None:
+    bands = None if level is None else [_band(found.values[1:, part], level) for part in (filled, z)]
+    if bands is not None and level is not None and rows.clusters is not None:
         (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, values=_wild_errors)
-        band = wider(band, _band(signed.values[1:, filled], level))
+        apart = [_band(signed.values[1:, part], level) for part in (filled, z)]
+        bands = [wider(one, other) for one, other in zip(bands, apart, strict=True)]
     return SpreadCurve(
         left=edges[:-1][filled],
         right=edges[1:][filled],
         weight=size[filled],
         stated=np.sqrt(stated[filled] / size[filled]),
         observed=found.values[0, filled],
-        band=band,
+        band=None if bands is None else bands[0],
         level=level,
         n=rows.n,
+        z=found.values[0, z],
+        z_band=None if bands is None else bands[1],
     )
 
 
+class _SpreadAndZBound(SpreadBound):
+    """The same sums, and those of squared z-scores."""
+
+    def state(self, labels: Labels) -> State:
+        """Return what the error needs, and the squared z-scores of every bin, (b, bins)."""
+        square = (labels.values - self.mean) ** 2 / self.variance
+        square = square if labels.weights is None else square * labels.weights
+        return State({**super().state(labels), "z": group_sums(square, self.bins, self.n_bins)})
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the same as for the error, and for z-scores, whose squares are expected to be 1."""
+        expected, added = super().wild_sums(labels, codes, number)
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        square = to_host((labels.values - self.mean) ** 2 / self.variance)[0]
+        apart = np.bincount(
+            codes * self.n_bins + to_host(self.bins),
+            weight * (square - 1.0),
+            minlength=number * self.n_bins,
+        )
+        return State(expected, z=expected["size"]), State(added, z=apart.reshape(number, self.n_bins))
+
+
+class _SpreadAndZ(ExpectedNormalisedError):
+    """Sums of squared errors and z-scores by bins of the stated spread."""
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(predictions, Gaussian)
+        return _SpreadAndZBound(self, predictions, plan)
+
+
 def _errors(bound: Bound, state: State) -> Array:
-    """Return the root mean squared error in every bin, (b, bins)."""
+    """Return root mean squared errors, then z-scores, of every bin, (b, 2 bins)."""
     xp = namespace(state["size"])
     size = xp.clip(state["size"], 1e-300, None)
-    return xp.sqrt(state["observed"] / size)
+    return xp.sqrt(xp.concat([state["observed"] / size, state["z"] / size], axis=1))
 
 
 def _wild_errors(bound: Bound, expected: State, added: State, signs: HostArray) -> HostArray:
     """Return the same of errors with drawn signs; what falls below 0 is 0."""
-    square = np.maximum(expected["observed"] + signs @ added["observed"], 0.0)
-    return np.asarray(np.sqrt(square / np.maximum(expected["size"], 1e-300)))
+    size = np.maximum(expected["size"], 1e-300)
+    squares = [np.maximum(expected[one] + signs @ added[one], 0.0) / size for one in ("observed", "z")]
+    return np.asarray(np.sqrt(np.concatenate(squares, axis=1)))
 
 
 def _band(errors: HostArray, level: float) -> tuple[HostArray, HostArray]:
