@@ -123,7 +123,7 @@ class ZScoreDisplay(Display, kind="z", of=SpreadCurve):
         own = self.bins
         ax.axhline(1.0, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), label="exactly as said")
         if own.low is not None and own.high is not None:
-            label = f"where {100 * (self.curve.level or 0):.4g} % of the draws fall"
+            label = f"holds {100 * (self.curve.level or 0):.4g} % of the draws"
             style: Any = {"facecolor": SKY, "alpha": 0.35, "edgecolor": BLUE, "linewidth": 0.6, "zorder": 1}
             draw_boxes(ax, own.left, own.right, own.low, own.high, label=label, **style)
         words = ("observed" if own.low is None else "inside its band", "outside its band")
