@@ -207,6 +207,21 @@ def envelope(test: Callable[..., cr.results.EnvelopeCurve], spread: float) -> Ca
     return run
 
 
+def ordered_classes(n: int, moved: float) -> Callable[[int], Numbers]:
+    """Five grades, each label a grade too high with the probability `moved`."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([17, seed])
+        probs = rng.dirichlet(np.ones(5), size=n)
+        drawn = (rng.random((n, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+        labels = np.minimum(drawn + (rng.random(n) < moved), 4)
+        return {
+            "ordered classes": cr.pit_test(probs, labels, levels=20, n_resamples=REPLICATES, rng=seed).pvalue
+        }
+
+    return run
+
+
 def of_test(name: str, world: Callable[..., dict[str, float]], **settings: Any) -> Callable[[int], Numbers]:
     """The p-values that a world of draws or quantiles has of one public test; statistics are its settings."""
     public = ("pit_test", "coverage_curve")
@@ -319,6 +334,9 @@ REAL_ROWS = [
     Row("calibration_test", "Gaussians, labels too spread", "alternative", all_real_statistics(1.6)),
     *draws_and_quantiles("calibration_test"),
     *draws_and_quantiles("pit_test"),
+    Row("pit_test", "five grades, n = 100", "null", ordered_classes(100, 0.0), True, few=8),
+    Row("pit_test", "five grades, n = 400", "null", ordered_classes(400, 0.0), True, few=8),
+    Row("pit_test", "five grades, some too high", "alternative", ordered_classes(200, 0.3), few=8),
     *(
         row
         for test in (cr.pit_test, cr.coverage_curve)

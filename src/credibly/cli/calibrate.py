@@ -244,6 +244,7 @@ def compare_file(
         output.json(report.to_dict())
         return
     output.table(_table(report), shown=("method", "statistic", "before", "after", "interval"))
+    output.notes(note for note in report.notes if note not in data.notes)
     for name, one in report.methods.items():
         if one.failure is not None:
             output.instead(f"{name} could not be fitted: {with_flags(one.failure)}")

@@ -226,6 +226,10 @@ def evaluate(
     told = [note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes)]
     if found["audit"] is not None:
         told += [note for note in found["audit"].notes if note not in (*survey.notes, *drawn)]
+    if found["recalibration"] is not None:
+        told += [
+            f"recalibrations: {note}" for note in found["recalibration"].notes if note not in survey.notes
+        ]
     claims = found["claims"]
     if claims is not None:  # what was tested stands once
         found["claims"] = dataclasses.replace(claims, tests={})

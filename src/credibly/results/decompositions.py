@@ -256,3 +256,18 @@ class CrpsDecomposition(Result):
     discrimination_interval: tuple[float, float]
     level: float
     n: int
+
+    def __str__(self) -> str:
+        """Write the sum; parts that are too large in-sample have their interval in place of an error."""
+
+        def between(part: Estimate, ends: tuple[float, float]) -> str:
+            return f"{part.name} {part.value:.4g} ({100 * self.level:.4g} %: {ends[0]:.4g} to {ends[1]:.4g})"
+
+        def plain(name: str, part: Estimate) -> str:
+            return f"{name} {part.value:.4g}" + ("" if part.stderr is None else f" ± {part.stderr:.2g}")
+
+        return (
+            f"{plain('CRPS', self.loss)} = {between(self.miscalibration, self.miscalibration_interval)} - "
+            f"{between(self.discrimination, self.discrimination_interval)} + "
+            f"{plain('uncertainty', self.uncertainty)} (n = {self.n})"
+        )

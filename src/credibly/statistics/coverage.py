@@ -10,6 +10,9 @@ Kuleshov, Fenner and Ermon 2018; P21 (a sum over levels, not a mean); Gneiting a
 Shares of labels inside central intervals of many levels, ends included: `picp` for a whole curve.
 
 The probability integral transform: where in its predicted distribution every label lies.   Dawid 1984.
+For ordered classes a label has a step of its distribution function, and at level t the share of it below t:
+
+    clip((t - F(y - 1)) / (F(y) - F(y - 1)), 0, 1),     with mean t if labels are drawn from F
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, clip, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, clip, like, namespace, tiles, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.row_search import SortedRows, count_at_most
 from credibly._arrays.sums import count_cells
@@ -44,7 +47,7 @@ from credibly.predictions import (
 )
 from credibly.results.base import require_level
 from credibly.statistics.proper import MeanBound, share_moments
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits, total_weight
 from credibly.statistics.regression import Loss, LossBound, RealMean, central_interval, real_traits
 
 MOST_LEVELS = 10_000
@@ -170,7 +173,32 @@ class IntervalScore(RealMean):
         return score
 
 
-class CoverageShares(Bound):
+class LevelShares(Bound):
+    """Shares of labels at many levels, before they become one number."""
+
+    term_size = 1.0
+    levels: Array
+    """What is stated of the shares."""
+
+    @abstractmethod
+    def shares(self, state: State) -> Array:
+        """Return the share of labels at each level, (b, l)."""
+
+    def finish(self, state: State) -> Array:
+        """Sum the squared differences between shares and levels."""
+        shares = self.shares(state)
+        return namespace(shares).sum((shares - self.levels) ** 2, axis=1)
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Refuse: squared differences are above zero even for a calibrated model."""
+        return None, "near calibration this error is biased upwards, and no interval around it is valid"
+
+    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
+        """Return the sums of pseudo-labels with these signs, replicates in front."""
+        return State({**expected, **{name: expected[name] + signs @ one for name, one in added.items()}})
+
+
+class CoverageShares(LevelShares):
     """How many labels have passed how many of the quantiles at many levels, before this becomes shares.
 
     Parameters
@@ -187,7 +215,6 @@ class CoverageShares(Bound):
         What is worth knowing about predictions and levels.
     """
 
-    term_size = 1.0
     looks: Mapping[str, bool] = {"below": True, "reached": False}
     """Names of the counts in the state; whether quantiles count that are below the label, or at most it."""
 
@@ -197,7 +224,6 @@ class CoverageShares(Bound):
         super().__init__(statistic, n, notes)
         self.rows, self.heights = SortedRows(table), heights
         self.levels = heights
-        """What is stated of the shares."""
 
     def places(self, values: Array) -> dict[str, Array]:
         """Return how many quantiles each of the labels (b, n) has passed, by the name of the count."""
@@ -227,23 +253,6 @@ class CoverageShares(Bound):
             expected[name] = weight.sum() * steps[None, :]
             added[name] = counts.reshape(number, steps.size) - total[:, None] * steps
         return expected, added
-
-    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
-        """Return the counts of pseudo-labels with these signs, (b, ends + 1)."""
-        return State({**expected, **{name: expected[name] + signs @ one for name, one in added.items()}})
-
-    @abstractmethod
-    def shares(self, state: State) -> Array:
-        """Return the share of labels at each level, (b, l)."""
-
-    def finish(self, state: State) -> Array:
-        """Sum the squared differences between shares and levels."""
-        shares = self.shares(state)
-        return namespace(shares).sum((shares - self.levels) ** 2, axis=1)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it is valid"
 
 
 class QuantileErrorBound(CoverageShares):
@@ -366,6 +375,64 @@ class CentralShares(CoverageShares):
         below = xp.take(xp.cumulative_sum(state["reached"], axis=1), lower, axis=1)
         not_above = xp.take(xp.cumulative_sum(state["below"], axis=1), upper, axis=1)
         return xp.flip(not_above - below, axis=1) / state["weight"][:, None]
+
+
+_TABLE_ELEMENTS = 2**20
+
+
+class OrderedShares(LevelShares):
+    """Which part of the steps of their distribution functions labels of ordered classes have below levels."""
+
+    def __init__(self, predictions: Predictions, levels: int | tuple[float, ...]) -> None:
+        point, notes = as_point(predictions)
+        statistic = quantile_calibration_error.with_(levels=levels)
+        spread = "classes are taken in their order; each label is spread evenly over its step"
+        super().__init__(statistic, len(point), (*notes, spread))
+        self.probs = as_float64(point.probs)
+        chosen = statistic.levels
+        steps = [j / chosen for j in range(1, chosen)] if isinstance(chosen, int) else list(chosen)
+        self.levels = like(steps, self.probs, self.probs.dtype)
+
+    def table(self, rows: slice) -> Array:
+        """Return the part below every level were the label of some rows each of the classes, (rows, k, l)."""
+        own = self.probs[rows, :]
+        xp = namespace(own)
+        start = (xp.cumulative_sum(own, axis=1) - own)[:, :, None]
+        height = own[:, :, None]
+        wide = height > 0
+        part = (self.levels - start) / xp.where(wide, height, xp.ones_like(height))
+        # a step of no height is passed at once
+        part = xp.where(wide, part, xp.astype(self.levels >= start, own.dtype))
+        return clip(part, 0.0, 1.0)
+
+    def state(self, labels: Labels) -> State:
+        """Sum the parts below every level, (b, l): one product per tile of rows."""
+        assert isinstance(labels, Classes)
+        xp, (n, k) = namespace(self.probs), self.probs.shape
+        every = slice(0, len(labels))
+        total: Any = 0.0
+        for rows in tiles(n, max(1, _TABLE_ELEMENTS // (k * (self.levels.shape[0] + len(labels))))):
+            table = xp.reshape(self.table(rows), (-1, self.levels.shape[0]))
+            seen = xp.astype(labels.block(rows, every), self.probs.dtype)
+            total = total + xp.reshape(seen, (len(labels), -1)) @ table
+        return State(parts=total, weight=total_weight(labels, slice(0, n), self.probs))
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the levels, which are expected, and per cluster what the labels add to them."""
+        assert isinstance(labels, Classes)
+        n, levels = self.n, to_host(self.levels)
+        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
+        added = np.zeros((number, levels.size))
+        for rows in tiles(n, max(1, _TABLE_ELEMENTS // (self.probs.shape[1] * levels.size))):
+            at = to_host(labels.values)[0, rows].astype(np.intp)
+            own = to_host(self.table(rows))[np.arange(at.size), at]
+            np.add.at(added, codes[rows], weight[rows, None] * (own - levels))
+        expected = State(parts=weight.sum() * levels[None, :], weight=np.array([weight.sum()]))
+        return expected, State(parts=added)
+
+    def shares(self, state: State) -> Array:
+        """Return the mean part below every level."""
+        return state["parts"] / state["weight"][:, None]
 
 
 def symmetric_levels(predictions: Quantiles) -> tuple[HostArray, HostArray]:

@@ -120,6 +120,8 @@ def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[
     if len(values) < 2:
         return {"stderr": None, "interval_refusal": why or "one instance has no standard error"}
     error = mean_error(values, codes)
+    if why is not None:  # beside a number that is too large a standard error would say that it is not
+        error["stderr"] = None
     return {**error, "interval_refusal": why or error["interval_refusal"]}
 
 

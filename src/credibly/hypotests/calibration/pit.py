@@ -29,6 +29,7 @@ from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.predictive.outcomes import has_members
 from credibly.hypotests.resampling.choices import drawing_notes, require_cells
 from credibly.hypotests.resampling.loop import Target, replicated
 from credibly.hypotests.resampling.pvalues import (
@@ -41,6 +42,8 @@ from credibly.hypotests.resampling.pvalues import (
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.wild import signs
 from credibly.predictions import (
+    Classes,
+    ClassPredictions,
     Dataset,
     Gaussian,
     Predictions,
@@ -57,7 +60,7 @@ from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics import quantile_calibration_error
-from credibly.statistics.coverage import CoverageShares, central_coverage
+from credibly.statistics.coverage import LevelShares, OrderedShares, central_coverage
 from credibly.statistics.protocol import Bound, State
 
 
@@ -118,10 +121,10 @@ def pit_test(
 
     Parameters
     ----------
-    predictions : Gaussian, Samples, Quantiles or Rows
-        Members are represented by their mixture.
+    predictions : Gaussian, Samples, Quantiles, class predictions or Rows
+        Members are represented by their mixture. Classes are taken in their order: grades, or counts from 0.
     labels : array (n,)
-        Observed numbers. Leave out for chunks, which carry their own.
+        Observed numbers, or classes. Leave out for chunks, which carry their own.
     levels : int or tuple of float
         M for the levels j / M, or the levels themselves; ignored for `Quantiles`, which have their own.
     hypothesis : {"independent", "bayesian"}
@@ -152,11 +155,16 @@ def pit_test(
     draws. For `Quantiles`, the cell of a label is drawn; with one level this is a binomial test. For several
     members with several draws each, "bayesian" tests every member and returns the one that fits best.
 
+    Of ordered classes F(y) has steps. Every label is spread evenly over its step, which is the mean over all
+    randomised transforms (`pit`), and labels drawn from the predictions give the envelope: exact for any
+    number of classes.
+
     References
     ----------
     Myllymäki et al., *Global envelope tests for spatial processes*, Journal of the Royal Statistical Society
     B 2017; Säilynoja, Bürkner and Vehtari, *Graphical test for discrete uniformity and its applications in
-    goodness-of-fit evaluation and multiple sample comparison*, Statistics and Computing 2022.
+    goodness-of-fit evaluation and multiple sample comparison*, Statistics and Computing 2022; Czado, Gneiting
+    and Held, *Predictive model assessment for count data*, Biometrics 2009 (classes).
 
     Examples
     --------
@@ -167,7 +175,7 @@ def pit_test(
     >>> cr.pit_test(predictions, rng.normal(size=200), rng=0).pvalue
     0.001
     """
-    rows = _checked(predictions, labels, "`pit_test`", clusters, blocks)
+    rows = _checked(predictions, labels, "`pit_test`", clusters, blocks, classes=True)
     bind = partial(_quantiles, levels)
     return _curve("pit", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
@@ -238,23 +246,37 @@ def coverage_curve(
     return _curve("coverage", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
 
-def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> CoverageShares:
+def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> LevelShares:
+    if isinstance(predictions, ClassPredictions):
+        return OrderedShares(predictions, levels)
     bound = quantile_calibration_error.with_(levels=levels).bind(predictions)
-    assert isinstance(bound, CoverageShares)
+    assert isinstance(bound, LevelShares)
     return bound
 
 
-def _intervals(levels: int, predictions: Predictions) -> CoverageShares:
+def _intervals(levels: int, predictions: Predictions) -> LevelShares:
     assert isinstance(predictions, RealPredictions)
     return central_coverage(predictions, levels)
 
 
 def _checked(
-    predictions: Any, labels: Any, name: str, clusters: Any = None, blocks: int | None = None
+    predictions: Any,
+    labels: Any,
+    name: str,
+    clusters: Any = None,
+    blocks: int | None = None,
+    *,
+    classes: bool = False,
 ) -> Rows:
-    """Return rows of real-valued predictions with one number observed for each."""
+    """Return rows of real-valued predictions, or of classes, with one label observed for each."""
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     given = rows.sample.predictions
+    if classes and isinstance(given, ClassPredictions):
+        if not isinstance(rows.sample.batch, Classes):
+            raise InputTypeError(
+                "`labels`", "must be one class per instance", "got counts of raters", "Draw one of them."
+            )
+        return rows
     if not isinstance(given, RealPredictions):
         raise InputTypeError(
             name,
@@ -270,14 +292,14 @@ def _checked(
 
 
 def _shares(bound: Bound, state: State) -> Array:
-    assert isinstance(bound, CoverageShares)
+    assert isinstance(bound, LevelShares)
     return bound.shares(state)
 
 
 def _curve(
     name: Literal["pit", "coverage"],
     rows: Rows,
-    bind: Callable[[Predictions], CoverageShares],
+    bind: Callable[[Predictions], LevelShares],
     hypothesis: Hypothesis,
     level: float,
     n_resamples: int,
@@ -288,7 +310,6 @@ def _curve(
     require_level(level)
     require_resamples(n_resamples)
     few = rows.sample.predictions[:1]
-    assert isinstance(few, RealPredictions)
     if hypothesis == "bayesian":
         require_members(few)
     require_cells(few, bind(few))
@@ -313,7 +334,7 @@ def _curve(
         bound, curves = bind(few), _wild_curves(rows, bind, clusters, seed, n_resamples)
         words, least = CLUSTERED, smallest_pvalue(clusters.number)
         notes = (*bound.notes, *clusters.notes)
-    assert isinstance(bound, CoverageShares)
+    assert isinstance(bound, LevelShares)
     stated = to_host(bound.levels)
     pvalue, lower, upper = envelope(curves, level) if clusters is None else _even_band(curves, stated, level)
     return EnvelopeCurve(
@@ -348,7 +369,7 @@ def _even_band(curves: HostArray, stated: HostArray, level: float) -> tuple[floa
 
 def _wild_curves(
     rows: Rows,
-    bind: Callable[[Predictions], CoverageShares],
+    bind: Callable[[Predictions], LevelShares],
     clusters: Clusters,
     seed: Seed,
     n_resamples: int,
@@ -363,7 +384,7 @@ def _wild_curves(
     return np.asarray(bound.shares(bound.wild_state(expected, added, drawn)))
 
 
-def _wild_sums(bind: Callable[[Predictions], CoverageShares], clusters: Clusters, chunk: Dataset) -> Sums:
+def _wild_sums(bind: Callable[[Predictions], LevelShares], clusters: Clusters, chunk: Dataset) -> Sums:
     codes = clusters.codes(chunk.clusters)
     expected, added = bind(chunk.predictions).wild_sums(chunk.batch, codes, clusters.number)
     return Sums({"expected": expected, "added": added})
@@ -371,8 +392,7 @@ def _wild_sums(bind: Callable[[Predictions], CoverageShares], clusters: Clusters
 
 def require_members(predictions: Predictions) -> None:
     """Raise unless there is an axis of members to draw one from."""
-    axes = 2 if isinstance(predictions, Gaussian) else 3  # quantiles have no members and two axes
-    if predictions._leading.ndim != axes:
+    if not has_members(predictions):
         raise UnsupportedError(
             'hypothesis="bayesian"',
             "draws one member for all instances, so the members are needed",

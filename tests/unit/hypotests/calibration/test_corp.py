@@ -285,6 +285,12 @@ def test_the_parts_of_the_crps_add_up() -> None:
     given = cr.Gaussian(mean, np.full(120, 4.0))
     parts = cr.hypotests.decompose_crps(given, labels)
     assert parts.loss.value == pytest.approx(crps_by_thresholds(given, labels), abs=1e-4)
+    low, high = parts.miscalibration_interval
+    assert parts.miscalibration.stderr is None  # it is too large in-sample
+    assert f"= miscalibration {parts.miscalibration.value:.4g} (95 %: {low:.4g} to {high:.4g}) - " in str(
+        parts
+    )
+    assert str(parts).startswith(f"CRPS {parts.loss.value:.4g} ± {parts.loss.stderr:.2g} = ")
     total = parts.miscalibration.value - parts.discrimination.value + parts.uncertainty.value
     assert total == pytest.approx(parts.loss.value, abs=1e-12)
     # the CRPS of the labels' own distribution is half the mean distance of two of them

@@ -169,7 +169,7 @@ def test_progress_and_words() -> None:
 @pytest.mark.parametrize(
     ("predictions", "settings", "words"),
     [
-        ([[0.5, 0.5]] * N, {}, "needs real-valued predictions; got Point"),
+        (cr.LabelCounts([[1, 2]] * N), {}, "needs real-valued predictions; got LabelCounts"),
         (MEMBERS, {"hypothesis": "both"}, "`hypothesis` must be one of"),
         (MEMBERS, {"level": 5}, "`level` must lie strictly between"),
         (MEMBERS, {"n_resamples": 0}, "`n_resamples` must be"),
@@ -240,6 +240,7 @@ def test_the_default_statistic_is_one_of_real_values() -> None:
     assert result.statistic_name == "quantile_calibration_error"
 
 
+@pytest.mark.slow
 def test_replicates_are_those_of_the_mixture() -> None:
     result = cr.calibration_test(MEMBERS, LABELS, statistics=REAL_STATISTICS, n_resamples=29, rng=4)
     seed = tuple(result.settings["seed"])
@@ -314,3 +315,52 @@ def test_user_statistics_take_real_labels() -> None:
     assert np.allclose(result.null_distribution, [largest(MEMBERS, row) for row in drawn])
     pairs = itertools.pairwise(np.sort(result.null_distribution))
     assert all(first <= second for first, second in pairs)
+
+
+GRADES = np.random.default_rng(8).dirichlet(np.ones(4), size=60)
+GRADES[:5] = [0.0, 0.5, 0.5, 0.0]  # steps of no height
+GIVEN_GRADES = (np.random.default_rng(9).random((60, 1)) > GRADES.cumsum(axis=1)).sum(axis=1)
+
+
+def parts_below(probs: np.ndarray, label: int, level: float) -> float:
+    """The part below a level of a label that is spread evenly over its step: Czado, Gneiting and Held."""
+    low, high = probs[:label].sum(), probs[: label + 1].sum()
+    if high == low:
+        return float(level >= low)
+    return float(np.clip((level - low) / (high - low), 0, 1))
+
+
+def test_ordered_classes_by_hand() -> None:
+    curve = cr.pit_test(GRADES, GIVEN_GRADES, levels=(0.2, 0.5, 0.9), n_resamples=99, rng=0)
+    expected = [
+        np.mean([parts_below(row, label, level) for row, label in zip(GRADES, GIVEN_GRADES, strict=True)])
+        for level in (0.2, 0.5, 0.9)
+    ]
+    assert curve.observed == pytest.approx(expected, rel=1e-12)
+    assert curve.name == "pit"
+    assert "classes are taken in their order" in curve.notes[-1]
+    # the mean over randomised places
+    random = [(cr.pit(GRADES, GIVEN_GRADES, rng=seed) <= 0.5).mean() for seed in range(400)]
+    assert curve.observed[1] == pytest.approx(np.mean(random), abs=0.01)
+    # in chunks and of tensors the same
+    chunks = cr.scan(GRADES, GIVEN_GRADES, chunk_rows=7)
+    again = cr.pit_test(chunks, levels=(0.2, 0.5, 0.9), n_resamples=99, rng=0)
+    assert again.pvalue == curve.pvalue
+    assert again.observed == pytest.approx(curve.observed, rel=1e-12)
+
+
+def test_grades_that_are_too_high_are_found() -> None:
+    assert cr.pit_test(GRADES, GIVEN_GRADES, levels=10, n_resamples=99, rng=0).pvalue > 0.05
+    higher = np.minimum(GIVEN_GRADES + 1, 3)
+    found = cr.pit_test(GRADES, higher, levels=10, n_resamples=99, rng=0)
+    assert found.pvalue <= 0.02
+    assert (found.difference < 0).sum() > 6  # labels lie too high, so too few are below
+    clustered = cr.pit_test(GRADES, higher, levels=10, n_resamples=99, clusters=np.arange(60) // 2, rng=0)
+    assert clustered.pvalue <= 0.05
+    members = cr.Ensemble(np.stack([GRADES, GRADES[::-1]], axis=1))
+    shared = cr.pit_test(members, GIVEN_GRADES, levels=10, hypothesis="bayesian", n_resamples=99, rng=0)
+    assert 0 < shared.pvalue <= 1
+    with pytest.raises(cr.UnsupportedError, match="the members are needed"):
+        cr.pit_test(GRADES, GIVEN_GRADES, hypothesis="bayesian")
+    with pytest.raises(cr.InputTypeError, match="one class per instance"):
+        cr.pit_test(GRADES, cr.LabelCounts(np.eye(4, dtype=int)[GIVEN_GRADES]))
