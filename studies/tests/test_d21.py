@@ -43,6 +43,7 @@ def with_data(data_dir: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_debiased_losses() -> None:
     result = studies()["d21-fig1"].run()
     assert {one.outcome for one in result.findings.claims} == {"confirmed"}
@@ -131,6 +132,7 @@ def test_alpha_in_known_worlds() -> None:
     assert rows["ideal", "raw"][error] == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_an_alpha_that_does_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(method: str, predictions: object, counts: object, new: object) -> tuple[object, float]:
         return new, 1.0

@@ -166,6 +166,7 @@ def test_bootstrapped_instances_lower_the_classwise_error(n_classes: int, most: 
     assert nulls["instances"] < most * nulls["labels"]
 
 
+@pytest.mark.slow
 def test_printed_tables_are_judged_with_perfect_predictors() -> None:
     for name in ("m23-printed", "j25-printed"):
         found = STUDIES[name].run("small")

@@ -31,6 +31,7 @@ def test_every_network_learns_the_data_of_its_group() -> None:
         assert np.abs(own[0] - own[1]).max() > 1e-4  # members start from different weights
 
 
+@pytest.mark.slow
 def test_the_seed_remakes_all_weights() -> None:
     first, again, other = fitted()[2], fitted()[2], fitted(1)[2]
     for (weight, offset), (same, same_offset), (new, _) in zip(first, again, other, strict=True):

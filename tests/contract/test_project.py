@@ -287,6 +287,7 @@ def test_an_example_left_out_gives_its_reason(tmp_path: Path) -> None:
     assert "page.md:4: not run, needs a GPU" in done.stdout
 
 
+@pytest.mark.slow
 def test_records_of_results_are_compared(tmp_path: Path) -> None:
     nan = float("nan")
     same = {"f/value": 2.0, "f/curve": [1.0, [2.0, 3.0], nan], "f/left": 2e-15, "f/note": "words"}
@@ -394,6 +395,7 @@ half.__doc__ = """Half of a number.
 '''
 
 
+@pytest.mark.slow
 def test_statistics_are_read_although_they_are_objects(tmp_path: Path) -> None:
     (tmp_path / "halves").mkdir()
     source = tmp_path / "halves" / "__init__.py"
@@ -546,4 +548,7 @@ def test_sizes_of_draws_are_put_between_their_marks(tmp_path: Path) -> None:
         False,
     )
     page.write_text("no marks", encoding="utf-8")
-    assert run_tool("draw_sizes.py", "--table", "rows.json", "--write", "page.md", path=tmp_path).returncode
+    from draw_sizes import written
+
+    with pytest.raises(SystemExit):
+        written(page, "new")

@@ -50,6 +50,22 @@ def test_the_split_of_the_brier_score_equals_that_of_reliabilitydiag() -> None:
     assert float(curve.uncertainty) == pytest.approx(0.244, abs=5e-4)
 
 
+def test_where_other_packages_are_wrong_the_numbers_are_those_of_the_definitions() -> None:
+    """The three examples of docs/which-calibration-error.md, with what the packages give."""
+    # torchmetrics 1.9.0, multiclass_calibration_error(probs, labels, 2): 0.5005, 1.0 in a bin of its own
+    shared = cr.confidence_ece([[0.999, 0.001], [1.0, 0.0]], [0, 1], n_bins=15)
+    assert float(shared) == pytest.approx(abs(1 / 2 - 0.9995))
+    # MAPIE 1.6.0, expected_calibration_error([1, 0], [.2, .8], num_bins=2, ..."uniform"): 0.0, one bin
+    crossed = [[0.8, 0.2], [0.2, 0.8]]
+    assert float(cr.classwise_ece(crossed, [1, 0], n_bins=2)) == pytest.approx(0.8)
+    assert float(cr.classwise_ece(crossed, [1, 0], n_bins=1)) == pytest.approx(0.0)
+    # MAPIE 1.6.0, of [0, 0] and [.2, .4]: kuiper_statistic 0.632 below kolmogorov_smirnov_statistic 0.949
+    never = [[0.8, 0.2], [0.6, 0.4]], [0, 0]
+    walk = cr.ecce.with_(target="classwise")
+    assert float(walk(*never)) == pytest.approx(0.3)
+    assert float(walk(*never)) >= float(walk(*never, kind="max")) - 1e-12
+
+
 # statsmodels 0.15.0: mean of |lowess(y, f, frac=span, it=0, delta=0) - f|, f and y of `drawn`, f rounded to
 # two digits so that no two different ones share a cell of 1/1024; span times n is a whole number, which
 # statsmodels rounds down and `ici` up

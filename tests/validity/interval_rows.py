@@ -150,6 +150,7 @@ def isotonic(n: int, exponent: float) -> Callable[[int], Numbers]:
         curve = cr.corp_curve(probs, labels, target=1, n_resamples=39, rng=seed)
         assert curve.confidence_band is not None
         assert curve.miscalibration_interval is not None
+        assert curve.discrimination_interval is not None
         assert curve.gap_interval is not None
         order = np.argsort(predicted)
         there = np.interp(curve.at, predicted[order], truth[order])
@@ -162,6 +163,7 @@ def isotonic(n: int, exponent: float) -> Callable[[int], Numbers]:
         return {
             "confidence band, everywhere": float(((low <= there) & (there <= high)).all()),
             "miscalibration": inside(curve.miscalibration_interval, float((gap**2).mean())),
+            "discrimination": inside(curve.discrimination_interval, float(truth.var())),
             "mean gap": inside(curve.gap_interval, float(gap.mean())),
             "skill": held(curve.skill, true_skill(exponent)),
         }

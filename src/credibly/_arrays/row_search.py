@@ -51,7 +51,9 @@ def count_at_most(table: Array, values: Array, *, strict: bool = False) -> Array
         for i, (row, column) in enumerate(zip(table, np.ascontiguousarray(values.T), strict=True)):
             counts[:, i] = row.searchsorted(column, side=side)
         return counts
-    for rows in tiles(table.shape[0], CACHE_ELEMENTS // table.shape[1]):
+    for rows in tiles(
+        table.shape[0], CACHE_ELEMENTS // max(1, values.shape[0])
+    ):  # it sees few entries of a row
         counts[:, rows] = _bisect(table[rows], values[:, rows], strict)
     return counts
 
@@ -106,8 +108,8 @@ class SortedRows:
         cells = 2 * (q + 1)
         width = self.table[:, -1] - self.table[:, 0]
         with np.errstate(divide="ignore", over="ignore"):
-            per_unit = np.where(width > 0.0, cells / width, 0.0)
-        per_unit = np.where(np.isfinite(per_unit), per_unit, 0.0)
+            per_unit = cells / width
+        per_unit = np.where(np.isfinite(per_unit), per_unit, 1.0)  # any positive number keeps the order
         before = np.empty((n, cells), dtype=np.uint16 if q >= 256 else np.uint8)
         for rows in tiles(n, max(1, CACHE_ELEMENTS // cells)):
             own = self.table[rows]
@@ -142,5 +144,6 @@ class SortedRows:
 
 def _cells(above: HostArray, per_unit: HostArray, cells: int) -> HostArray:
     """Return the cells of numbers this far above the first entry of their row."""
-    found: HostArray = np.clip(above * per_unit, 0, cells - 1).astype(np.intp)
+    with np.errstate(over="ignore"):
+        found: HostArray = np.clip(above * per_unit, 0, cells - 1).astype(np.intp)
     return found

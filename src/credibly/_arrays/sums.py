@@ -48,15 +48,13 @@ def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     return total
 
 
-def sums_in_order(events: Array, order: Array, ends: Array) -> Array:
+def sums_in_order(events: Array, ends: Array) -> Array:
     """Count events (b, n) in groups of rows on a device, (b, groups), whole numbers in any order of adding.
 
     Parameters
     ----------
     events : torch.Tensor of bool (b, n)
-        What happened.
-    order : torch.Tensor (n,)
-        Rows, those of one group after the other.
+        What happened, the rows of one group after the other.
     ends : torch.Tensor (groups,)
         Rows of the groups up to each.
 
@@ -68,10 +66,10 @@ def sums_in_order(events: Array, order: Array, ends: Array) -> Array:
     import torch
 
     b, n = events.shape
-    running = torch.cumsum(events[:, order].reshape(-1), dim=0, dtype=torch.int32)
-    running = torch.cat([running.new_zeros(1), running])
+    running = torch.cumsum(events.reshape(-1), dim=0, dtype=torch.int32)
     places = torch.cat([ends.new_zeros(1), ends])[None, :] + n * torch.arange(b, device=ends.device)[:, None]
-    return torch.diff(running[places], dim=1)  # right even where the running sum has wrapped around
+    before = torch.where(places > 0, running[torch.clamp(places - 1, min=0)], 0)
+    return torch.diff(before, dim=1)  # right even where the running sum has wrapped around
 
 
 def add_mask(total: Array, mask: Array) -> None:

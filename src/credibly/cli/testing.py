@@ -296,10 +296,8 @@ def _tested(
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
         some = data.sample.predictions
         raters = isinstance(data.sample.batch, Counts) and not statistic and not given
-        sets = isinstance(some, ClassPredictions) and not isinstance(some, Point)
-        if raters or (sets and (given.get("weights") != "mean" or set(given) != {"weights"})):
-            require_independent(data, "a test of raters' labels" if raters else "the test of a set")
         if raters:
+            require_independent(data, "a test of raters' labels")
             whole = in_memory(data, "the test of raters' labels", _IN_MEMORY, _SMALLER)
             result: HypotestResult = validity_test(
                 whole.predictions,
@@ -349,6 +347,7 @@ def _set_test(
         features=whole.features if weights == "learned" or given.get("given") == "features" else None,
         statistics=None if statistic is None else _statistics(statistic, n_bins),
         n_resamples=n_resamples,
+        clusters=whole.clusters,
         rng=seed,
         progress=told,
         **given,

@@ -124,8 +124,8 @@ def uncertainty(
         ``entropy``: H(mean), mean H, mutual information (Point, Ensemble). ``credal``: upper entropy, lower
         entropy, their difference (every kind). ``dirichlet``: the same as ``entropy``, in closed form
         (Dirichlet). ``belief``: entropy of the pignistic probability and credal size (Belief). Default:
-        entropy for Point and Ensemble, credal for Intervals, and the one of the same name for Dirichlet and
-        Belief.
+        ``entropy`` for Point and Ensemble, ``credal`` for Intervals, ``dirichlet`` for Dirichlet and
+        ``belief`` for Belief.
     base : float, optional
         Base of the logarithm. Default: e.
     tolerance : float

@@ -164,7 +164,7 @@ def _is_set(rows: Rows, work: Work) -> str | None:
     if not work.tests:
         return f"tests=False; {_MEAN_ONLY}"
     if rows.sample.clusters is not None:
-        return f"{IN_CLUSTERS}; {_MEAN_ONLY}"
+        return f'of clusters `credal_test(method="witness")` alone tests a set; {_MEAN_ONLY}'
     return f"one instance leaves none to learn from; {_MEAN_ONLY}" if n < 2 else None
 
 

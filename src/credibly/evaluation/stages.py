@@ -350,10 +350,11 @@ def _reals_apply(rows: Rows, work: Work) -> str | None:
 def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     pit = coverage = None
     what = "curves of the probability integral transform and of coverage"
+    told = partial(work.tell, "curves")
     try:
-        pit = pit_test(*rows.arguments, level=work.level, **work.drawn)
+        pit = pit_test(*rows.arguments, level=work.level, **work.drawn, progress=told)
         what = "coverage curve"
-        coverage = coverage_curve(*rows.arguments, level=work.level, **work.drawn)
+        coverage = coverage_curve(*rows.arguments, level=work.level, **work.drawn, progress=told)
     except UnsupportedError as error:
         work.leave_out(what, f"{error.subject} {error.rule}, {error.evidence}")
     work.tell("curves", 1, 1)

@@ -38,6 +38,8 @@ from credibly.statistics.spread import states_one_spread
 from credibly.statistics.subsampled import Subsampled
 
 MOST_GROUPS = 100
+FEWEST_IN_GROUP = 5
+"""Rows below which the estimates of a group are not listed: they tell of single rows."""
 OMNIBUS = "omnibus"
 """Key of the test of all statistics together."""
 
@@ -183,6 +185,11 @@ def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
     if len(sizes) > MOST_GROUPS:
         work.leave_out("estimates per group", f"there are {len(sizes)} groups, more than {MOST_GROUPS}")
         return {}
+    small = [level for level, size in sizes if size < FEWEST_IN_GROUP]
+    if small:
+        count = f"{len(small)} of {len(sizes)} groups have" if len(small) > 1 else f"group {small[0]} has"
+        work.leave_out("estimates of small groups", f"{count} fewer than {FEWEST_IN_GROUP} rows")
+        sizes = tuple((level, size) for level, size in sizes if size >= FEWEST_IN_GROUP)
     cheap = [one for one in work.statistics if one.traits.reduction == "sum"]
     tasks = [GroupTask.of(cheap, rows, level, size) for level, size in sizes]
     every = one_pass(rows, tasks, partial(work.tell, "groups")) if cheap else [{} for _ in tasks]

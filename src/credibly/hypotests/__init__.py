@@ -3,7 +3,8 @@
 from credibly.hypotests.calibration.audit import audit
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.calibration.certificate import certificate
-from credibly.hypotests.calibration.corp import corp_curve, decompose_crps
+from credibly.hypotests.calibration.corp import corp_curve
+from credibly.hypotests.calibration.crps_split import decompose_crps
 from credibly.hypotests.calibration.pit import coverage_curve, observation_check, pit_test
 from credibly.hypotests.calibration.planning import plan_labels
 from credibly.hypotests.calibration.reliability import reliability_curve

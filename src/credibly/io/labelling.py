@@ -61,12 +61,15 @@ def _labels_in_memory(given: Any) -> Content:
     return Content("", {"y": text_or_numbers(given, "labels")}, index=index)
 
 
-def joined_labels(other: Content, content: Content, said: Said) -> dict[str, Array]:
-    """Return the labels of another file or table, in the order of the predictions."""
+def joined_labels(other: Content, content: Content, said: Said) -> tuple[dict[str, Array], Array | None]:
+    """Return the labels of another file or table in the order of the predictions, and that order.
+
+    The order is None where rows are matched by their places.
+    """
     if "role" in other.meta:
         role = str(other.meta["role"])
         found = next((one for one in (role, "counts") if one in content.arrays), role)
-        return {label_role(role): content.arrays.pop(found)}
+        return {label_role(role): content.arrays.pop(found)}, None
     outside = bool(other.source)
     set_aside_all(other)
     named: str | None = None
@@ -89,7 +92,7 @@ def joined_labels(other: Content, content: Content, said: Said) -> dict[str, Arr
             content.note(f"labels file: {note}")
     given = _chosen_labels(other)
     order = _order(content, other, named, outside)
-    return given if order is None else {name: array[order] for name, array in given.items()}
+    return {name: one if order is None else one[order] for name, one in given.items()}, order
 
 
 def _several_columns(other: Content, content: Content, named: str | None) -> dict[str, Array]:

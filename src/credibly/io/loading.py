@@ -173,9 +173,9 @@ def dataset_of(content: Content, said: Said, problems: list[str] | None = None) 
 def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     """Sort the columns of a table, and return the labels that are given beside it, joined by their ids."""
     set_aside_all(content)
-    _set_attributes_aside(content, said)
+    _set_attributes_aside(content, said, elsewhere=said.labels is not None)
     source = None if said.labels is None else label_source(said.labels, content)
-    given = None
+    given, beside = None, _attributes_beside(source, content, said)
     if said.id is None and isinstance(source, Content) and content.table and source.table:
         said = replace(said, id=shared_id(content.table, source.table))
     if isinstance(source, str) and content.table is None:
@@ -190,7 +190,12 @@ def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     _name_clusters(content, said.clusters)
     if said.id is not None and "id" not in content.arrays and said.id in content.arrays:
         content.arrays["id"], content.id_name = content.arrays.pop(said.id), said.id
-    return given if source is None or isinstance(source, str) else joined_labels(source, content, said)
+    if source is None or isinstance(source, str):
+        return given
+    given, order = joined_labels(source, content, said)
+    content.attributes |= {name: one if order is None else one[order] for name, one in beside.items()}
+    content.attributes = {str(name): content.attributes[str(name)] for name in said.groups or ()}
+    return given
 
 
 def _name_clusters(content: Content, name: str | None) -> None:
@@ -208,23 +213,46 @@ def _name_clusters(content: Content, name: str | None) -> None:
     content.arrays["cluster"] = content.arrays[name] if name in ROLES else content.arrays.pop(name)
 
 
-def _set_attributes_aside(content: Content, said: Said) -> None:
-    """Take the columns that the user names as groups out of what is given a role."""
+def _set_attributes_aside(content: Content, said: Said, *, elsewhere: bool) -> None:
+    """Take the columns that the user names as groups out of what is given a role.
+
+    Where labels stand `elsewhere`, attributes may stand beside them.
+    """
     held = content.arrays if content.table is None else content.table
     names = [str(name) for name in said.groups or ()]
     for name in names:
-        if name not in held:
-            raise InputError(
-                "`groups`",
-                "must name columns or arrays of the file",
-                f"there is no {name!r}",
-                nearest(name, held),
-            )
+        if name not in held and not elsewhere:
+            raise _no_attribute(name, held)
         if names.count(name) > 1:
             raise InputError("`groups`", "must name each column once", f"got {name!r} twice", "Name it once.")
-    _require_labels_left(held, names, said.labels)
+    own = [name for name in names if name in held]
+    _require_labels_left(held, own, said.labels)
     # a hospital may be a group and, at the same time, what its rows share
-    content.attributes = {name: held[name] if name == said.clusters else held.pop(name) for name in names}
+    content.attributes = {name: held[name] if name == said.clusters else held.pop(name) for name in own}
+
+
+def _attributes_beside(source: str | Content | None, content: Content, said: Said) -> dict[str, Array]:
+    """Take the attributes that the predictions' file does not hold out of that of the labels."""
+    names = [str(name) for name in said.groups or () if str(name) not in content.attributes]
+    if not names:
+        return {}
+    held: dict[str, Array] = {}
+    if isinstance(source, Content):
+        held = source.arrays if source.table is None else source.table
+    own = content.arrays if content.table is None else content.table
+    for name in names:
+        if name not in held:
+            raise _no_attribute(name, {**own, **held})
+    return {name: held.pop(name) for name in names}
+
+
+def _no_attribute(name: str, held: dict[str, Array]) -> InputError:
+    return InputError(
+        "`groups`",
+        "must name columns or arrays of the file, or of that of the labels",
+        f"there is no {name!r}",
+        nearest(name, held),
+    )
 
 
 def _require_labels_left(held: dict[str, Array], names: list[str], labels: Any) -> None:

@@ -498,7 +498,11 @@ class Content:
     @property
     def rows(self) -> dict[str, Array]:
         """The arrays with an entry per instance."""
-        return {name: array for name, array in self.arrays.items() if ROLES[name].per == "instance"}
+        return {
+            name: array
+            for name, array in self.arrays.items()
+            if name in self.attributes or ROLES[name].per == "instance"
+        }
 
     def keep(self, rows: Array) -> None:
         """Keep some instances in every array."""

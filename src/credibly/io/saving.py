@@ -20,7 +20,7 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, require_distributions
 from credibly._arrays.errors import FileError, InputError, InputTypeError
-from credibly._arrays.namespace import Array, to_host
+from credibly._arrays.namespace import Array, is_array, to_host
 from credibly.io.extras import pip, require_module
 from credibly.io.labelling import text_or_numbers
 from credibly.io.loading import assemble
@@ -38,6 +38,7 @@ from credibly.predictions import (
     PredictionSets,
     as_predictions,
 )
+from credibly.predictions.convert import column_names, is_frame
 from credibly.results.base import jsonable
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
@@ -71,8 +72,11 @@ def save(
         What was observed.
     features : array (n, d), optional
         Features of the instances.
-    groups, ids : array (n,), optional
-        Group and name of every instance.
+    groups : array (n,), mapping of str to array (n,), or data frame, optional
+        Group of every instance, or several attributes, each under its own name:
+        ``load(path, groups=["age", "sex"])`` reads them again.
+    ids : array (n,), optional
+        Name of every instance.
     clusters : array (n,), optional
         Which instances belong together.
     classes : sequence of str, optional
@@ -108,10 +112,11 @@ def save(
         require_writable(labels_beside(target), overwrite=overwrite)
     content = content_of(as_predictions(predictions))
     counted = isinstance(labels, LabelCounts)
+    attributes = _attributes(groups)
     for name, value in (
         ("label_counts" if counted else "y", labels.counts if counted else labels),
         ("features", features),
-        ("group", groups),
+        ("group", None if attributes else groups),
         ("cluster", clusters),
         ("id", ids),
     ):
@@ -122,7 +127,9 @@ def save(
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
     content.classes = None if classes is None else tuple(str(name) for name in classes)
     content.meta = _plain_meta(meta)
+    content.attributes = attributes
     _require_readable(content)
+    content.arrays |= attributes
     if form == ".zarr":
         with atomic_store(target, overwrite=overwrite) as folder:
             _write_zarr(content, folder, str(path))
@@ -134,6 +141,32 @@ def save(
         with atomic_files(target, overwrite=overwrite) as (file,):
             _WRITERS[form](content, file, str(path))
     return target
+
+
+def _attributes(groups: Any) -> dict[str, Array]:
+    """Return several attributes by name, as text or numbers; none where groups are one column."""
+    if is_frame(groups):
+        groups = {name: groups[name] for name in column_names(groups)}
+    if not isinstance(groups, Mapping):
+        return {}
+    taken = {word for name, role in ROLES.items() for word in (name, *role.aliases)}
+    found: dict[str, Array] = {}
+    for given, values in groups.items():
+        name = str(given)
+        if name.lower() in taken:
+            raise InputError(
+                "`groups`",
+                "must have names that mean nothing else in a file",
+                f"{name!r} is read as something of the predictions or labels",
+                "Rename this attribute.",
+            )
+        column = to_host(values) if is_array(values) else np.asarray(values)
+        if column.dtype.kind in "mM":
+            column = column.astype(str)
+        if column.dtype == object:  # gaps are empty text, which `load` reads as missing
+            column = np.array(["" if one is None or one != one else str(one) for one in column.tolist()])
+        found[name] = text_or_numbers(column, f"groups[{name!r}]")
+    return found
 
 
 def require_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -304,8 +337,9 @@ def _lines(content: Content) -> Iterator[list[Any]]:
     if "claimed" in content.arrays:
         rows["claimed"] = np.repeat(content.arrays["claimed"], content.n)
     ids = rows.pop("id").tolist() if "id" in rows else range(content.n) if members else None
-    beside = [name for name in ("y", "group", "cluster", "features", "label_counts") if name in rows]
-    fields = [name for name in rows if name not in BESIDE]
+    roles = ("y", "group", "cluster", "features", "label_counts")
+    beside = [*(name for name in roles if name in rows), *content.attributes]
+    fields = [name for name in rows if name not in BESIDE and name not in content.attributes]
     header = [] if ids is None else ["id", "member"] if members else ["id"]
     for name in (*beside, *fields):
         header += _column_names(name, content)
@@ -335,9 +369,18 @@ def _cells(name: str, value: Any, content: Content) -> list[Any]:
 
 
 def _column_names(name: str, content: Content) -> list[str]:
-    array, role = content.arrays[name], ROLES[name]
-    if name in ("y", "group", "cluster", "mean", "std", "lower_end", "upper_end", "claimed"):
+    if name in content.attributes or name in (
+        "y",
+        "group",
+        "cluster",
+        "mean",
+        "std",
+        "lower_end",
+        "upper_end",
+        "claimed",
+    ):
         return [name]
+    array, role = content.arrays[name], ROLES[name]
     suffixes: Iterable[Any] = range(array.shape[-1] if array.ndim > 1 else 1)
     if name == "values":
         suffixes = content.arrays["levels"].astype(np.float64).tolist()

@@ -94,7 +94,7 @@ class BinnedDisplay(Display):
 
     def _draw_bins(self, ax: Axes, small: bool, top: float, band: str) -> None:
         own = self.bins
-        diagonal(ax, top, "exactly as said")
+        diagonal(ax, top, "perfect calibration")
         if own.low is not None and own.high is not None:
             least = 0.006 * top  # a band of no height still has to be seen, within the range of the values
             low = np.minimum(own.low, top - least)
@@ -457,7 +457,7 @@ class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
         first = next(iter(self.named.values()))
         ax.fill_between(first.coverage, 0, first.best, color=SKY, alpha=0.4, linewidth=0, label="best order")
         style: Style = {"linestyle": (0, (4, 3)), "linewidth": 0.8, "color": INK}
-        ax.plot(first.coverage, first.stated, label="as the predictions state", **style)
+        ax.plot(first.coverage, first.stated, label="stated by the predictions", **style)
         for place, (name, one) in enumerate(self.named.items()):
             style = {**line_style(place), "marker": None}
             ax.plot(one.coverage, one.risk, linewidth=1.4, label=f"by {name}", **style)

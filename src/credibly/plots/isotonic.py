@@ -74,7 +74,7 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
     def finding(self) -> str:
         """The picture in one sentence."""
         own = self.curve
-        score = {"brier": "Brier score", "log_loss": "log loss"}[own.score]
+        score = {"brier": "Brier score", "log_loss": "log loss"}.get(own.score, own.score)
         saved = shown(own.miscalibration.value)
         parts = [f"of a {score} of {shown(own.loss.value)}, recalibration would remove {saved}"]
         if own.band is not None and own.level is not None:
@@ -112,7 +112,7 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
 
     def _marks(self, ax: Axes, small: bool) -> None:
         own = self.curve
-        diagonal(ax, 1.0, "exactly as said")
+        diagonal(ax, 1.0, "perfect calibration")
         level = f"{100 * (own.level or 0):.4g} %"
         if own.confidence_band is not None:
             style: Style = {"color": INK, "alpha": 0.1, "linewidth": 0}
@@ -130,7 +130,7 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
             apart = np.flatnonzero(np.diff(places) > 1) + 1
             for run in np.split(places, apart):
                 ax.plot(np.repeat(own.at[run], 2), np.repeat(own.values[run], 2), **style)
-            ax.plot([], [], label="beyond what draws show", **style)
+            ax.plot([], [], label="outside the band of draws", **style)
         ax.plot(*self.line, color=BLUE, linewidth=1.4, label="observed, isotonic")
         edges = np.linspace(0, 1, len(own.counts) + 1)
         hang_counts(ax, edges[:-1], edges[1:], own.counts)

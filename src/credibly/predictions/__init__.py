@@ -9,6 +9,7 @@ from credibly.predictions.ensemble import Ensemble
 from credibly.predictions.given import (
     as_pair,
     as_rows,
+    cluster_codes,
     matched,
     matched_models,
     paired,
@@ -56,6 +57,7 @@ __all__ = [
     "as_point",
     "as_predictions",
     "as_rows",
+    "cluster_codes",
     "group_rows",
     "label_dtype",
     "matched",

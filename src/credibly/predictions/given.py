@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import is_array, rows_within_budget, to_host
+from credibly._arrays.namespace import HostArray, is_array, rows_within_budget, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.belief import Belief
 from credibly.predictions.clusters import as_ids, require_one
@@ -368,6 +368,18 @@ def require_independent(given: Any, what: str, why: str = "needs independent row
             "these come in clusters",
             "Keep one row of every cluster, or use `calibration_test`, which allows for clusters.",
         )
+
+
+def cluster_codes(predictions: Any, clusters: Any = None, blocks: int | None = None) -> HostArray | None:
+    """Return the number of the cluster of every row, as said here or as the data bring it.
+
+    None where all rows are independent.
+    """
+    brings = isinstance(predictions, Dataset) or is_source(predictions)
+    if clusters is None and blocks is None and not brings:
+        return None
+    given = predictions if brings else as_predictions(predictions)
+    return as_rows(given, clusters=clusters, blocks=blocks).cluster_codes()
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:

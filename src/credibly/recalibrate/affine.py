@@ -217,7 +217,9 @@ class AffineScaling(Recalibration):
                 loss, _, _ = loss_and_gradient(rows, own, *self._split(found, u.shape[-1]))
                 return loss * float(own.sum())
 
-            chosen, self.cv_losses = choose_penalty(held_out, len(u), candidates, self.folds, self.rng)
+            chosen, self.cv_losses = choose_penalty(
+                held_out, len(u), candidates, self.folds, self.rng, data.clusters
+            )
         self.chosen_penalty, self.chosen_weight_penalty = chosen
         rows, own = pooled(u, counts, shares)
         found, ended = self._minimise(rows, own, chosen)

@@ -143,12 +143,18 @@ class Head:
     features: HostArray
     sizes: tuple[int, ...]
     rng: int
+    clusters: HostArray | None = None
 
     def part(self, rows: HostArray) -> Head:
         """Return the same for some of the instances, whose shares sum to 1 again."""
         share = self.share[rows] / self.share[rows].sum()
+        together = None if self.clusters is None else self.clusters[rows]
         return dataclasses.replace(
-            self, likelihood=self.likelihood.take(rows), share=share, features=self.features[rows]
+            self,
+            likelihood=self.likelihood.take(rows),
+            share=share,
+            features=self.features[rows],
+            clusters=together,
         )
 
     def loss(self, factors: HostArray, penalty: float) -> tuple[float, HostArray]:
@@ -170,7 +176,7 @@ class Head:
     def fit(self, penalty: float) -> tuple[HostArray, dict[str, Any]]:
         """Return the parameters and how the fit ended."""
         if len(self.sizes) > 2:
-            held = fold_members(len(self.share), "split", self.rng)[0]
+            held = fold_members(len(self.share), "split", self.rng, self.clusters)[0]
             inside, outside = self.part(np.setdiff1d(np.arange(len(self.share)), held)), self.part(held)
             return train(
                 (inside.features, lambda outputs: inside.loss(outputs, penalty)),
@@ -444,11 +450,14 @@ class AlphaCalibration(Recalibration):
         host = to_host(standardised(inputs, self.feature_centre, self.feature_scale))[rows]
         hidden = self.hidden if head == "neural" else ()
         self.sizes = np.array([host.shape[1], *hidden, 1])
-        fitted = Head(likelihood, share, host, self._layers, self.rng)
+        together = None if data.clusters is None else data.clusters[rows]
+        fitted = Head(likelihood, share, host, self._layers, self.rng, together)
         self.cv_losses = None
         if self.penalty == "cv":
             grid = tuple(map(float, self.penalties))
-            chosen, self.cv_losses = choose_penalty(fitted.held_out, len(host), grid, self.folds, self.rng)
+            chosen, self.cv_losses = choose_penalty(
+                fitted.held_out, len(host), grid, self.folds, self.rng, together
+            )
         else:
             chosen = float(self.penalty)
         self.chosen_penalty = chosen

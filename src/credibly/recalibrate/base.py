@@ -15,8 +15,8 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array
-from credibly.predictions import ClassPredictions, Ensemble, as_point
-from credibly.recalibrate.fitting import Convergence, checked, digest_of, fit_data
+from credibly.predictions import ClassPredictions, Ensemble, as_point, cluster_codes
+from credibly.recalibrate.fitting import Convergence, FitData, checked, digest_of, fit_data
 from credibly.results.base import jsonable
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Recalibration(ABC):
         features: Any = None,
         groups: Any = None,
         sample_weight: Any = None,
+        clusters: Any = None,
+        blocks: int | None = None,
     ) -> Self:
         """Learn the parameters.
 
@@ -76,6 +78,11 @@ class Recalibration(ABC):
             Group of every instance, for methods that are fitted by group.
         sample_weight : array (n,), optional
             Non-negative weights; a weight of 2 is the same as listing the instance twice.
+        clusters : array (n,), optional
+            Ids that say which rows belong together (a patient, a day); folds and held-out parts inside the
+            fit then keep clusters whole. Data that were read bring their own.
+        blocks : int, optional
+            The same for rows in time: consecutive rows in blocks of at least this length are clusters.
 
         Returns
         -------
@@ -83,6 +90,9 @@ class Recalibration(ABC):
             The object itself, fitted.
         """
         data = self._data(predictions, labels, sample_weight)
+        together = cluster_codes(predictions, clusters, blocks)
+        if together is not None and isinstance(data, FitData):  # fits of real values hold nothing out
+            data = dataclasses.replace(data, clusters=together)
         self._require_kind(data.predictions)
         convergence = self._fit(data, self._seen(features, groups))
         self._remember(data, convergence)

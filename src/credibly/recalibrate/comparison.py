@@ -334,7 +334,7 @@ def recalibration_report(
     failed: dict[str, str] = {}
     for name, method in asked.items():
         try:
-            made[name] = _fitted(method, given, labels, inputs, groups, parts)
+            made[name] = _fitted(method, given, labels, inputs, groups, parts, codes)
         except CrediblyError as error:
             failed[name] = str(error)
     before, after, notes = _in_same_terms(given, {name: one for name, (_, one) in made.items()})
@@ -491,19 +491,21 @@ def _fitted(
     features: Array | None,
     groups: Any,
     parts: list[HostArray],
+    codes: HostArray | None,
 ) -> tuple[Recalibration, Predictions]:
     """Return a fit on all data, and all predictions, each recalibrated by a fit on other folds."""
     beside = {
         "features": features if method.takes_features else None,
         "groups": groups if method.takes_groups else None,
     }
-    whole = method.unfitted().fit(given, labels, **beside)
+    whole = method.unfitted().fit(given, labels, clusters=codes, **beside)
     moved = []
     for kept, held_out in _splits(parts):
         part = method.unfitted()
         with warnings.catch_warnings():  # the fit on all data has said it
             warnings.simplefilter("ignore", UserWarning)
-            part.fit(given[kept], _rows(labels, kept), **_rows_of(beside, kept))
+            own = None if codes is None else codes[kept]
+            part.fit(given[kept], _rows(labels, kept), clusters=own, **_rows_of(beside, kept))
             moved.append(part.apply(given[held_out], **_rows_of(beside, held_out)))
     return whole, stitched(moved, parts)
 

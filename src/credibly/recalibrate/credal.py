@@ -155,8 +155,14 @@ class CredalRecalibration(Recalibration):
                 "`CredalRecalibration`", "needs finite logits", "some are -inf", "Give finite logits."
             )
         n, m = len(data.predictions), data.predictions.n_members
-        order = np.random.default_rng(as_seed(self.rng)).permutation(n)
-        cut = round(n * (1 - self.held_out))
+        codes, cut = data.clusters, round(n * (1 - self.held_out))
+        drawn = np.random.default_rng(as_seed(self.rng))
+        if codes is None:
+            order = drawn.permutation(n)
+        else:  # clusters stay whole
+            ranks = drawn.permutation(int(codes.max()) + 1)[codes]
+            order = np.argsort(ranks, kind="stable")
+            cut = int(np.searchsorted(ranks[order], ranks[order[min(cut, n - 1)]]))
         if not 2 <= cut <= n - 2:
             raise UnsupportedError(
                 "`CredalRecalibration`",
@@ -168,7 +174,8 @@ class CredalRecalibration(Recalibration):
         beside = data.predictions._leading
         temperatures = self._temperatures(data.predictions[fitted], like(labels[fitted], beside), m)
         held, seen = data.predictions[tested], like(labels[tested], beside)
-        self.pvalues, spread, radius = self._chosen(held, seen, temperatures)
+        together = None if codes is None else codes[tested]
+        self.pvalues, spread, radius = self._chosen(held, seen, temperatures, together)
         self.member_temperatures, self.spread, self.radius = temperatures, spread, radius
         before, after = (_loss(one, data) for one in (data.predictions, self._map(data.predictions, None)))
         message = f"p = {self.pvalues[-1]:.3g} at spread {spread:g}"
@@ -177,10 +184,10 @@ class CredalRecalibration(Recalibration):
         return Convergence(True, len(self.pvalues), 0.0, before, after, message)
 
     def _chosen(
-        self, held: ClassPredictions, labels: Array, temperatures: HostArray
+        self, held: ClassPredictions, labels: Array, temperatures: HostArray, clusters: HostArray | None
     ) -> tuple[HostArray, float, float]:
         """Return the p-values of the spreads tried, the smallest accepted one, and the radius around it."""
-        words: dict[str, Any] = {"method": "witness", "rng": self.rng}
+        words: dict[str, Any] = {"method": "witness", "clusters": clusters, "rng": self.rng}
         if self.weights is not None:
             words |= {"method": "weights", "weights": self.weights, "n_resamples": self.n_resamples}
         found: list[float] = []

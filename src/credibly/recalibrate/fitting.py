@@ -102,6 +102,8 @@ class FitData:
         Weights of the instances; None where all are 1.
     notes : tuple of str
         How the data were interpreted.
+    clusters : ndarray (n,) or None
+        Number of the cluster of every instance; None where all are independent.
     """
 
     predictions: ClassPredictions
@@ -109,6 +111,7 @@ class FitData:
     counts: Array
     weight: Array | None
     notes: tuple[str, ...]
+    clusters: HostArray | None = None
 
     @property
     def totals(self) -> Array:
@@ -256,8 +259,12 @@ def check_penalty(
         )
 
 
-def fold_members(n: int, folds: Folds, rng: Any) -> list[HostArray]:
-    """Return the held-out rows of every fold; "split" holds out one fifth once."""
+def fold_members(n: int, folds: Folds, rng: Any, clusters: HostArray | None = None) -> list[HostArray]:
+    """Return the held-out rows of every fold, clusters whole; "split" holds out one fifth once."""
+    if clusters is not None:
+        _, codes = np.unique(clusters, return_inverse=True)
+        parts = fold_members(int(codes.max()) + 1, folds, rng)
+        return [np.flatnonzero(np.isin(codes, part)) for part in parts]
     number = 5 if folds == "split" else min(folds, n)
     if n < 2:
         raise UnsupportedError(
@@ -277,13 +284,14 @@ def choose_penalty(
     penalties: Sequence[P],
     folds: Folds,
     rng: Any,
+    clusters: HostArray | None = None,
 ) -> tuple[P, HostArray]:
     """Return the penalty, or the tuple of them, with the smallest loss on held-out rows, and all losses.
 
     `held_out_loss(penalty, rows to fit, rows held out)` returns the summed loss over the labels held out; a
     fit that diverges counts as infinite.
     """
-    parts = fold_members(n, folds, rng)
+    parts = fold_members(n, folds, rng, clusters)
     losses = np.zeros(len(penalties))
     last = ""
     for held_out in parts:

@@ -101,8 +101,8 @@ class CorpCurve(Result):
         Instances by prediction, in twenty equal ranges from 0 to 1.
     at : ndarray (q,)
         Predictions at which the bands are given, evenly spread over the instances.
-    score : {"brier", "log_loss"}
-        Which score is split.
+    score : str
+        Which score is split: "brier", "log_loss", or the name of a function.
     loss : Estimate
         The mean score of the predictions.
     miscalibration : Estimate
@@ -126,9 +126,9 @@ class CorpCurve(Result):
         Lower and upper end of what a calibrated model with these predictions would show at each prediction.
     confidence_band : tuple of ndarray or None
         Ends of the band that contains the whole true curve, if that curve is increasing.
-    miscalibration_interval, gap_interval : tuple of float or None
-        What `confidence_band` leaves possible for the true miscalibration, and for the true mean gap, of
-        these instances.
+    miscalibration_interval, discrimination_interval, gap_interval : tuple of float or None
+        What `confidence_band` leaves possible for the true miscalibration, the true discrimination and the
+        true mean gap of these instances.
     """
 
     name: str
@@ -152,6 +152,7 @@ class CorpCurve(Result):
     confidence_band: tuple[HostArray, HostArray] | None = None
     miscalibration_interval: tuple[float, float] | None = None
     gap_interval: tuple[float, float] | None = None
+    discrimination_interval: tuple[float, float] | None = None
 
     @property
     def values(self) -> HostArray:

@@ -335,7 +335,7 @@ class ConfidenceGap(Statistic):
         below="the model is less sure than it should be (underconfident)",
         notion="confidence",
         citation="Guo et al., On calibration of modern neural networks, ICML 2017.",
-        aliases={"overconfidence": "", "calibration_in_the_large": "of the most probable class", "gap": ""},
+        aliases={"overconfidence": "", "gap": ""},
     )
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:

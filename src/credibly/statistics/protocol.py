@@ -339,7 +339,8 @@ class Statistic(ABC):
 
         Returns
         -------
-        Estimate Value, standard error if one can be trusted, settings and notes.
+        Estimate
+            Value, standard error if one can be trusted, settings and notes.
         """
         from credibly.statistics.over_rows import estimates_over  # written against this module
 

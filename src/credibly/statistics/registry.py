@@ -25,6 +25,7 @@ from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import interval_score, picp, quantile_calibration_error
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
+from credibly.statistics.logistic import calibration_in_the_large, calibration_slope
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
@@ -197,6 +198,8 @@ BUILTIN: tuple[Statistic, ...] = (
     truthful_ce,
     t_cal,
     ici,
+    calibration_slope,
+    calibration_in_the_large,
     spiegelhalter_z,
     rps,
     picp,

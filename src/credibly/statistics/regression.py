@@ -96,7 +96,7 @@ class RealMean(Statistic):
 MANY_REPLICATES = 200
 """Replicates from which on losses of mixtures are tabulated; a table costs as much as about 100."""
 _REACH, _CELLS_PER_WIDTH, _MOST_CELLS = 5.0, 2.0, 256
-_GROUPS, _LEAST_ROWS = 16, 64
+_GROUPS, _LEAST_ROWS = 32, 64
 """Groups of rows, by how many cells they need, whose tables are made together; rows of a group at least."""
 TABLE_BYTES = 8 * 4 * _MOST_CELLS // 8
 """Of a row, on average over targets: few of them are losses, and few rows need all cells they may have."""
@@ -371,17 +371,17 @@ class GaussianLogLoss(RealMean):
 
     def loss(self, predictions: Gaussian) -> Loss:
         """Return -log of the mixture's density, shifted by the largest member so that nothing underflows."""
-        mean, std = predictions.members()
+        mean, std = (_members_first(one) for one in predictions.members())
         shares = predictions.shares
         xp = namespace(mean)
         constant = xp.log(std) + _HALF_LOG_TWO_PI
-        m = mean.shape[1]
+        m = mean.shape[0]
         if shares is not None:  # a weight is a factor of its member's density
-            constant = constant - xp.log(shares)
+            constant = constant - xp.log(shares)[:, None]
 
         def exponent(labels: Array, j: int) -> Array:
-            z = (labels - mean[:, j]) / std[:, j]
-            return -0.5 * z * z - constant[:, j]
+            z = (labels - mean[j, :]) / std[j, :]
+            return -0.5 * z * z - constant[j, :]
 
         def score(labels: Array) -> Array:
             if m == 1:
@@ -474,18 +474,19 @@ class ContinuousRankedProbabilityScore(RealMean):
 
 def _of_mixture(mean: Array, std: Array, shares: Array | None) -> Loss:
     """Return the score of mixtures of normal members (n, m), of equal weights or `shares` (m,)."""
-    xp, m = namespace(std), mean.shape[1]
-    weight = xp.ones_like(std[0, :]) if shares is None else shares
+    mean, std = _members_first(mean), _members_first(std)
+    xp, m = namespace(std), mean.shape[0]
+    weight = xp.ones_like(std[:, :1]) if shares is None else shares[:, None]
     whole = float(m) if shares is None else 1.0
     # pairs of a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
-    spread = xp.sum(weight * weight * std, axis=1) * (2.0 / math.sqrt(math.pi))
+    spread = xp.sum(weight * weight * std, axis=0) * (2.0 / math.sqrt(math.pi))
     for j in range(m - 1):
-        gap, scale = mean[:, j + 1 :] - mean[:, j : j + 1], xp.hypot(std[:, j + 1 :], std[:, j : j + 1])
-        spread = spread + 2.0 * weight[j] * xp.sum(weight[j + 1 :] * _distance(gap, scale), axis=1)
+        gap, scale = mean[j + 1 :, :] - mean[j, :], xp.hypot(std[j + 1 :, :], std[j, :])
+        spread = spread + 2.0 * weight[j, 0] * xp.sum(weight[j + 1 :, :] * _distance(gap, scale), axis=0)
     half = spread / (2.0 * whole * whole)
 
     def distance(labels: Array, j: int) -> Array:
-        own = _distance(labels - mean[:, j], std[:, j])
+        own = _distance(labels - mean[j, :], std[j, :])
         return own if shares is None else shares[j] * own
 
     def score(labels: Array) -> Array:
@@ -495,6 +496,11 @@ def _of_mixture(mean: Array, std: Array, shares: Array | None) -> Loss:
         return total / whole - half
 
     return score
+
+
+def _members_first(values: Array) -> Array:
+    """Return (m, n) of (n, m), every member next to itself in memory."""
+    return np.ascontiguousarray(values.T) if is_numpy(values) else values.T
 
 
 def _distance(gap: Array, scale: Array) -> Array:

@@ -3,8 +3,8 @@
 x ~ N(0, 1), y ~ N((x - 1)^2, .5), no training data between -1.5 and 0. An ensemble of Gaussian networks, read
 as one of its members (Bayesian) or as their mean (independent), and a network with dropout, one mask for all
 rows, are checked by their calibration error on data like those of the training and on data in the gap.
-As printed but for the training: 500 epochs of 10 000 cases there, and a rate that is halved every 100 of
-them; fewer steps here, and a rate that falls along a cosine.
+Printed: 50 networks of three layers of 128 ELU units, 128 masks, 500 epochs of 10 000 cases, tests of 1000
+and 10 000, one data set; here fewer and smaller networks, fewer steps, and several data sets.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ QUADRATIC = Study(
     title="A quadratic with a gap: ensemble and dropout, in distribution and where there were no data",
     reference="P21 section 4.1, App. F, Figs. 3-5, Table 1",
     small=QuadraticSize(4, 2000, 300, 500, 10, 20, (64, 64), 400, 199),
-    full=QuadraticSize(10, 10_000, 1000, 10_000, 50, 128, (128, 128, 128), 1500, 999),
+    full=QuadraticSize(10, 10_000, 500, 800, 10, 20, (64, 64), 800, 199),
     work=work,
     design="smaller",
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from credibly._arrays import row_search
-from credibly._arrays.row_search import count_at_most
+from credibly._arrays.row_search import SortedRows, count_at_most
 from libraries import Library, read
 
 
@@ -28,3 +28,28 @@ def test_tables_larger_than_a_tile() -> None:
     table = np.sort(rng.normal(size=(400, 300)), axis=1)
     values = rng.normal(size=(3, 400))
     assert np.array_equal(count_at_most(table, values), (table[None] <= values[:, :, None]).sum(axis=2))
+
+
+@pytest.mark.parametrize("q", [1, 7, 300])
+@pytest.mark.parametrize("b", [3, row_search._LONG_COLUMN])
+def test_grids_count_what_a_comparison_with_every_entry_counts(b: int, q: int, library: Library) -> None:
+    rng = np.random.default_rng(q)
+    table = np.concatenate(
+        [
+            np.sort(rng.integers(-3, 4, size=(3, q)), axis=1),  # many ties
+            np.sort(rng.standard_cauchy(size=(3, q)), axis=1),  # nearly all in one cell
+            np.zeros((1, q)),
+            np.linspace(0.0, 1e-310, q)[None, :],
+        ]
+    ).astype(float)
+    drawn = np.concatenate([rng.integers(-4, 5, size=(b - 2, 8)), [np.full(8, 1e300), table[:, q // 2]]])
+    below, at_most = SortedRows(library.asarray(table)).passed(library.asarray(drawn.astype(float)))
+    assert np.array_equal(read(below), (table[None] < drawn[:, :, None]).sum(axis=2))
+    assert np.array_equal(read(at_most), (table[None] <= drawn[:, :, None]).sum(axis=2))
+
+
+def test_without_ties_both_counts_are_one_array() -> None:
+    rng = np.random.default_rng(0)
+    table = np.sort(rng.normal(size=(40, 9)), axis=1)
+    below, at_most = SortedRows(table).passed(rng.normal(size=(row_search._LONG_COLUMN, 40)))
+    assert below is at_most

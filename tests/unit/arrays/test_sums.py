@@ -89,3 +89,12 @@ def test_add_mask(dtype):
     total = np.array([1, 254, 3], dtype=dtype)
     add_mask(total, np.array([True, True, False]))
     assert total.tolist() == [2, 255, 3]
+
+
+def test_running_sums_are_read_where_groups_end() -> None:
+    torch = pytest.importorskip("torch")
+    from credibly._arrays.sums import sums_in_order
+
+    events = torch.tensor([[1, 0, 1, 1, 0], [1, 1, 1, 0, 1]], dtype=torch.bool)
+    ends = torch.tensor([0, 2, 2, 5])  # the first and the third group are empty
+    assert sums_in_order(events, ends).tolist() == [[0, 1, 0, 2], [0, 2, 0, 2]]

@@ -49,14 +49,14 @@ def test_verbs_agree(credibly: Command, file: Path) -> None:
     assert _json(compared)["estimates"]["a"]["brier"]["n_clusters"] == 25
 
 
-def test_sets_and_checks_are_refused(credibly: Command, file: Path) -> None:
+def test_sets_and_checks_take_clusters(credibly: Command, file: Path) -> None:
     sets = file.with_name("set.npz")
     np.savez(sets, probs=np.stack([PROBS, PROBS[:, ::-1]], axis=1), y=LABELS, cluster=np.arange(200) // 8)
-    for verb in ("test", "check"):
-        found = credibly(verb, sets)
-        assert found.code != 0
-        assert "clusters" in found.err
-    assert credibly("test", sets, "--weights", "mean", "--n-resamples", 99).code == 0
+    assert _json(credibly("test", sets, "--json"))["n_clusters"] == 25
+    mean = credibly("test", sets, "--weights", "mean", "--n-resamples", 99, "--json")
+    assert _json(mean)["n_clusters"] == 25
+    checked = _json(credibly("check", sets, "--n-resamples", 99, "--json"))
+    assert checked["bayesian"]["checks"]["accuracy"]["n_clusters"] == 25
 
 
 def test_one_way_to_say_it(credibly: Command, file: Path) -> None:

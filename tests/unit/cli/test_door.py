@@ -33,6 +33,7 @@ def right(world: World) -> float:
 # Pairing
 
 
+@pytest.mark.slow
 def test_shards_are_paired_by_number_and_the_pairs_are_shown(
     credibly: Command, world: World, tmp_path: Path
 ) -> None:
@@ -140,6 +141,7 @@ def test_options_about_a_file_are_part_of_the_command(
     assert accuracy(streamed) == pytest.approx(accuracy(whole), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_wrong_order_is_said_first(credibly: Command, world: World, tmp_path: Path) -> None:
     sharp = np.eye(3)[world.labels] * 0.9 + 0.1 / 3
     np.savez(tmp_path / "o.npz", probs=sharp[:, [1, 2, 0]], y=world.labels)
@@ -194,6 +196,7 @@ def test_compare_does_not_replace_its_budget(credibly: Command, world: World, tm
     assert (tmp_path / "b.json").read_text() == "[[0], [1], [2], [0, 1]]"
 
 
+@pytest.mark.slow
 def test_a_found_config_neither_writes_nor_connects(
     credibly: Command, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,6 +298,7 @@ def test_counts_without_predictions_are_told_of_labels_not_of_python(
     assert "draw(" not in ran.err
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_and_threads_change_no_p_value(
     credibly: Command, calibrated: Path
 ) -> None:

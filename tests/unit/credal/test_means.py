@@ -135,7 +135,7 @@ def test_what_is_no_measure_is_refused(data) -> None:
         cr.credal.mean_over(scan, {"size": 3})
     with pytest.raises(InputTypeError, match=r"'str' must be a function.*got 'uncertainty'"):
         cr.credal.mean_over(scan, "uncertainty")
-    with pytest.raises(InputError, match=r"names of their own.*'u.total' is there twice"):
+    with pytest.raises(InputError, match=r"distinct names.*'u.total' is there twice"):
         cr.credal.mean_over(scan, {"u": cr.uncertainty, "u.total": cr.credal.size})
     with pytest.raises(InputError, match=r"'odd' must return numbers.*row 7 has nan \(1 such rows"):
         cr.credal.mean_over(scan, {"odd": lambda given: np.where(np.arange(len(given)) == 7, np.nan, 1.0)})

@@ -37,6 +37,7 @@ def clustered() -> cr.Evaluation:
     return cr.evaluate(PROBS, LABELS, clusters=IDS, **FEW)
 
 
+@pytest.mark.slow
 def test_clusters_take_away_a_false_conflict(plain: cr.Evaluation, clustered: cr.Evaluation) -> None:
     assert plain.headline.word == "conflict"
     assert clustered.headline.word == "no conflict found"
@@ -70,6 +71,7 @@ def test_a_report_of_clusters(clustered: cr.Evaluation, tmp_path: Path) -> None:
     assert "40 clusters" in page
 
 
+@pytest.mark.slow
 def test_what_has_no_version_for_clusters_says_so() -> None:
     members = np.stack([PROBS, 0.8 * PROBS + 0.2 / 3], axis=1)
     found = cr.evaluate(cr.Ensemble(members), LABELS, clusters=IDS, groups=IDS % 2, **FEW)
@@ -79,9 +81,10 @@ def test_what_has_no_version_for_clusters_says_so() -> None:
     assert found.check.bayesian.groups["0"]["brier"].n_clusters == 20
     assert found.groups["0"]["brier"].n_clusters == 20
     data = cr.Dataset(cr.Ensemble(members), LABELS, clusters=IDS)
-    for verb in (cr.credal_test, cr.inflate):
-        with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
-            verb(data)
+    assert cr.credal_test(data, rng=0).n_clusters == 40
+    counts = cr.LabelCounts(np.eye(3, dtype=int)[LABELS])
+    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
+        cr.validity_test(cr.Dataset(cr.Ensemble(members), counts, clusters=IDS))
 
 
 def test_models_are_compared_by_clusters() -> None:
@@ -141,6 +144,7 @@ def test_curves_of_real_values_keep_clusters() -> None:
         )
 
 
+@pytest.mark.slow
 def test_few_clusters_cannot_tell() -> None:
     found = cr.evaluate(PROBS**3 / (PROBS**3).sum(axis=1, keepdims=True), LABELS, clusters=IDS % 5, **FEW)
     assert {one.word for one in found.verdicts} == {"cannot tell"}
@@ -197,3 +201,10 @@ def test_a_group_may_lie_in_one_cluster() -> None:
     outside = ids > 0
     own = cr.brier(probs[outside], labels[outside], clusters=ids[outside])
     assert (others.value, others.stderr, others.n_clusters) == pytest.approx((own.value, own.stderr, 11))
+
+
+def test_groups_of_single_rows_have_no_estimates() -> None:
+    groups = np.where(np.arange(1000) < 2, "rare", np.where(np.arange(1000) % 2, "a", "b"))
+    found = cr.evaluate(PROBS, LABELS, groups=groups, statistics=["brier"], tests=False, progress=None)
+    assert set(found.groups) == {"a", "b"}
+    assert dict(found.not_run)["estimates of small groups"] == "group rare has fewer than 5 rows"

@@ -76,6 +76,7 @@ def unfocused() -> tuple[cr.Gaussian, np.ndarray]:
     return cr.Gaussian(centre + side / 2, np.full(600, 1.118)), centre + rng.normal(size=600)
 
 
+@pytest.mark.slow
 def test_errors_are_compared_with_the_stated_spread() -> None:
     rng = np.random.default_rng(3)
     std = rng.choice([0.5, 2.0], size=800)
@@ -111,7 +112,12 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WORLDS)
+DEAR = ("ensemble", "Dirichlet", "belief", "100 classes")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in DEAR else ()) for name in WORLDS]
+)
 def test_what_it_says(name: str) -> None:
     make, word, sentence = WORLDS[name]
     predictions, labels = make()
@@ -157,6 +163,7 @@ def test_the_gap_is_below_what_the_headline_says() -> None:
     assert other.sentence.endswith("99 % sure.")
 
 
+@pytest.mark.slow
 def test_intervals_are_within_what_the_headline_says() -> None:
     given, labels = normal(0.0, 1.0)
     told = cr.evaluate(given, labels, n_resamples=199).headline

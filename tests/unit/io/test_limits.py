@@ -209,6 +209,7 @@ def zeros(count: int) -> bytes:
     return npy_header(f"({count}, 2)", "'|u1'") + bytes(2 * count)
 
 
+@pytest.mark.slow
 def test_zip_bomb(tmp_path: Path) -> None:
     # 64 MiB of zeros pack to 64 kB; with a small budget the ratio gives it away before anything is unpacked
     path = zipped(tmp_path / "bomb.npz", {"probs.npy": zeros(2**25)}, compression=zipfile.ZIP_DEFLATED)

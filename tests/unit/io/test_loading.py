@@ -333,7 +333,7 @@ def test_arrays_above_the_budget_stay_on_disk(tmp_path: Path) -> None:
     with cr.memory_limit(2**20):
         found = cr.load(path)
         assert isinstance(found.predictions.probs, np.memmap)
-        assert any("stay on disk" in note for note in found.notes)
+        assert any("remain on disk" in note for note in found.notes)
         probs[149_999] = 2.0
         save_npy(tmp_path, probs)
         with pytest.raises(cr.InvalidRowsError, match="row 149999 sums to 4"):

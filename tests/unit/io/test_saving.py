@@ -295,3 +295,43 @@ def test_content_of_covers_every_prediction_type() -> None:
         content = content_of(predictions)
         assert content.rows
         assert all(len(array) == len(predictions) for array in content.rows.values())
+
+
+ATTRIBUTES = {"age": np.array([31, 45, 62, 28]), "site": np.array(["A", "B", "A", "C"])}
+
+
+@pytest.mark.parametrize("form", [".npz", ".json", ".csv", ".tsv"])
+def test_several_attributes_come_back(tmp_path, form: str) -> None:
+    probs = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
+    path = cr.save(tmp_path / f"four{form}", probs, [0, 1, 1, 0], groups=ATTRIBUTES, clusters=[1, 1, 2, 2])
+    found = cr.load(path, groups=["site", "age"])
+    assert list(found.groups) == ["site", "age"]
+    assert found.groups["age"].tolist() == [31, 45, 62, 28]
+    assert found.groups["site"].tolist() == ["A", "B", "A", "C"]
+    assert found.labels.tolist() == [0, 1, 1, 0]
+    assert found.clusters.tolist() == [1, 1, 2, 2]
+    assert found.predictions.probs == pytest.approx(probs)
+
+
+def test_attributes_of_members_stand_beside_every_line(tmp_path) -> None:
+    members = np.random.default_rng(0).dirichlet(np.ones(3), size=(4, 2))
+    path = cr.save(tmp_path / "four.csv", cr.Ensemble(members), groups={"day": np.array(["2021-03-04"] * 4)})
+    assert path.read_text().splitlines()[0].split(",")[:3] == ["id", "member", "day"]
+
+
+def test_attributes_with_gaps_and_dates_are_text(tmp_path) -> None:
+    given = {
+        "seen": np.array(["2021-03-04", "2022-05-06"], dtype="datetime64[D]"),
+        "ward": np.array([None, "x"]),
+    }
+    path = cr.save(tmp_path / "two.npz", [[0.7, 0.3], [0.2, 0.8]], [0, 1], groups=given)
+    found = cr.load(path, groups=["seen", "ward"]).groups
+    assert found["seen"].tolist() == ["2021-03-04", "2022-05-06"]
+    assert found["ward"].tolist() == ["", "x"]
+
+
+def test_an_attribute_has_a_name_of_its_own(tmp_path) -> None:
+    with pytest.raises(cr.InputError, match="'label' is read as something"):
+        cr.save(tmp_path / "two.npz", [[0.7, 0.3], [0.2, 0.8]], [0, 1], groups={"label": [1, 2]})
+    with pytest.raises(cr.InputError, match="attribute 'age' must have one entry per instance"):
+        cr.save(tmp_path / "two.npz", [[0.7, 0.3], [0.2, 0.8]], [0, 1], groups={"age": [1, 2, 3]})

@@ -114,7 +114,7 @@ def test_bars_show_masses_and_what_they_say() -> None:
 def test_samples_show_their_average() -> None:
     data = SamplesDisplay(MEMBERS[0], observed=2)
     assert data.average == pytest.approx(np.full(3, 1 / 3))
-    assert data.finding == "The average puts class 0 first with 0.333; 2 of 4 samples do."
+    assert data.finding == "The average puts class 0 first with 0.333; 2 of 4 samples do so."
     ax = SamplesDisplay(MEMBERS[0], observed=2).draw()
     dots = next(line for line in ax.get_lines() if line.get_label() == "samples")
     assert sorted(dots.get_ydata()) == pytest.approx(sorted(MEMBERS.ravel()))

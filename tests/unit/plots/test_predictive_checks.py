@@ -183,7 +183,7 @@ def test_functions_of_members() -> None:
     functions = cr.hypotests.member_functions(given, x, x=x, rng=0)
     display = FunctionsDisplay(functions)
     inside = np.mean((x >= functions.total_low) & (x <= functions.total_high))
-    assert f"holds {100 * inside:.3g} % of the labels" in display.finding
+    assert f"contains {100 * inside:.3g} % of the labels" in display.finding
     ax = FunctionsDisplay(functions).draw()
     assert len(ax.lines) == 2 * 3 + 1  # centre and two edges per member, the labels
     assert len(ax.collections) == 1

@@ -93,7 +93,7 @@ def test_violins_without_wrong_predictions_or_with_infinite_ones() -> None:
     sure = cr.epistemic_score([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     display = ViolinDisplay(sure)
     assert np.isnan(display.means("wrong")).all()
-    assert "of no model" in display.finding
+    assert "in no model" in display.finding
     display.draw()
     lost = ViolinDisplay(cr.epistemic_score([[1.0, 0.0], [0.5, 0.5]], [1, 0]))
     assert "1 infinite values are not drawn" in lost.finding

@@ -108,7 +108,7 @@ def test_deviances_of_single_instances() -> None:
     assert (display.rows[0], display.ranks[0]) == (3, 1)
     assert len(display.rows) <= 500 < result.n
     assert display.ranks[-1] == 700
-    assert "Of 700 instances 699 have frequencies inside their set, and 1 have" in display.finding
+    assert "Of 700 instances, 699 have frequencies inside their set, and 1 have" in display.finding
     assert result.largest_explained < result.deviance[3]
     ax = ValidityDisplay(result).draw()
     assert ax.get_ylabel() == "deviance"
@@ -117,6 +117,7 @@ def test_deviances_of_single_instances() -> None:
     assert "infinite" in ValidityDisplay(infinite).finding
 
 
+@pytest.mark.slow
 def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
     rng = np.random.default_rng(0)
     members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))

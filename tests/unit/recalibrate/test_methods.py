@@ -552,3 +552,29 @@ def test_no_file_and_no_object(tmp_path: Path) -> None:
     with pytest.raises(cr.FileError):
         scaling.save(tmp_path / "one.json")
     scaling.save(tmp_path / "one.json", overwrite=True)
+
+
+def test_folds_inside_a_fit_keep_clusters_whole() -> None:
+    from credibly.recalibrate.fitting import fold_members
+
+    ids = np.repeat(["a", "b", "c", "d", "e", "f", "g"], [5, 1, 9, 4, 6, 2, 3])
+    parts = fold_members(30, 3, 0, ids)
+    assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(30))
+    held = [set(ids[part]) for part in parts]
+    assert sum(map(len, held)) == len(set.union(*held)) == 7
+    assert len(fold_members(30, 5, 0, ids == "a")) == 2  # no more folds than clusters
+
+
+@pytest.mark.parametrize("method", [cr.recalibrate.MatrixScaling, cr.recalibrate.VectorScaling])
+def test_copies_of_rows_do_not_choose_the_penalty(method: type) -> None:
+    """Every row five times: with the copies in other folds no penalty is too small; as clusters as before."""
+    rng = np.random.default_rng(4)
+    logits = rng.normal(size=(40, 4))
+    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    labels = rng.integers(4, size=40)
+    many = np.repeat(np.arange(40), 5)
+    losses = {}
+    for name, how in (("whole", {"clusters": many}), ("apart", {})):
+        fitted = method(penalty="cv", folds=4, rng=0).fit(probs[many], labels[many], **how)
+        losses[name] = fitted.cv_losses
+    assert losses["whole"].min() > losses["apart"].min()

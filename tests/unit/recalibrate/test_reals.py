@@ -183,6 +183,7 @@ def test_predictions_of_several_kinds_are_scored_in_the_same_terms() -> None:
         in_common_terms([fewer, odd])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Gaussian", "Quantiles"])
 def test_the_report_compares_methods_in_the_same_terms(kind: str) -> None:
     report = cr.recalibration_report(KINDS[kind], LABELS, cv=3, n_resamples=39)

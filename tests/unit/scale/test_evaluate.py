@@ -147,6 +147,7 @@ def _weighted() -> Any:
     return cr.scan(PROBS, LABELS, sample_weight=np.ones(N))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_very_few_rows(n) -> None:
     whole = cr.evaluate(cr.Ensemble(PROBS[:n]), LABELS[:n], n_resamples=19)

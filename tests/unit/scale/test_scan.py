@@ -51,6 +51,7 @@ def test_chunks_give_the_number_of_all_rows(data, statistic, rows) -> None:
         assert "in memory" in cut.interval_refusal
 
 
+@pytest.mark.slow
 def test_chunks_of_whole_leaves_change_no_bit(monkeypatch, data) -> None:
     probs, labels = data
     monkeypatch.setattr("credibly.predictions.passes._LEAF_ELEMENTS", 2**7)  # leaves of 32 rows of 4 classes
@@ -151,6 +152,7 @@ def test_infinite_losses_are_counted_over_all_chunks() -> None:
     assert "20 of 40" in cut.notes[-1]
 
 
+@pytest.mark.slow
 def test_a_test_draws_the_same_labels_in_any_chunks(data) -> None:
     probs, labels = data
     family = ("confidence_ece", "log_loss", "hosmer_lemeshow", "accuracy")

@@ -64,6 +64,7 @@ def test_influences_are_derivatives(kernel) -> None:
         assert moved == pytest.approx(influence[row] / 4000, rel=0.01, abs=2e-7)
 
 
+@pytest.mark.slow
 def test_intervals_hold() -> None:
     """95 % of 120 data sets, give or take 3 standard errors; the truth is that of 200 000 instances."""
     probs, labels = world(200_000, 5)

@@ -126,6 +126,7 @@ def test_the_rows_of_a_comparison_are_places_by_every_score() -> None:
     assert set(found.to_frame()["statistic"]) == {"crps", "interval_score"}
 
 
+@pytest.mark.slow
 def test_the_command_line_compares_files(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     np.savez("right.npz", mean=MEAN, std=np.ones(N), y=LABELS)

@@ -91,6 +91,7 @@ def test_processes_change_no_number() -> None:
         np.testing.assert_array_equal(small(engine=pool).pvalues, small().pvalues)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the cluster's own
 def test_a_real_cluster_changes_no_number() -> None:
     distributed = pytest.importorskip("distributed", reason="needs the dask extra")
@@ -129,6 +130,7 @@ def test_tests_draw_numbers_of_their_own() -> None:
     assert len(set(study.pvalues.ravel())) == 2 * 2 * 12
 
 
+@pytest.mark.slow
 def test_what_is_added_changes_nothing_else() -> None:
     base = small()
     more = small(

@@ -45,7 +45,7 @@ def test_ecce_is_the_walk_with_its_start(data: tuple) -> None:
 
 
 def test_the_range_of_a_walk_that_only_falls_counts_from_its_start() -> None:
-    # W = 0, -.4, -.7 (residuals -.8, -.6 over 2): without the start the range would be .3, below the maximum
+    # confidences .6 and .8, both wrong: W = 0, -.3, -.7; without the start the range is .4, below the maximum
     probs = two_classes(np.array([0.2, 0.4]))
     assert float(cr.ecce(probs, [1, 1])) == pytest.approx(0.7)
     assert float(cr.ecce(probs, [1, 1], kind="max")) == pytest.approx(0.7)

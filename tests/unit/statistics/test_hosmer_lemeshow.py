@@ -59,6 +59,7 @@ def test_reference_has_one_degree_less_per_bin() -> None:
     assert "4 expected counts are below 5" in name  # 0.3, 2.4, 0.6, 0.7
 
 
+@pytest.mark.slow
 def test_reference_is_near_the_truth_on_large_samples() -> None:
     rng = np.random.default_rng(0)
     probs = rng.dirichlet([4.0, 4.0, 4.0], size=3000)

@@ -86,3 +86,43 @@ def test_a_cluster_without_which_there_is_no_slope_leaves_no_interval() -> None:
     found = fit(np.stack([1 - p, p], axis=1), y, clusters=np.arange(70) // 10)
     assert not found.slope.has_interval
     assert found.in_the_large.has_interval
+
+
+@pytest.mark.parametrize("name", ["calibration_slope", "calibration_in_the_large"])
+def test_statistics_of_batches_are_the_coefficients_of_two_classes(data: tuple, name: str) -> None:
+    probs, y = data
+    found = fit(probs, y)
+    expected = abs(float(found.slope if name == "calibration_slope" else found.in_the_large))
+    one = cr.statistics.registered()[name]
+    assert float(one(probs, y)) == pytest.approx(expected, rel=1e-4)  # the penalty moves the fifth digit
+    assert float(one(probs[:, ::-1], 1 - y)) == pytest.approx(float(one(probs, y)), rel=1e-9)
+
+
+def test_slopes_of_several_classes_are_averaged(data: tuple) -> None:
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet(np.ones(3), size=200)
+    labels = rng.integers(0, 3, size=200)
+    each = [
+        float(fit(np.stack([1 - probs[:, c], probs[:, c]], axis=1), (labels == c).astype(int)).slope)
+        for c in range(3)
+    ]
+    assert float(cr.statistics.calibration_slope(probs, labels)) == pytest.approx(np.mean(each), rel=1e-3)
+
+
+def test_statistics_stay_finite_where_predictions_separate_the_labels() -> None:
+    probs = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
+    slope = cr.statistics.calibration_slope
+    with pytest.raises(cr.UnsupportedError, match="separate"):
+        fit(probs, [0, 0, 1])
+    assert 5 < float(slope(probs, [0, 0, 1])) < 50
+    assert -50 < float(slope(probs, [1, 1, 0])) < -1
+    assert float(slope([[0.5, 0.5]] * 3, [0, 1, 1])) == 1.0  # one prediction says nothing about slopes
+    assert np.isfinite(float(slope([[1.0, 0.0], [0.0, 1.0]], [0, 1])))
+
+
+def test_the_exact_test_finds_what_is_too_extreme(data: tuple) -> None:
+    probs, y = data
+    found = cr.calibration_test(probs, y, statistics="calibration_slope", n_resamples=199, rng=0)
+    assert found.tail == "two-sided"
+    assert found.rejects()
+    assert found.effect_size < 0

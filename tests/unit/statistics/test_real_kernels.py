@@ -43,6 +43,7 @@ def residual_product(i: int, j: int) -> float:
     return first - second + both.mean()
 
 
+@pytest.mark.slow
 def test_residuals_of_a_mixture_are_those_of_numerical_integration() -> None:
     mixture = cr.Gaussian(MEAN, STD)
     # with so wide a kernel all predictions are alike: the mean over pairs of <r_i, r_j>
@@ -97,6 +98,7 @@ def test_quantiles_compare_shares_below_each_level() -> None:
     assert found.value == pytest.approx(terms[~np.eye(N, dtype=bool)].mean(), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gaussian", "mixture", "samples", "quantiles"])
 def test_covariances_are_those_of_drawn_residuals(kind: str) -> None:
     """Second moments of residuals under the hypothesis, against many draws of their labels."""

@@ -352,6 +352,8 @@ def _groups(
         shapes = np.stack([source.shape, source.shape, source.skewness, source.skewness])
         *ends, below, above = standardised(sides, shapes)
         low, high = (effect - source.spread * end for end in reversed(ends))
+        if source.effects is not None:
+            low, high = source.effects(tested.critical)
         deviation = np.where(np.isfinite(source.spread), np.sqrt(source.variance) / size, np.inf)
         detectable = np.minimum(1.0, (np.maximum(-below, above) + _POWER_SCORE) * deviation)
         detectable = np.where(source.variance > 0, detectable, 1.0)

@@ -27,16 +27,14 @@ some 1e-4, that would hold for a few dozen of them.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import one_of
-from credibly._arrays.namespace import Array, HostArray, like, namespace, tiles, to_host
+from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.namespace import Array, HostArray, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import require_single_labels, require_target, wider
@@ -49,20 +47,17 @@ from credibly.predictions import (
     Dataset,
     Labels,
     Point,
-    RealPredictions,
     as_rows,
 )
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import CorpCurve
-from credibly.results.decompositions import CrpsDecomposition
-from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor, mean_error
+from credibly.results.estimates import Estimate, mean_error
 from credibly.statistics.binned import confidence_ece
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
-from credibly.statistics.regression import crps
 
-_ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
+ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 _POINTS = 200  # where bands are kept
 _RANGES = 20  # of predictions, whose instances are counted
 _CELLS = 4  # times the cube root of n: cells of neighbours, between which ranges of predictions begin and end
@@ -75,7 +70,8 @@ _BIASED = (
 
 _OPTIMISTIC = (
     "isotonic regression fits noise too, so the plug-in discrimination is too large: its 95 % intervals "
-    "contained the truth in 77 to 88 % of simulations with 100 to 2000 instances; `skill` has an interval"
+    "contained the truth in 77 to 88 % of simulations with 100 to 2000 instances; `discrimination_interval` "
+    "is valid for every n"
 )
 
 Score = Callable[[HostArray], tuple[HostArray, HostArray]]
@@ -92,6 +88,25 @@ def _log_loss(p: HostArray) -> tuple[HostArray, HostArray]:
 
 
 SCORES: dict[str, Score] = {"brier": _brier, "log_loss": _log_loss}
+_TRIED = np.linspace(0.01, 0.99, 99)
+
+
+def _proper(score: str | Score) -> tuple[str, Score]:
+    """Return a score with its name; raise where a frequency is not the best prediction of itself."""
+    if not callable(score):
+        one_of("`score`", score, tuple(SCORES))
+        return score, SCORES[score]
+    named = getattr(score, "__name__", "score")
+    excess = _divergence(score, _TRIED[:, None], np.broadcast_to(_TRIED, (99, 99)))
+    if np.min(excess) < -1e-9:
+        true, best = np.unravel_index(np.argmin(excess), excess.shape)
+        raise InputError(
+            "`score`",
+            "must be proper: the true frequency is the best prediction",
+            f"`{named}` prefers {_TRIED[best]:.2f} where the frequency is {_TRIED[true]:.2f}",
+            "Use 'brier' or 'log_loss', or a loss that is proper.",
+        )
+    return named, score
 
 
 @takes_rng
@@ -100,7 +115,7 @@ def corp_curve(
     labels: Any = None,
     *,
     target: int | str = "top_label",
-    score: Literal["brier", "log_loss"] = "brier",
+    score: Literal["brier", "log_loss"] | Score = "brier",
     level: float | None = 0.95,
     n_resamples: int = 999,
     clusters: Any = None,
@@ -117,9 +132,10 @@ def corp_curve(
         Observed labels. Leave out for rows that carry their own.
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
-    score : {"brier", "log_loss"}
+    score : {"brier", "log_loss"} or callable
         The proper score to split. It refers to the event alone: the Brier score is (p - event)^2, for two
-        classes half of `brier`.
+        classes half of `brier`. A callable takes probabilities (n,) and returns two arrays: the loss if the
+        event happens, and the loss if it does not.
     level : float or None
         Coverage of the bands and intervals; None leaves them out.
     n_resamples : int
@@ -142,8 +158,9 @@ def corp_curve(
     At each prediction, the consistency band contains a share `level` of the curves of labels that are drawn
     from the predictions. The confidence band contains the whole true curve with probability at least `level`,
     for every n, if that curve is increasing and labels are independent; it is wide because this is a strong
-    guarantee. The intervals for miscalibration and for the mean gap follow from it and hold whenever it does,
-    including at perfect calibration. One isotonic regression per replicate takes about as long as sorting it.
+    guarantee. The intervals for miscalibration, for discrimination and for the mean gap follow from it and
+    hold whenever it does, including at perfect calibration. One isotonic regression per replicate takes about
+    as long as sorting it.
 
     References
     ----------
@@ -160,7 +177,7 @@ def corp_curve(
     >>> round(float(curve.discrimination), 3)  # 1/4 - (0 + 1/4 + 1/4 + 0) / 4
     0.125
     """
-    one_of("`score`", score, tuple(SCORES))
+    named, losses = _proper(score)
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     given = rows.sample.predictions
     confidence_ece.require_predictions(given)
@@ -175,13 +192,13 @@ def corp_curve(
     events = to_host(groups.events(batch))[0]
     fitted = groups.fits(events[None, :])[0]
     codes = rows.cluster_codes()
-    parts = _split(groups, events, fitted, score, point.notes, codes)
+    parts = _split(groups, events, fitted, named, losses, point.notes, codes)
     found = CorpCurve(
         name="top label" if target == "top_label" else f"class {target}",
         **_blocks(groups, fitted),
         counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
         at=groups.predicted[groups.kept],
-        score=score,
+        score=named,
         gap=float(np.sum(groups.size * np.abs(groups.predicted - fitted)) / groups.n),
         n=groups.n,
         level=level,
@@ -196,12 +213,14 @@ def corp_curve(
         signed = _central(_signed_curves(groups, events, codes, seed, n_resamples), level)
         return dataclasses.replace(found, band=wider(band, signed))
     low, high = honest_band(groups.sums(events[None, :])[0], groups.size, level)
+    divergence = partial(_divergence, losses)
     return dataclasses.replace(
         found,
         band=band,
         confidence_band=(low[groups.kept], high[groups.kept]),
-        miscalibration_interval=_within(groups, low, high, partial(_divergence, SCORES[score])),
-        gap_interval=_within(groups, low, high, _distance),
+        miscalibration_interval=_within(groups, low, high, groups.predicted, divergence),
+        discrimination_interval=_apart(groups, low, high, divergence),
+        gap_interval=_within(groups, low, high, groups.predicted, _distance),
     )
 
 
@@ -244,7 +263,7 @@ class _Groups:
         probs = to_host(values).astype(np.float64)
         order = np.argsort(probs, kind="stable")
         ordered = probs[order]
-        starts = np.flatnonzero(np.append(True, np.diff(ordered) > _ROUNDING))
+        starts = np.flatnonzero(np.append(True, np.diff(ordered) > ROUNDING))
         size = np.diff(np.append(starts, len(ordered))).astype(np.float64)
         places = np.linspace(0, len(ordered) - 1, min(len(starts), _POINTS)).round()
         kept = np.unique(np.searchsorted(starts, places, side="right") - 1)
@@ -294,13 +313,14 @@ def _split(
     groups: _Groups,
     events: HostArray,
     fitted: HostArray,
-    score: str,
+    named: str,
+    score: Score,
     notes: tuple[str, ...],
     codes: HostArray | None,
 ) -> dict[str, Any]:
     """Return the mean score and its parts, each from one number per instance."""
     happened = events[groups.order].astype(np.float64)
-    losses = partial(_cost, SCORES[score], happened)
+    losses = partial(_cost, score, happened)
     said, recalibrated = (
         losses(np.repeat(one, groups.size.astype(np.int64))) for one in (groups.predicted, fitted)
     )
@@ -314,7 +334,7 @@ def _split(
             "skill": constant - said,
         }
     own = None if codes is None else codes[groups.order]
-    return {name: _estimate(name, one, score, notes, own) for name, one in parts.items()}
+    return {name: _estimate(name, one, named, notes, own) for name, one in parts.items()}
 
 
 def _estimate(
@@ -424,188 +444,33 @@ def _distance(r: HostArray, p: HostArray) -> HostArray:
     return np.abs(np.subtract(r, p))
 
 
+Distance = Callable[[HostArray, HostArray], HostArray]
+
+
 def _within(
-    groups: _Groups, low: HostArray, high: HostArray, distance: Callable[[HostArray, HostArray], HostArray]
+    groups: _Groups, low: HostArray, high: HostArray, p: HostArray, distance: Distance
 ) -> tuple[float, float]:
-    """Return the smallest and the largest mean distance of predictions from curves inside a band."""
-    p = groups.predicted
+    """Return the smallest and the largest mean distance of curves inside a band from p."""
     nearest = distance(np.clip(p, low, high), p)
     farthest = np.maximum(distance(low, p), distance(high, p))
     smallest, largest = (float(np.sum(groups.size * one) / groups.n) for one in (nearest, farthest))
     return smallest, largest
 
 
-_THRESHOLDS = 100
-_FOLDS = 5
+def _apart(groups: _Groups, low: HostArray, high: HostArray, divergence: Distance) -> tuple[float, float]:
+    """Return what a band leaves possible for the discrimination of a curve inside.
 
-
-def decompose_crps(
-    predictions: Any,
-    labels: Any = None,
-    *,
-    level: float = 0.95,
-    clusters: Any = None,
-    blocks: int | None = None,
-) -> CrpsDecomposition:
-    """Split the CRPS into miscalibration, discrimination and uncertainty.
-
-    Parameters
-    ----------
-    predictions : Gaussian, Samples, dense Quantiles or Rows
-        Members are represented by their mixture.
-    labels : array (n,)
-        Observed numbers. Leave out for rows that carry their own.
-    level : float
-        Coverage of the intervals of miscalibration and discrimination.
-    clusters : array (n,), optional
-        Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
-        allow for them.
-    blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-
-    Returns
-    -------
-    CrpsDecomposition
-        CRPS = miscalibration - discrimination + uncertainty, exactly.
-
-    Notes
-    -----
-    The CRPS is the integral over thresholds t of the Brier score of F(t) for the event y <= t. At each of up
-    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. If fitted
-    and measured on the same rows, miscalibration and discrimination come out too large; if fitted on other
-    folds, too small. Their intervals therefore extend from the lower limit of the cross-fitted number to the
-    upper limit of the other.
-
-    References
-    ----------
-    Arnold, Walz, Ziegel and Gneiting, *Decompositions of the mean continuous ranked probability score*,
-    Electronic Journal of Statistics, 2024; Dimitriadis, Gneiting and Jordan, PNAS, 2021.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import credibly as cr
-    >>> rng = np.random.default_rng(0)
-    >>> mean = rng.normal(size=500)
-    >>> parts = cr.hypotests.decompose_crps(cr.Gaussian(mean, np.full(500, 3.0)), mean + rng.normal(size=500))
-    >>> parts.miscalibration.value > 0.1
-    True
+    That is the mean divergence from the best single prediction m, so its smallest value is the smallest over
+    m and curves, and for every m the largest over curves is not below its largest value.
     """
-    require_level(level)
-    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
-    data = rows.at_once("a decomposition of the CRPS")
-    given, batch = data.predictions, data.batch
-    crps.require_predictions(given)
-    assert isinstance(given, RealPredictions)
-    y = to_host(batch.values)[0].astype(np.float64)
-    n = len(y)
-    loss = to_host(crps.loss(given)(batch.values))[0]
-    own, codes = _climate(y), rows.cluster_codes()
-    whole, apart = _gains(given, y, codes)
-    parts = {
-        "loss": (loss, None),
-        "miscalibration": (loss - own + whole, _BIASED_CRPS),
-        "discrimination": (whole, _BIASED_CRPS),
-        "uncertainty": (own, None),
-        "skill": (own - loss, None),
-    }
-    found = {
-        name: Estimate(name, float(values.mean()), n=n, notes=given.notes, **_error(values, codes, why))
-        for name, (values, why) in parts.items()
-    }
-    return CrpsDecomposition(
-        **found,
-        miscalibration_interval=_bracket(loss - own + apart, loss - own + whole, level, codes),
-        discrimination_interval=_bracket(apart, whole, level, codes),
-        level=float(level),
-        n=n,
-    )
+    from scipy.optimize import minimize_scalar
 
-
-_BIASED_CRPS = (
-    "isotonic regression fits noise too, so the plug-in number is too large; "
-    "`miscalibration_interval` and `discrimination_interval` allow for that"
-)
-
-
-def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[str, Any]:
-    """Return the error of a mean, as fields of an Estimate, with a reason of its own against an interval."""
-    if len(values) < 2:
-        return {"stderr": None, "interval_refusal": why or "one instance has no standard error"}
-    error = mean_error(values, codes)
-    if why is not None:  # beside a number that is too large a standard error would say that it is not
-        error["stderr"] = None
-    return {**error, "interval_refusal": why or error["interval_refusal"]}
-
-
-def _climate(y: HostArray) -> HostArray:
-    """Return the CRPS of the distribution of all labels, at every label."""
-    order = np.argsort(y)
-    n, ordered = len(y), y[order]
-    before = np.cumsum(ordered) - ordered
-    rank = np.arange(n)
-    away = (
-        rank * ordered - before + (before[-1] + ordered[-1] - before - ordered) - (n - 1 - rank) * ordered
-    ) / n
-    found = np.empty(n)
-    found[order] = away
-    return np.asarray(found - 0.5 * found.mean())
-
-
-def _gains(
-    predictions: RealPredictions, y: HostArray, codes: HostArray | None
-) -> tuple[HostArray, HostArray]:
-    """Return what recalibrated F(t) gain over one number for all, per instance, fitted with it and without.
-
-    Integrals over t of (event - share)^2 - (event - r(F(t)))^2; outside the labels both are 0. Folds keep
-    clusters whole.
-    """
-    n = len(y)
-    edges = np.unique(np.quantile(y, np.linspace(0.0, 1.0, min(n, _THRESHOLDS + 1))))
-    whole, apart = np.zeros(n), np.zeros(n)
-    number = n if codes is None else int(codes.max()) + 1
-    fold = np.random.default_rng(0).permutation(number) % _FOLDS  # whichever: they need no seed
-    fold = fold if codes is None else fold[codes]
-    for low, high in pairwise(edges):
-        middle = 0.5 * (low + high)
-        events = (y <= middle).astype(np.float64)
-        stated = to_host(predictions.cdf(like(np.full(n, middle), predictions._leading)))
-        whole += (high - low) * (
-            (events - events.mean()) ** 2 - (events - _recalibrated(stated, events, stated)) ** 2
+    def best(end: int) -> float:
+        found = minimize_scalar(
+            lambda m: _within(groups, low, high, np.full_like(low, m), divergence)[end],
+            bounds=(0.0, 1.0),
+            method="bounded",
         )
-        for part in range(min(_FOLDS, n)):
-            held = fold == part
-            kept = ~held
-            if not held.any() or not kept.any():
-                continue
-            moved = _recalibrated(stated[kept], events[kept], stated[held])
-            plain = (events[held] - events.mean()) ** 2
-            apart[held] += (high - low) * (plain - (events[held] - moved) ** 2)
-    return whole, apart
+        return float(found.fun)
 
-
-def _recalibrated(stated: HostArray, events: HostArray, at: HostArray) -> HostArray:
-    """Return the isotonic regression of events on what was stated, at other stated probabilities."""
-    order = np.argsort(stated, kind="stable")
-    ordered = stated[order]
-    starts = np.flatnonzero(np.append(True, np.diff(ordered) > _ROUNDING))
-    size = np.diff(np.append(starts, len(ordered))).astype(np.float64)
-    share = np.add.reduceat(events[order], starts) / size
-    fitted = isotonic_fits(share[None, :], size)[0]
-    return np.asarray(np.interp(at, ordered[starts], fitted))
-
-
-def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | None) -> tuple[float, float]:
-    """Return the lower limit of a mean that tends to be too small, and the upper of one too large."""
-    if len(low) < 2:
-        return 0.0, math.inf
-    if codes is not None and codes.max() + 1 < FEWEST_CLUSTERS:
-        return 0.0, math.inf
-    lower, upper = (_half(one, level, codes) for one in (low, high))
-    return max(0.0, float(low.mean()) - lower), max(0.0, float(high.mean()) + upper)
-
-
-def _half(values: HostArray, level: float, codes: HostArray | None) -> float:
-    """Return half the length of the interval of a mean."""
-    error = mean_error(values, codes)
-    return float(factor(level, error.get("degrees_of_freedom"))) * float(error["stderr"])
+    return best(0), best(1)

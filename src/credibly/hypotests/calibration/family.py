@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import HostArray, rows_within_budget, tiles
+from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, rows_within_budget, tiles
 from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.group_scores import Measure, Moments, Scoring
 from credibly.hypotests.calibration.lattice import Lattice
@@ -50,6 +50,8 @@ class GroupSums:
     n_clusters: int | None = None
     smallest_pvalue: float = 0.0
     notes: tuple[str, ...] = ()
+    effects: Callable[[float], tuple[HostArray, HostArray]] | None = None
+    """Of clusters: ends of all effects that a test with this critical score would not reject."""
 
 
 def _moments(rows: Rows, scoring: Scoring) -> Moments:
@@ -143,6 +145,8 @@ def wild_sums(
     seen = np.stack([np.asarray((one * one).sum(axis=1)).ravel() for one in every])
     here = np.diff((rows_of > 0).tocsr().indptr)
     spread = np.full(residual.shape, np.inf)
+    weight = np.asarray((rows_of * rows_of).sum(axis=1)).ravel()
+    shared = np.stack([np.asarray((one * rows_of).sum(axis=1)).ravel() for one in every])
     for at, one in enumerate(every):
         centred = one - rows_of * (residual[at] / lattice.sizes)[:, None]
         square = np.asarray((centred * centred).sum(axis=1)).ravel() * here / np.maximum(here - 1, 1)
@@ -156,6 +160,9 @@ def wild_sums(
     predicted = _over_groups(lattice.membership, into_cells(found.variance))
     variance, spread = np.maximum(seen, predicted), np.maximum(spread, np.sqrt(predicted) / lattice.sizes)
     wider = np.sqrt(np.divide(variance, seen, out=np.ones_like(seen), where=seen > 0))[..., None]
+
+    def effects(critical: float) -> tuple[HostArray, HostArray]:
+        return _not_rejected(residual, seen, shared, weight, predicted, lattice.sizes, critical)
 
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         for reps in tiles(n_resamples, rows_within_budget(24 * residual.size + 8 * n_clusters, 0.25)):
@@ -177,7 +184,39 @@ def wild_sums(
         n_clusters,
         2.0 ** (1 - n_clusters),  # of all signs two give the observation: itself and its mirror image
         clusters.notes,
+        effects,
     )
+
+
+def _not_rejected(
+    residual: HostArray,
+    seen: HostArray,
+    shared: HostArray,
+    weight: HostArray,
+    predicted: HostArray,
+    sizes: HostArray,
+    critical: float,
+) -> tuple[HostArray, HostArray]:
+    """Return the smallest and largest effect e of every group that its own test would not reject.
+
+    The test of e has the cluster sums S_c - e n_c in place of S_c, so that it does not reject where
+
+        (S - e n)^2 <= q^2 max( sum_c (S_c - e n_c)^2, P ),      q the critical score, P of independent rows:
+
+    the union of the solutions of two quadratic inequalities, both of which hold S / n. Where n^2 is at most
+    q^2 sum n_c^2, too few clusters decide and every effect is possible.
+    """
+    square = critical**2
+    even = critical * np.sqrt(predicted) / sizes
+    low, high = residual / sizes - even, residual / sizes + even
+    lead = np.broadcast_to(sizes.astype(np.float64) ** 2 - square * weight, residual.shape)
+    middle, last = residual * sizes - square * shared, residual**2 - square * seen
+    bounded = lead > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
+        below, above = (middle - root) / lead, (middle + root) / lead
+    low = np.where(bounded, np.minimum(low, below), -np.inf)
+    return low, np.where(bounded, np.maximum(high, above), np.inf)
 
 
 # P-values
@@ -256,7 +295,7 @@ def adjusted_pvalues(source: GroupSums, n_resamples: int, level: float, *, separ
     stepped = [np.zeros(one.size) for one in flat]
     largest: list[list[HostArray]] = [[] for _ in families]
     limit = score - _TIE * np.maximum(1.0, np.abs(np.where(np.isfinite(score), score, 0.0)))
-    for sums in source.replicates(n_resamples):
+    for sums in _in_cache(source.replicates(n_resamples)):
         drawn = _scores(source, sums)  # (measures, groups, b)
         alone += np.count_nonzero(drawn >= limit[..., None], axis=2)
         for at, own in enumerate(families):
@@ -286,6 +325,13 @@ def adjusted_pvalues(source: GroupSums, n_resamples: int, level: float, *, separ
         (min(1.0, multiplicity * low), min(1.0, multiplicity * high)),
         multiplicity,
     )
+
+
+def _in_cache(every: Iterator[HostArray]) -> Iterator[HostArray]:
+    """Yield sums (measures, groups, b) of as many replicates as stay in cache while scores are made."""
+    for sums in every:
+        for reps in tiles(sums.shape[2], max(1, CACHE_ELEMENTS // max(1, sums[:, :, 0].size))):
+            yield np.ascontiguousarray(sums[:, :, reps])
 
 
 def _critical(largest: HostArray, level: float) -> float:

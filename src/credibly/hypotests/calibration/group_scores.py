@@ -53,6 +53,7 @@ HELD = 0.9
 
 _TILE_LABELS = 2**20
 _MOST_COLUMNS = 2**13  # cells of a product with an indicator on a device; more are summed on the host
+_MOST_DEVICE_BYTES = 2**32
 _DEVICE_BYTES = 48  # of a label drawn on a device: its random words and the temporaries
 
 
@@ -150,11 +151,27 @@ class Scoring:
         found = np.empty((reps.stop - reps.start, len(self.measures), self.n_cells))
         most = max(1, _TILE_LABELS // len(chunk))
         if scores.on_device:
-            most = rows_within_budget(_DEVICE_BYTES * len(chunk), 0.5)
+            most = max(
+                rows_within_budget(_DEVICE_BYTES * len(chunk), 0.5),
+                _device_rows(scores.reference, len(chunk)),
+            )
         for tile in tiles(len(found), most):
             own = slice(reps.start + tile.start, reps.start + tile.stop)
             found[tile] = scores.drawn(own)
         return found
+
+
+def _device_rows(reference: Array, n: int) -> int:
+    """Return how many replicates fit an eighth of what is free on the device, at most 4 GiB.
+
+    Every operation is a launch of its own, so that few large tiles are faster than many small ones.
+    """
+    import torch
+
+    if reference.device.type != "cuda":
+        return 1
+    free, _ = torch.cuda.mem_get_info(reference.device)
+    return max(1, int(min(free // 8, _MOST_DEVICE_BYTES)) // (_DEVICE_BYTES * n))
 
 
 Law = tuple[Array, Any, Any, Any]
@@ -190,12 +207,14 @@ class _Cells:
     def order(self) -> tuple[Array, Array]:
         """Rows by their cells, and how many rows the cells up to each hold; on the device."""
         ends = np.cumsum(np.bincount(self.cells, minlength=self.scoring.n_cells))
-        return like(np.argsort(self.cells, kind="stable"), self.reference), like(ends, self.reference)
+        short = np.uint16 if self.scoring.n_cells <= 2**16 else np.intp  # short numbers are sorted by digits
+        order = np.argsort(self.cells.astype(short), kind="stable")
+        return like(order, self.reference), like(ends, self.reference)
 
     def counted(self, events: Array) -> HostArray:
-        """Count events (b, n) in every cell, (b, cells)."""
+        """Count events (b, n) in every cell, (b, cells); on a device those of rows in the order of cells."""
         if self.on_device:
-            return np.asarray(to_host(sums_in_order(events, *self.order)), dtype=np.float64)
+            return np.asarray(to_host(sums_in_order(events, self.order[1])), dtype=np.float64)
         size = self.scoring.n_cells
         counts = [np.bincount(self.cells[row], minlength=size) for row in to_host(events)]
         return np.stack(counts).astype(np.float64)
@@ -229,13 +248,15 @@ class ClassScores(_Cells):
 
     def drawn(self, reps: slice) -> HostArray:
         """Return sums over cells, (b, measures, cells)."""
-        labels = self.replicates.labels(reps).values
+        labels, predicted = self.replicates.labels(reps).values, self.predicted
+        if self.on_device:  # put in order once for all measures
+            labels, predicted = labels[:, self.order[0]], predicted[self.order[0]]
         measures = self.scoring.measures
         found = np.empty((labels.shape[0], len(measures), self.scoring.n_cells))
         classes = [at for at, one in enumerate(measures) if one.kind == "class"]
         for at, one in enumerate(measures):
             if one.kind == "confidence":
-                found[:, at] = self.counted(labels == self.predicted[None, :])
+                found[:, at] = self.counted(labels == predicted[None, :])
             elif self.on_device:
                 found[:, at] = self.counted(labels == one.label)
         if classes and not self.on_device:

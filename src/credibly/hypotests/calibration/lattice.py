@@ -10,7 +10,9 @@ over cells, and the rows are read once. A group that has the same rows as a larg
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +27,9 @@ QUANTILES, FEWEST_ROWS = 4, 20
 """Parts that numbers are cut into, and rows of a group, where nobody says otherwise."""
 ALL = "all rows"
 OTHER, MISSING = "other", "missing"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$")
+_MANY_MONTHS, _MANY_DAYS = 24, 31  # dates that span more are taken by year, or by month
+_SMALL_RANGE = 2**16
 _FEW_VALUES = 10  # whole numbers with as many values are levels, more are cut at quantiles
 
 
@@ -185,8 +190,27 @@ def _distinct_rows(table: HostArray, radix: Sequence[int]) -> tuple[HostArray, H
         code = code * size + column
         if code.size and code.max() > 2**40:  # numbers that would not fit behind the next column
             code = np.unique(code, return_inverse=True)[1].reshape(-1)
-    _, first, own, counts = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
-    return table[first], own.reshape(-1), counts
+    _, first, own = _distinct(code)
+    return table[first], own, np.bincount(own)
+
+
+def _distinct(values: HostArray) -> tuple[HostArray, HostArray, HostArray]:
+    """Return distinct values in order, where each stands first, and which of them every entry is.
+
+    Whole numbers of a small range are counted, which a million rows need not be sorted for.
+    """
+    if values.dtype.kind in "iu" and values.size:
+        low = values.min()
+        if int(values.max()) - int(low) < max(_SMALL_RANGE, values.size):
+            places = (values - low).astype(np.intp)
+            first = np.full(int(places.max()) + 1, values.size)
+            first[places[::-1]] = np.arange(values.size - 1, -1, -1)  # the last to be written stands first
+            present = np.flatnonzero(first < values.size)
+            rank = np.empty(first.size, dtype=np.intp)
+            rank[present] = np.arange(present.size)
+            return values[first[present]], first[present], rank[places]
+    distinct, first, own = np.unique(values, return_index=True, return_inverse=True)
+    return distinct, first, own.reshape(-1)
 
 
 def _columns(groups: Any, n: int) -> dict[str, HostArray]:
@@ -225,13 +249,17 @@ def _attribute(
     missing = _missing(values)
     codes = np.zeros(n, dtype=np.int64)
     known = values[~missing]
-    if known.dtype == object:
+    if known.dtype == object and known.size and all(isinstance(one, dt.date) for one in known):
+        known = np.array([one.strftime("%Y-%m-%d") for one in known], dtype="datetime64[D]")
+    elif known.dtype == object:
         kinds = {isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in known}
         known = known.astype(float if kinds == {True} else str)
     elif known.dtype.kind == "S":
         known = known.astype(str)
-    distinct, own = np.unique(known, return_inverse=True)
-    own = own.reshape(-1)
+    elif known.dtype.kind == "m":
+        known = known / np.timedelta64(1, "D")
+    known = _by_date(name, known, notes)
+    distinct, _, own = _distinct(known)
     numbers = known.dtype.kind in "fiu"
     if numbers and len(distinct) > _FEW_VALUES:
         ends, own = _cut(distinct, own, n_quantiles)
@@ -259,6 +287,25 @@ def _attribute(
         )
         notes.append(f"{name}: {entries} a level of {'its' if missing.sum() == 1 else 'their'} own")
     return Attribute(name, tuple(words), codes)
+
+
+def _by_date(name: str, known: HostArray, notes: list[str]) -> HostArray:
+    """Return dates, also those that are written as text, as years, months or days; all else as it is."""
+    if known.dtype.kind == "U" and known.size > 0 and all(map(_DATE.match, np.unique(known).tolist())):
+        try:
+            known = known.astype("datetime64[D]")
+        except ValueError:  # 2021-13-45 looks like one
+            return known
+    if known.dtype.kind != "M":
+        return known
+    months, days = (known.astype(f"datetime64[{unit}]").astype(np.int64) for unit in "MD")
+    unit, word = ("D", "day")
+    if known.size and np.ptp(months) >= _MANY_MONTHS:
+        unit, word = "Y", "year"
+    elif known.size and np.ptp(days) > _MANY_DAYS:
+        unit, word = "M", "month"
+    notes.append(f"{name} is taken by {word}")
+    return np.datetime_as_string(known.astype(f"datetime64[{unit}]"))
 
 
 def _missing(values: HostArray) -> HostArray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import as_float64, to_host
+from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import (
@@ -35,7 +35,7 @@ from credibly.learners.basis import check_features
 from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, TiltingLearner
 from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, as_class_predictions, points_of
-from credibly.predictions import paired, require_independent
+from credibly.predictions import cluster_codes, paired
 from credibly.predictions.passes import without_graph
 from credibly.results.credal import CredalTestResult, Method
 from credibly.results.tests import HypotestResult
@@ -95,6 +95,8 @@ def credal_test(
     paper: Literal["M23", "J25"] | None = None,
     n_resamples: int | None = None,
     n_draws: int = DRAWS,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
 ) -> CredalTestResult:
@@ -148,6 +150,11 @@ def credal_test(
         Number of replicates; 999, with refits 199, or 99 for constant weights. A witness draws none.
     n_draws : int
         Number of draws that represent a Dirichlet.
+    clusters : array (n,), optional
+        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
+        depend on each other in any way, and the default method is "witness".
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed of parts, labels, starts and draws.
     progress : callable or True, optional
@@ -171,6 +178,12 @@ def credal_test(
     equal members, there is nothing to learn: the test is `calibration_test`, and, given the predictions, "in
     the set" and "calibrated" then mean the same.
 
+    With clusters, the witness for a cluster is learned from other clusters. The e-value is exact: that of a
+    cluster is the mean over its rows. The p-value compares sums over clusters with Student's t and is never
+    below 2^(1 - C) with C clusters. Learned weights are learned on other clusters and kept in the replicates,
+    which draw one sign per cluster; this keeps the level but has little power (docs/theory/clusters.md).
+    Constant weights, which have seen the labels that they are tested on, and paper modes are refused.
+
     Folds without refits are combined by K / r times the r-th smallest p-value, r = ceil(K / 2).
 
     References
@@ -193,9 +206,13 @@ def credal_test(
     """
     if paper is not None:
         one_of("`paper`", paper, tuple(_PAPERS))
+    codes = cluster_codes(predictions, clusters, blocks)
     kind: Weights = weights or ("constant" if paper == "M23" else "learned")
     one_of("`weights`", kind, tuple(HYPOTHESES))
     how: Method = method or ("both" if kind == "learned" and paper is None else "weights")
+    of_weights = (weights, paper, statistics, learner, split, cv, refit, resample)
+    if codes is not None and method is None:
+        how = "witness" if all(one is None for one in of_weights) else "weights"
     one_of("`method`", how, ("both", "witness", "weights"))
     one_of("`given`", given, tuple(VALID))
     _require_options(kind, paper, learner, split, cv, refit)
@@ -217,7 +234,9 @@ def credal_test(
         },
     )
     report = as_progress(progress)
-    require_independent(predictions, "`credal_test`")
+    if codes is not None:
+        _require_signs(how, kind, paper, drawn, refit)
+        refit = False if kind == "learned" else refit
     predictions, labels = paired(predictions, labels)
     sets = without_graph(as_class_predictions(predictions))
     seed = as_seed(rng)
@@ -265,18 +284,18 @@ def credal_test(
     if how != "weights":
         settings["given"] = given
         columns = check_features(features, sets) if given == "features" else None
-        seen = witness_test(task, columns)
+        seen = witness_test(task, columns, codes)
     if how == "witness":
         assert seen is not None
         return _as_witness_result(*seen, points.names, settings, said)
     if kind == "mean" or single:
-        found = _mean_test(task, kind)
+        found = _mean_test(task, kind, codes)
     elif paper == "M23":
         found = m23_test(task)
     elif kind == "constant":
         found = constant_test(task, bool(again))
     else:
-        found = learned_test(task, features, one, split, cv, bool(again))
+        found = learned_test(task, features, one, split, cv, bool(again), codes)
     if features is not None and kind != "learned" and given == "predictions":
         found = found._replace(notes=(*found.notes, f"{kind} weights do not depend on features"))
     if paper is not None:
@@ -351,7 +370,23 @@ def _as_credal_result(found: Finding, hypothesis: str, settings: Mapping[str, An
     )
 
 
-def _mean_test(task: CredalTask, kind: Weights) -> Finding:
+def _require_signs(
+    how: Method, kind: Weights, paper: str | None, drawn: Resample, refit: bool | None
+) -> None:
+    """Raise where clusters have no replicates: weights that saw the labels they are tested on, or refits."""
+    if how == "witness" or (kind != "constant" and paper is None and drawn == "labels" and not refit):
+        return
+    got = {"paper": paper, "refit": refit, "resample": None if drawn == "labels" else drawn}
+    said = [f"{name}={value!r}" for name, value in got.items() if value] or [f"weights={kind!r}"]
+    raise UnsupportedError(
+        "a test of weights with clusters",
+        "draws one sign per cluster around weights that were learned on other clusters and are kept",
+        f"got {', '.join(said)}",
+        'Leave it out, or use method="witness".',
+    )
+
+
+def _mean_test(task: CredalTask, kind: Weights, codes: HostArray | None) -> Finding:
     """Test the mean of every set, on all instances: nothing is learned."""
     result = calibration_test(
         task.given,
@@ -359,6 +394,7 @@ def _mean_test(task: CredalTask, kind: Weights) -> Finding:
         statistics=task.statistics if task.several else task.statistics[0],
         resample=task.resample,
         n_resamples=task.n_resamples,
+        clusters=codes,
         rng=task.seed,
         progress=task.progress,
     )

@@ -28,9 +28,10 @@ from credibly.hypotests.credal.credal_test import credal_test
 from credibly.learners.basis import set_features
 from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, points_of
-from credibly.predictions import Point, Predictions, as_predictions, paired, require_independent
+from credibly.predictions import Point, Predictions, as_predictions, cluster_codes, paired
 from credibly.results.base import Result, require_level
 from credibly.results.credal import CredalTestResult, Method
+from credibly.results.tests import smallest_pvalue
 
 _FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
 
@@ -221,6 +222,8 @@ def inflate(
     level: float = 0.05,
     resolution: float = 0.01,
     n_draws: int = DRAWS,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
     **settings: Any,
@@ -246,6 +249,10 @@ def inflate(
         Maximum distance between the returned radius and a rejected one.
     n_draws : int
         Number of draws per instance that represent a Dirichlet.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day), as in :func:`credal_test`.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed; every radius is tested with the same split and the same replicates.
     progress : callable or True, optional
@@ -290,7 +297,7 @@ def inflate(
     require_level(level)
     require_positive_number(resolution, "resolution", "Try 0.01.")
     report = as_progress(progress)
-    require_independent(predictions, "`inflate`")
+    codes = cluster_codes(predictions, clusters, blocks)
     predictions, labels = paired(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
@@ -324,11 +331,18 @@ def inflate(
         if method != "weights":
             only = settings if method == "witness" else {}
             found = credal_test(
-                larger, labels, features=seen, method="witness", given=given, rng=seed, **only
+                larger, labels, features=seen, method="witness", given=given, clusters=codes, rng=seed, **only
             )
         if method == "weights" or (method == "both" and found.rejects(level)):
             found = credal_test(
-                larger, labels, features=features, method=method, given=given, rng=seed, **(settings | fewer)
+                larger,
+                labels,
+                features=features,
+                method=method,
+                given=given,
+                clusters=codes,
+                rng=seed,
+                **(settings | fewer),
             )
         if not quick:
             _require_reach(found, level)
@@ -363,6 +377,13 @@ def _refits(settings: dict[str, Any]) -> bool:
 
 def _require_reach(result: CredalTestResult, level: float) -> None:
     """Raise where so few replicates cannot reject anything: every set would pass."""
+    if result.n_clusters is not None and smallest_pvalue(result.n_clusters) > level:
+        raise InputError(
+            "`clusters`",
+            f"must be enough to reject at level {level:g}",
+            f"{result.n_clusters} clusters give no p-value below {smallest_pvalue(result.n_clusters):.2g}",
+            "Use data of more clusters.",
+        )
     least = (2 if result.tail == "two-sided" else 1) / (result.n_resamples + 1)
     if result.n_resamples and least > level:
         raise InputError(

@@ -39,6 +39,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.credal.combinations import Finding, FittedLearner, LearnedCombination
 from credibly.hypotests.credal.task import CredalTask
 from credibly.hypotests.resampling.loop import paired_values
@@ -60,8 +61,15 @@ _PATIENCE = 2  # smaller penalties that are no better before the search ends: we
 LEAST_LEARNED_FROM = 2
 
 
-def random_parts(n: int, split: float | None, cv: int | None, seed: Seed) -> list[Part]:
-    """Cut instances at random: one split (`split` is the share to learn on), or `cv` folds."""
+def random_parts(
+    n: int, split: float | None, cv: int | None, seed: Seed, codes: HostArray | None = None
+) -> list[Part]:
+    """Cut instances at random, clusters whole: a split (`split` is the share to learn on), or `cv` folds."""
+    if codes is not None:
+        number = int(codes.max()) + 1
+        require_enough(number, cv, "clusters")
+        every = random_parts(number, split, cv, seed)
+        return [Part(*(np.flatnonzero(np.isin(codes, own)) for own in part)) for part in every]
     order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, n))[0], kind="stable")
     if cv is None:
         assert split is not None
@@ -110,11 +118,17 @@ class PartFit:
 
 
 def learn_part(
-    learner: LinearLearner, points: Points, features: Array, labels: Array, part: Part, seed: Seed
+    learner: LinearLearner,
+    points: Points,
+    features: Array,
+    labels: Array,
+    part: Part,
+    seed: Seed,
+    codes: HostArray | None = None,
 ) -> PartFit:
     """Choose the penalty and learn the weights of one part.
 
-    `points` are those the learner mixes, `labels` (n,) the observed ones.
+    `points` are those the learner mixes, `labels` (n,) the observed ones, `codes` (n,) their clusters.
     """
     xp = namespace(points.probs)
     basis = learner.basis.fit(features, seed)
@@ -128,7 +142,8 @@ def learn_part(
         plain = learner.columns(points, made if flexible else made[:, :1])
         scales[flexible] = _root_mean_square(plain)
         columns[flexible] = learner.scaled_columns(points, basis, features, flexible, scales[flexible])
-    value = _best_penalty(learner, candidates, columns, chosen, observed, rows)
+    own = None if codes is None else codes[part.learn]
+    value = _best_penalty(learner, candidates, columns, chosen, observed, rows, own)
     flexible = bool(np.isfinite(value))
     penalty = like(learner.penalty(columns[flexible], value), chosen)
     found = fit_weights(columns[flexible].rows(rows), chosen, observed, penalty)
@@ -153,6 +168,7 @@ def _best_penalty(
     points: Array,
     labels: Array,
     rows: Array,
+    codes: HostArray | None,
 ) -> float:
     """Return the penalty with the smallest log loss of held-out folds, all folds in one batch."""
     xp = namespace(points)
@@ -160,9 +176,9 @@ def _best_penalty(
     folds = min(learner.n_folds, n)
     if len(candidates) == 1 or folds < 2:
         return candidates[0]
-    held_out = (
-        np.arange(n)[None, :] % folds == np.arange(folds)[:, None]
-    )  # every fourth one: the order of instances may mean something
+    # every fourth one: the order of instances may mean something; of clusters every fourth one
+    places = np.arange(n) if codes is None else np.unique(codes, return_inverse=True)[1]
+    held_out = places[None, :] % folds == np.arange(folds)[:, None]
     counted = like((~held_out).astype(np.float64), points)
     best, least, worse = candidates[0], np.inf, 0
     start: dict[bool, Array] = {}
@@ -186,13 +202,13 @@ def _best_penalty(
     return best
 
 
-def require_enough(n: int, cv: int | None) -> None:
-    """Raise unless both parts of every split have instances to learn from and to test."""
+def require_enough(n: int, cv: int | None, what: str = "instances") -> None:
+    """Raise unless both parts of every split have instances, or clusters, to learn from and to test."""
     least = 2 * (2 if cv is None else cv)
     if n < least:
         raise InputError(
             "learned weights",
-            f"need at least {least} instances, 2 per part",
+            f"need at least {least} {what}, 2 per part",
             f"got {n}",
             'Use method="witness", which has no folds, or weights="constant", which does not split the data.',
         )
@@ -225,9 +241,18 @@ _ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds a
 
 
 def learned_test(
-    task: CredalTask, features: Any, learner: Learner, split: float | None, cv: int | None, refit: bool
+    task: CredalTask,
+    features: Any,
+    learner: Learner,
+    split: float | None,
+    cv: int | None,
+    refit: bool,
+    codes: HostArray | None = None,
 ) -> Finding:
-    """Learn weights, test the combination on instances it was not learned on."""
+    """Learn weights, test the combination on instances it was not learned on.
+
+    `codes` (n,) are the clusters of the rows, None where all are independent.
+    """
     n = len(task.given)
     require_enough(n, cv)
     if refit and not isinstance(learner, LinearLearner):
@@ -245,12 +270,14 @@ def learned_test(
         if isinstance(learner, NeuralLearner):
             return learn_network(learner, points, made, labels, part, task.seed, task.progress)
         assert isinstance(learner, LinearLearner)
-        return learn_part(learner, points, made, labels, part, task.seed)
+        return learn_part(learner, points, made, labels, part, task.seed, codes)
 
-    fits = [learn(part) for part in random_parts(n, split, cv, task.seed)]
+    fits = [learn(part) for part in random_parts(n, split, cv, task.seed, codes)]
     whole = np.arange(n)
     source = fits[0] if cv is None else learn(Part(whole, whole))
-    if refit:
+    if codes is not None:
+        result, unfinished, kept = _signed(task, fits, codes), 0, 1.0
+    elif refit:
         result, unfinished, kept = _refitted(task, source, fits)
     elif cv is None:
         result, unfinished, kept = _resampled(task, fits[0]), 0, 1.0
@@ -324,6 +351,24 @@ def _resampled(task: CredalTask, fit: AnyFit) -> HypotestResult:
     tested, seen, _, _ = _tested(task, [fit])
     bounds = [one.bind(tested) for one in task.statistics]
     return task.result(bounds, task.values(bounds, tested, seen))
+
+
+def _signed(task: CredalTask, fits: Sequence[AnyFit], codes: HostArray) -> HypotestResult:
+    """Draw a sign per cluster for the residuals around combinations learned on other clusters.
+
+    The error of learning is not in the replicates. It need not be: what a cluster has too much of, the fits
+    of all other folds have too little of, which makes sums over all of them smaller, not larger.
+    """
+    tested, seen, rows, _ = _tested(task, fits)
+    return calibration_test(
+        tested,
+        seen,
+        statistics=task.statistics if task.several else task.statistics[0],
+        n_resamples=task.n_resamples,
+        clusters=codes[to_host(rows)],
+        rng=task.seed,
+        progress=task.progress,
+    )
 
 
 def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple[HypotestResult, int, float]:

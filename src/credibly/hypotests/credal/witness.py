@@ -13,6 +13,14 @@ A witness v is learned from the labels of other instances; nothing is assumed ab
 
 The tail of T is linear in the law of every row, so the worst law has an extreme point of the set in each row.
 Every block of rows is tested with a witness learned from the blocks before it, in several random orders.
+
+Clusters. Blocks hold whole clusters. Whatever the dependence inside, cluster c has
+
+    E[ mean over its rows of u_i(y_i) ] <= 1,      S_c = sum over its rows of v_i(y_i) - h_i,  E[S_c] <= 0,
+
+so the product over clusters of the means is an exact e-value, and sum S_c over its standard error, which is
+at least that of independent rows, is compared with Student's t.
+
 Three experts make u, weighted by what each has earned in the blocks before:
 
     g / pi     g a ridge regression of the label on scores of the set (and features), pi the point of the set
@@ -42,6 +50,8 @@ from credibly.hypotests.credal.directions import directions
 from credibly.hypotests.credal.task import CredalTask
 from credibly.learners.basis import centre_and_spread, check_features
 from credibly.predictions import Dirichlet, Ensemble, Point, as_predictions
+from credibly.results.estimates import degrees_of_freedom
+from credibly.results.tests import smallest_pvalue
 from credibly.results.witness import WitnessResult
 
 Given = Literal["predictions", "features"]
@@ -70,8 +80,13 @@ _BELIEF_TOLERANCE = 1e-3
 _SAME = 1e-9
 
 
-def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResult, WitnessCombination]:
-    """Test whether the truth is in the set at every instance, given it and `features`."""
+def witness_test(
+    task: CredalTask, features: Array | None, codes: HostArray | None = None
+) -> tuple[WitnessResult, WitnessCombination]:
+    """Test whether the truth is in the set at every instance, given it and `features`.
+
+    `codes` (n,) are the clusters of the rows, None where all are independent.
+    """
     credal, seed = task.points.credal, task.seed
     labels = to_host(task.observed.values)[0].astype(np.int64)
     hosted = _on_host(credal)
@@ -82,27 +97,31 @@ def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResul
     scores = view.scores(hosted, columns)
     lower, upper = singleton_bounds(hosted)
     bets = Bets.of(lower, upper, scores.mean)
-    shuffled = np.argsort(
-        Uniforms(seed, Stream.ORDERS).block(slice(0, ORDERS), slice(0, n)), axis=1, kind="stable"
-    )
+    number = n if codes is None else int(codes.max()) + 1
+    ranks = Uniforms(seed, Stream.ORDERS).block(slice(0, ORDERS), slice(0, number))
+    shuffled = np.argsort(ranks if codes is None else ranks[:, codes], axis=1, kind="stable")
     logs, tested, summed = np.zeros((n, k)), np.zeros(n), np.zeros(n)
     found, evalues, smallest, means, spreads = [], [], [], [], []
     for order in shuffled:
-        rows, u = _witness(hosted, scores, bets, labels, order)
+        rows, u = _witness(hosted, scores, bets, labels, order, codes)
         if not rows.size:
             break
         own, seen = hosted[rows], labels[rows]
         v = np.log(u)
         tail = worst_tail(own, v, seen)
+        paid = v[np.arange(rows.size), seen]
+        if codes is not None:
+            tail = _of_clusters(tail, codes[rows])
+            paid = np.log(_cluster_means(np.exp(paid), codes[rows]))
         found.append(tail.score)
         smallest.append(tail.smallest)
         means.append(tail.excess.mean())
         spreads.append(tail.spread / rows.size)
-        evalues.append(float(v[np.arange(rows.size), seen].sum()))
+        evalues.append(float(paid.sum()))
         logs[rows] += v
         summed[rows] += tail.excess
         tested[rows] += 1
-    running = _running(hosted, scores, bets, labels)
+    running = _running(hosted, scores, bets, labels, codes)
     ruled_out = upper[np.arange(n), labels] <= 0  # by every law in the set: no truth in it explains them
     evalue = float(np.exp(np.minimum(evalues, 700.0)).mean()) if evalues else 1.0
     if ruled_out.any():
@@ -112,13 +131,15 @@ def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResul
     logs, excess = logs / looked_at[:, None], np.where(tested > 0, summed / looked_at, np.nan)
     score = float(np.mean(found)) if found else _LOWEST
     statistic = float(np.mean(means)) if means else 0.0
+    # what no distribution allows is no matter of chance, however few clusters there are
+    least = 0.0 if codes is None or ruled_out.any() else smallest_pvalue(number)
     spread = float(np.mean(spreads)) if spreads else 0.0
     result = WitnessResult(
         name="credal_test",
         hypothesis=HYPOTHESES[given],
         statistic_name="witness",
         statistic=statistic,
-        pvalue=_normal_tail(score) if found else 1.0,
+        pvalue=max(_normal_tail(score) if found else 1.0, least),
         pvalue_interval=None,
         tail="greater",
         null_distribution=None,
@@ -129,6 +150,7 @@ def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResul
         n_resamples=0,
         settings={"method": "witness", "given": given, "orders": ORDERS, "seed": list(seed)},
         notes=_set_notes(task),
+        n_clusters=None if codes is None else number,
         given=given,
         evalue=evalue,
         exact_pvalue=min(1.0, 1.0 / max(evalue, 1e-300)),
@@ -370,17 +392,26 @@ def _portfolio(paid: HostArray) -> HostArray:
     return shares
 
 
-def _cuts(n: int) -> HostArray:
-    """Return where blocks begin and end."""
-    return np.unique(np.round(np.geomspace(max(START * n, 1.0), n, BLOCKS + 1)).astype(int))
+def _cuts(n: int, ordered: HostArray | None = None) -> HostArray:
+    """Return where blocks begin and end; clusters `ordered` (n,), which stand together, stay whole."""
+    cuts = np.unique(np.round(np.geomspace(max(START * n, 1.0), n, BLOCKS + 1)).astype(int))
+    if ordered is None:
+        return cuts
+    ends = np.append(np.flatnonzero(np.diff(ordered)) + 1, n)
+    return np.unique(ends[np.searchsorted(ends, cuts)])
 
 
 def _witness(
-    credal: CredalSet, scores: Scores, bets: Bets, labels: HostArray, order: HostArray
+    credal: CredalSet,
+    scores: Scores,
+    bets: Bets,
+    labels: HostArray,
+    order: HostArray,
+    codes: HostArray | None = None,
 ) -> tuple[HostArray, HostArray]:
     """Return the tested rows in their order and u (t, k): of each from the labels of earlier blocks alone."""
     n, k = scores.mean.shape
-    cuts = _cuts(n)
+    cuts = _cuts(n, None if codes is None else codes[order])
     rows = order[cuts[0] :]
     if not rows.size:
         return rows, np.empty((0, k))
@@ -408,12 +439,32 @@ def _witness(
     return rows, np.maximum(u / support_of(own, u[None, ...])[0][0][:, None], _TINY)
 
 
-def _running(credal: CredalSet, scores: Scores, bets: Bets, labels: HostArray) -> HostArray:
-    """Return the logarithm of the e-value after each row, in the order of the rows: a test at any time."""
-    rows, u = _witness(credal, scores, bets, labels, np.arange(len(labels)))
-    logs = np.zeros(len(labels))
-    logs[rows] = np.log(u[np.arange(rows.size), labels[rows]])
+def _running(
+    credal: CredalSet, scores: Scores, bets: Bets, labels: HostArray, codes: HostArray | None
+) -> HostArray:
+    """Return the logarithm of the e-value after each row, in the order of the rows: a test at any time.
+
+    Clusters come in the order of their last rows, and pay there.
+    """
+    n = len(labels)
+    order, last = np.arange(n), np.arange(n)
+    if codes is not None:
+        last = np.zeros(int(codes.max()) + 1, dtype=np.intp)
+        np.maximum.at(last, codes, np.arange(n))
+        order = np.argsort(last[codes], kind="stable")
+    rows, u = _witness(credal, scores, bets, labels, order, codes)
+    logs, paid = np.zeros(n), u[np.arange(rows.size), labels[rows]]
+    if codes is None:
+        logs[rows] = np.log(paid)
+    else:
+        logs[last[np.unique(codes[rows])]] = np.log(_cluster_means(paid, codes[rows]))
     return logs.cumsum()
+
+
+def _cluster_means(values: HostArray, codes: HostArray) -> HostArray:
+    """Return the mean of every cluster that has rows, by its code."""
+    sizes = np.bincount(codes)
+    return np.asarray(np.bincount(codes, values)[sizes > 0] / sizes[sizes > 0])
 
 
 # The tail
@@ -471,6 +522,33 @@ def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> Tail:
     value = _signed_root(cumulant, total, (total - mean) / max(variance, 1e-300))
     most = _normal_score(smallest)  # no p-value is below the probability of the most extreme labels
     return Tail(min(value, most, _HIGHEST), smallest, excess, spread)
+
+
+def _of_clusters(tail: Tail, codes: HostArray) -> Tail:
+    """Return the tail of rows in clusters: their sums against a standard error, by Student's t.
+
+    The error is at least that of independent rows at the worst law: sums that vary little by chance, as where
+    few rows have a witness, are no certainty.
+    """
+    if not tail.spread:
+        return tail
+    sizes = np.bincount(codes).astype(np.float64)
+    sums = np.bincount(codes, tail.excess)[sizes > 0]
+    number = sums.size
+    if number < 2:
+        return dataclasses.replace(tail, score=_LOWEST, smallest=1.0)
+    seen = float(np.sqrt(number / (number - 1) * np.sum((sums - sums.mean()) ** 2)))
+    error = max(seen, tail.spread)
+    degrees = max(1.0, degrees_of_freedom(sizes[sizes > 0], error, tail.spread))
+    score = float(np.clip(_student_score(float(sums.sum()) / error, degrees), _LOWEST, _HIGHEST))
+    return Tail(score, smallest_pvalue(number), tail.excess, error)
+
+
+def _student_score(t: float, degrees: float) -> float:
+    """Return the normal score with the same upper tail."""
+    from scipy.special import ndtri, stdtr
+
+    return float(-ndtri(stdtr(degrees, -t)))
 
 
 def _signed_root(cumulant: Any, total: float, start: float) -> float:

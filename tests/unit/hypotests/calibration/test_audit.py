@@ -137,13 +137,57 @@ def test_clusters_draw_one_sign_for_all_their_rows(n_clusters: int) -> None:
         values = np.concatenate([[observed], np.abs(drawn @ sums) / np.sqrt(seen)])
         (one,) = (one for one in result.groups if one.group == name)
         assert one.pvalue == pytest.approx(np.mean(values >= values[0] - 1e-9))
-        here = np.unique(clusters[mask])
-        apart = sums[here] - np.bincount(clusters[mask])[here] * one.effect
-        square = (apart**2).sum() * len(here) / (len(here) - 1)
-        spread = np.sqrt(max(square, predicted)) / mask.sum()
-        criticals.append((one.high - one.effect) / spread)
-    assert criticals == pytest.approx(criticals[:1] * len(criticals), rel=1e-4)  # one score for all groups
+        for end in (one.low, one.high):  # where the test of this effect has the score that all share
+            apart = sums - np.bincount(clusters[mask], minlength=n_clusters) * end
+            if abs(end) < 1:
+                criticals.append(np.abs(apart.sum()) / np.sqrt(max((apart**2).sum(), predicted)))
+        assert (one.low <= 0 <= one.high) == (observed <= max(criticals) + 1e-9)
+    assert len(criticals) > 4
+    assert criticals == pytest.approx(criticals[:1] * len(criticals), rel=1e-4)
     assert result.n_clusters == n_clusters
+
+
+def test_an_interval_of_clusters_says_what_the_test_says() -> None:
+    """Few unequal clusters: p is at most .05 exactly where the clearest interval leaves out 0."""
+    sizes = [5, 6, 7, 9, 12, 15, 18, 22, 28, 35, 44, 54]
+    clusters = np.repeat(np.arange(12), sizes)
+    told = []
+    for seed in range(12):
+        probs, labels, groups = world(n=clusters.size, shift=0.35, seed=seed)
+        found = cr.audit(probs, labels, groups=groups, clusters=clusters, n_resamples=99, rng=seed)
+        first = found.groups[0]
+        told.append(first.adjusted_pvalue <= 0.05)
+        assert told[-1] == (not first.low <= 0 <= first.high)
+    assert 0 < sum(told) < 12
+
+
+DATES = np.datetime64("2020-01-15") + np.arange(0, 1500, 5)
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "words"),
+    [
+        (DATES, "year", ("2020", "2021", "2022", "2023", "2024")),
+        (DATES.astype(str), "year", ("2020", "2021", "2022", "2023", "2024")),
+        (DATES.astype("datetime64[ns]"), "year", ("2020", "2021", "2022", "2023", "2024")),
+        (DATES.astype(object), "year", ("2020", "2021", "2022", "2023", "2024")),
+        (np.repeat(DATES[:20], 15), "month", ("2020-01", "2020-02", "2020-03", "2020-04")),
+        (np.repeat(DATES[:3], 100), "day", ("2020-01-15", "2020-01-20", "2020-01-25")),
+    ],
+    ids=["dates", "text", "times", "objects", "months", "days"],
+)
+def test_dates_are_taken_by_year_month_or_day(values: Any, unit: str, words: tuple[str, ...]) -> None:
+    lattice = lattice_of({"seen": values}, 300, depth=1, n_quantiles=4, min_size=1)
+    assert lattice.names == ("all rows", *(f"seen {word}" for word in words))
+    assert lattice.notes[0] == f"seen is taken by {unit}"
+
+
+def test_what_only_looks_like_a_date_stays_text() -> None:
+    values = np.array(["2021-13-45", "2021-01-02"] * 10)
+    assert lattice_of({"code": values}, 20, depth=1, n_quantiles=4, min_size=1).names[1] == "code 2021-01-02"
+    spans = np.repeat(np.arange(20), 5).astype("timedelta64[h]")  # of days, cut as numbers are
+    found = lattice_of({"wait": spans}, 100, depth=1, n_quantiles=2, min_size=1)
+    assert found.notes == ("wait is split at its quantiles: 0 to 0.375; 0.4167 to 0.7917",)
 
 
 def test_blocks_and_chunks_bring_their_clusters() -> None:
@@ -223,7 +267,7 @@ def test_real_values_are_measured_by_rank_and_coverage() -> None:
     draws = cr.audit(cr.Samples(mean[:, None] + rng.normal(size=(n, 39))), labels, **settings)
     assert draws.findings[0].group == "site B"
     few = cr.audit(cr.Samples(mean[:, None] + rng.normal(size=(n, 3))), labels, **settings)
-    assert any("coverage tells nothing" in note for note in few.notes)
+    assert any("coverage was skipped" in note for note in few.notes)
 
 
 def test_equal_numbers_of_a_pool_share_their_middle() -> None:
@@ -376,3 +420,31 @@ def test_what_is_off_everywhere_is_not_called_a_group() -> None:
     assert [one.group for one in found.findings] == ["all rows"]
     assert found.headline.startswith("Off for everyone: no group of sex differs from the rest (p =")
     assert "no group differs" in cr.audit(probs, labels, groups=sex, rng=0).headline
+
+
+def test_rows_in_the_order_of_cells_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a device does, done with tensors on the host: labels in order once, then one running sum."""
+    torch = pytest.importorskip("torch")
+    from credibly.hypotests.calibration import group_scores
+
+    probs, labels, groups = world(n=150, shift=0.2)
+    expected = cr.audit(probs, labels, groups=groups, n_resamples=19, min_size=1, rng=3)
+    monkeypatch.setattr(group_scores, "on_accelerator", lambda array: True)
+    given = torch.from_numpy(probs), torch.from_numpy(labels)
+    found = cr.audit(*given, groups=groups, n_resamples=19, min_size=1, rng=3)
+    assert [one.adjusted_pvalue for one in found.groups] == [one.adjusted_pvalue for one in expected.groups]
+    assert [one.effect for one in found.groups] == pytest.approx([one.effect for one in expected.groups])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[3, 1, 3, 7], [-5, 10**12, -5, 0], [2.5, 0.5, 2.5], ["b", "a", "b"], np.array([250, 3, 250], np.uint8)],
+    ids=["small", "wide", "floats", "text", "bytes"],
+)
+def test_distinct_values_are_those_of_numpy(values: Any) -> None:
+    from credibly.hypotests.calibration.lattice import _distinct
+
+    for one in (np.array(values), np.array(values)[:0]):
+        expected = np.unique(one, return_index=True, return_inverse=True)
+        for found, own in zip(_distinct(one), expected, strict=True):
+            assert found.tolist() == own.reshape(-1).tolist()

@@ -90,6 +90,7 @@ def test_at_the_ends_of_the_scale() -> None:
     assert wrong.pvalue(0.5) == 1.0
 
 
+@pytest.mark.slow
 def test_binomial_bounds_hold_for_events_of_unlike_probability() -> None:
     """All ways to split a mean among three events between equal shares and as unlike ones as possible."""
     for mean in np.linspace(0.01, 0.99, 50):

@@ -11,6 +11,7 @@ import pytest
 
 import credibly as cr
 from credibly.hypotests.calibration.corp import _ranges, honest_band, isotonic_fits
+from credibly.plots.isotonic import CorpDisplay
 
 
 def two_classes(f: np.ndarray) -> np.ndarray:
@@ -184,7 +185,7 @@ def test_intervals_hold_the_band_of_possible_curves(many: tuple) -> None:
     assert curve.gap_interval[0] > 0.02
     with pytest.raises(cr.UnsupportedError, match="miscalibration_interval"):
         curve.miscalibration.interval()
-    with pytest.raises(cr.UnsupportedError, match="`skill` has an interval"):
+    with pytest.raises(cr.UnsupportedError, match="discrimination_interval"):
         curve.discrimination.interval()
     assert curve.skill.has_interval
 
@@ -335,6 +336,7 @@ def test_rows_in_clusters_have_a_wider_band_and_no_confidence_band() -> None:
     assert own.recalibrated == pytest.approx(plain.recalibrated)
     assert np.mean(np.subtract(*own.band[::-1])) > 2 * np.mean(np.subtract(*plain.band[::-1]))
     assert own.confidence_band is own.gap_interval is own.miscalibration_interval is None
+    assert own.discrimination_interval is None
     assert cr.plots.picture(own).draw() is not None
 
 
@@ -351,3 +353,60 @@ def test_the_parts_of_the_crps_keep_clusters_whole() -> None:
     assert both.discrimination_interval == pytest.approx(once.discrimination_interval, rel=0.1)
     few = cr.hypotests.decompose_crps(given[1], labels[twice], clusters=twice % 5)
     assert few.discrimination_interval == (0.0, np.inf)
+
+
+@pytest.mark.parametrize("score", ["brier", "log_loss"])
+def test_the_interval_of_discrimination_holds_every_curve_inside_the_band(data: tuple, score: str) -> None:
+    f, y = data
+    curve = cr.corp_curve(two_classes(f), y, target=1, score=score, n_resamples=19, rng=0)
+    low, high = (np.interp(f, curve.at, end) for end in curve.confidence_band)  # all 88 places are kept
+    entropy = {
+        "brier": lambda r: r * (1 - r),
+        "log_loss": lambda r: -(r * np.log(r) + (1 - r) * np.log(1 - r)),
+    }[score]
+    rng = np.random.default_rng(0)
+    found = []
+    middle = (low + high) / 2
+    cut = np.linspace(0, 1, 41)
+    inside = [low + share * (high - low) for share in rng.random(20)]
+    inside += [np.where(f < at, low, high) for at in cut] + [np.clip(at, low, high) for at in cut]
+    for one in (middle, *inside):
+        r = np.clip(one, 1e-9, 1 - 1e-9)
+        found.append(entropy(r.mean()) - entropy(r).mean())
+    least, most = curve.discrimination_interval
+    assert least - 1e-6 <= min(found) <= max(found) <= most + 1e-6
+    # curves that are nearly flat, and that jump from one end of the band to the other, come close to the ends
+    assert min(found) <= least + 2e-3
+    assert max(found) >= most - 2e-2
+
+
+def spherical(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    length = np.sqrt(p**2 + (1 - p) ** 2)
+    return 1 - p / length, 1 - (1 - p) / length
+
+
+def test_any_proper_score_is_split(data: tuple) -> None:
+    f, y = data
+    curve = cr.corp_curve(two_classes(f), y, target=1, score=spherical, n_resamples=19, rng=0)
+    fit = recalibrated(f, y)
+
+    def mean(p: np.ndarray) -> float:
+        if_so, if_not = spherical(p)
+        return float(np.where(y == 1, if_so, if_not).mean())
+
+    share = mean(np.full(200, y.mean()))
+    assert float(curve.miscalibration) == pytest.approx(mean(f) - mean(fit))
+    assert float(curve.discrimination) == pytest.approx(share - mean(fit))
+    assert curve.score == curve.loss.settings["score"] == "spherical"
+    assert curve.miscalibration_interval[1] > curve.miscalibration_interval[0] >= 0
+    assert "of a spherical of" in CorpDisplay(curve).finding
+
+
+def test_a_score_that_is_not_proper_is_refused(data: tuple) -> None:
+    f, y = data
+
+    def absolute(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return 1 - p, p
+
+    with pytest.raises(cr.InputError, match=r"`absolute` prefers 0\.01 where the frequency is 0\.25"):
+        cr.corp_curve(two_classes(f), y, target=1, score=absolute, level=None)

@@ -240,6 +240,7 @@ def test_the_default_statistic_is_one_of_real_values() -> None:
     assert result.statistic_name == "quantile_calibration_error"
 
 
+@pytest.mark.slow
 def test_replicates_are_those_of_the_mixture() -> None:
     result = cr.calibration_test(MEMBERS, LABELS, statistics=REAL_STATISTICS, n_resamples=29, rng=4)
     seed = tuple(result.settings["seed"])

@@ -189,6 +189,7 @@ def test_settings_of_the_caller_win_over_those_of_m23() -> None:
     assert by_name.settings["estimator"] == "linear"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"paper": "M23"}, {"weights": "constant", "refit": False}])
 def test_replicates_have_new_labels_or_new_instances_too(settings: dict) -> None:
     """With many classes an instance drawn twice cancels itself: the classwise error of replicates falls."""

@@ -214,6 +214,7 @@ def test_folds_without_refits_are_combined_validly() -> None:
     assert found.n == 90
 
 
+@pytest.mark.slow
 def test_a_split_tests_the_rows_it_did_not_learn_on() -> None:
     probs = members(100, 3)
     labels = draw(probs.mean(axis=1))
@@ -246,6 +247,7 @@ def test_a_label_that_every_member_calls_impossible() -> None:
     )
 
 
+@pytest.mark.slow
 def test_combine_wants_the_same_members_and_features() -> None:
     probs = members(60, 3)
     labels = draw(probs.mean(axis=1))

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import credibly as cr
+from credibly.hypotests.credal import witness
 from credibly.hypotests.credal.directions import _condition
 from credibly.hypotests.credal.witness import Bets, nearest_to, worst_tail
 from libraries import Library
@@ -294,6 +296,7 @@ def test_a_label_that_the_whole_set_rules_out_is_a_conflict_for_every_test() -> 
     assert np.isfinite(found.log_evalues[:3]).all()
 
 
+@pytest.mark.slow
 def test_impossible_labels_are_counted_and_named() -> None:
     """No combination explains them either, so the hypothesis of the papers falls with the set."""
     probs = members(60, 3, 2)
@@ -389,3 +392,85 @@ def test_a_condition_on_tiny_probabilities_is_said_in_words() -> None:
     assert _condition(columns, tiny < 0.1) == ("the width of {} is nearly 0", 3)
     own: list[tuple[str, int | None, np.ndarray]] = [("feature 1", None, tiny)]
     assert _condition(own, tiny < 0.1) == ("feature 1 is at most 1e-05", None)
+
+
+CLUSTERS = np.repeat(np.arange(30), 10)
+
+
+def clustered_set(sharpness: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Three members; labels of a cluster share a rank, drawn from their mean raised to `sharpness`."""
+    rng = np.random.default_rng(8)
+    members = rng.dirichlet(np.ones(3), size=(300, 1)) * 0.7 + 0.3 * rng.dirichlet(np.ones(3), size=(300, 3))
+    truth = members.mean(axis=1) ** sharpness
+    truth /= truth.sum(axis=1, keepdims=True)
+    shared, own = rng.standard_normal(30)[CLUSTERS], rng.standard_normal(300)
+    rank = scipy.stats.norm.cdf(np.sqrt(0.3) * shared + np.sqrt(0.7) * own)
+    return members, (rank[:, None] > truth.cumsum(axis=1)[:, :2]).sum(axis=1)
+
+
+def test_blocks_hold_whole_clusters() -> None:
+    ordered = np.repeat([4, 1, 0, 3, 2, 5], [3, 30, 2, 25, 20, 20])
+    cuts = witness._cuts(100, ordered)
+    assert cuts[-1] == 100
+    assert all(cut == 100 or ordered[cut - 1] != ordered[cut] for cut in cuts)
+
+
+def test_the_evalue_of_a_cluster_is_the_mean_over_its_rows() -> None:
+    means = witness._cluster_means(np.array([2.0, 4.0, 1.0, 1.0, 0.5]), np.array([0, 0, 2, 2, 5]))
+    assert means.tolist() == [3.0, 1.0, 0.5]
+    members, labels = clustered_set()
+    found = cr.credal_test(cr.Ensemble(members), labels, clusters=CLUSTERS, rng=1)
+    logs = found.validity.log_evalues
+    paying = np.flatnonzero(np.diff(logs, prepend=0.0))
+    assert (paying % 10 == 9).all()  # a cluster pays at its last row
+    assert found.method == "witness"
+    assert found.n_clusters == 30
+
+
+def test_sums_over_clusters_are_compared_with_student() -> None:
+    """Sums (1, 2, 3, 2) over the standard error sqrt(4/3 sum (S - 2)^2) = sqrt(8/3), 3 degrees of freedom."""
+    excess, codes = np.array([0.5, 0.5, 1.0, 1.0, 1.5, 1.5, 1.0, 1.0]), np.repeat(np.arange(4), 2)
+    tail = witness._of_clusters(witness.Tail(9.0, 0.0, excess, 0.1), codes)
+    expected = scipy.stats.t.sf(8.0 / np.sqrt(8.0 / 3.0), 3)
+    assert scipy.stats.norm.sf(tail.score) == pytest.approx(expected)
+    assert tail.smallest == 2.0**-3
+    # never below the error of independent rows
+    wide = witness._of_clusters(witness.Tail(9.0, 0.0, excess, 20.0), codes)
+    assert scipy.stats.norm.sf(wide.score) > 0.3
+
+
+def test_clusters_take_a_false_conflict_away_and_leave_a_true_one() -> None:
+    members, labels = clustered_set()
+    assert not cr.credal_test(cr.Ensemble(members), labels, clusters=CLUSTERS, rng=1).rejects()
+    members, labels = clustered_set(4.0)
+    assert cr.credal_test(cr.Ensemble(members), labels, clusters=CLUSTERS, rng=1).rejects()
+    found = cr.inflate(members, labels, clusters=CLUSTERS, resolution=0.2, rng=1)
+    assert found.radius > 0
+    with pytest.raises(cr.InputError, match="4 clusters give no p-value below"):
+        cr.inflate(members, labels, clusters=CLUSTERS % 4, rng=1)
+
+
+def test_weights_of_clusters_are_learned_on_others() -> None:
+    members, labels = clustered_set()
+    ensemble = cr.Ensemble(members)
+    found = cr.credal_test(ensemble, labels, weights="learned", clusters=CLUSTERS, n_resamples=99, rng=1)
+    assert (found.method, found.n_clusters, found.settings["refit"]) == ("weights", 30, False)
+    mean = cr.credal_test(ensemble, labels, weights="mean", clusters=CLUSTERS, n_resamples=99, rng=1)
+    alone = cr.calibration_test(
+        members.mean(axis=1), labels, statistics="skce", clusters=CLUSTERS, n_resamples=99, rng=1
+    )
+    assert mean.pvalue == alone.pvalue
+    for words in ({"weights": "constant"}, {"weights": "learned", "refit": True}, {"paper": "J25"}):
+        with pytest.raises(cr.UnsupportedError, match="one sign per cluster around weights"):
+            cr.credal_test(ensemble, labels, clusters=CLUSTERS, **words)
+
+
+def test_parts_and_penalties_keep_clusters_whole() -> None:
+    from credibly.hypotests.credal.learned_weights import random_parts
+
+    parts = random_parts(300, None, 4, (1, 2), CLUSTERS)
+    assert np.array_equal(np.sort(np.concatenate([part.test for part in parts])), np.arange(300))
+    for part in parts:
+        assert not set(CLUSTERS[part.learn]) & set(CLUSTERS[part.test])
+    with pytest.raises(cr.InputError, match="need at least 8 clusters"):
+        random_parts(300, None, 4, (1, 2), CLUSTERS % 5)

@@ -126,7 +126,7 @@ def test_too_few_replicates_for_so_many_groups_are_told() -> None:
         )
         own = found.independent.groups.values()
         return min(one["brier"].adjusted_pvalue for one in own), [
-            one for one in found.limits if "adjusted over 6 statistics and groups" in one
+            one for one in found.limits if "adjusted for 6 statistics and groups" in one
         ]
 
     low, told = smallest(99)

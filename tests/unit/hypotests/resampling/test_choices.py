@@ -136,6 +136,7 @@ def test_draws_of_a_mixture_are_different_draws_of_drawn_members() -> None:
     assert "4 draws of the mixture, taken at random from the 12 draws of 3 members" in note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["draws", "members", "joint", "quantiles"])
 def test_chunks_and_parts_change_no_pvalue(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from credibly.hypotests.resampling import loop
@@ -240,6 +241,7 @@ def test_one_level_is_a_binomial_test() -> None:
     assert cr.pit_test(low, labels + 3.0, rng=0).pvalue <= 0.002
 
 
+@pytest.mark.slow
 def test_labels_that_equal_quantiles_count_where_they_fit_best() -> None:
     """Half of the labels are 0 exactly, as rain is: three of five quantiles are 0 and nothing is wrong."""
     rng = np.random.default_rng(1)

@@ -1,0 +1,198 @@
+"""The CRPS split as a proper score is: the Brier score of F(t) for y <= t, recalibrated at every threshold t.
+
+    CRPS = MCB - DSC + UNC,   each the integral over t of that of the Brier score
+
+Arnold, Walz, Ziegel and Gneiting 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import HostArray, like, to_host
+from credibly.hypotests.calibration.corp import ROUNDING, isotonic_fits
+from credibly.predictions import RealPredictions, as_rows
+from credibly.predictions.passes import detached
+from credibly.results.base import require_level
+from credibly.results.decompositions import CrpsDecomposition
+from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor, mean_error
+from credibly.statistics.regression import crps
+
+_THRESHOLDS = 100
+_FOLDS = 5
+
+
+def decompose_crps(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    level: float = 0.95,
+    clusters: Any = None,
+    blocks: int | None = None,
+) -> CrpsDecomposition:
+    """Split the CRPS into miscalibration, discrimination and uncertainty.
+
+    Parameters
+    ----------
+    predictions : Gaussian, Samples, dense Quantiles or Rows
+        Members are represented by their mixture.
+    labels : array (n,)
+        Observed numbers. Leave out for rows that carry their own.
+    level : float
+        Coverage of the intervals of miscalibration and discrimination.
+    clusters : array (n,), optional
+        Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
+        allow for them.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
+
+    Returns
+    -------
+    CrpsDecomposition
+        CRPS = miscalibration - discrimination + uncertainty, exactly.
+
+    Notes
+    -----
+    The CRPS is the integral over thresholds t of the Brier score of F(t) for the event y <= t. At each of up
+    to 100 thresholds, evenly spaced among the labels, F(t) is recalibrated by isotonic regression. If fitted
+    and measured on the same rows, miscalibration and discrimination come out too large; if fitted on other
+    folds, too small. Their intervals therefore extend from the lower limit of the cross-fitted number to the
+    upper limit of the other.
+
+    References
+    ----------
+    Arnold, Walz, Ziegel and Gneiting, *Decompositions of the mean continuous ranked probability score*,
+    Electronic Journal of Statistics, 2024; Dimitriadis, Gneiting and Jordan, PNAS, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> mean = rng.normal(size=500)
+    >>> parts = cr.hypotests.decompose_crps(cr.Gaussian(mean, np.full(500, 3.0)), mean + rng.normal(size=500))
+    >>> parts.miscalibration.value > 0.1
+    True
+    """
+    require_level(level)
+    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
+    data = rows.at_once("a decomposition of the CRPS")
+    given, batch = data.predictions, data.batch
+    crps.require_predictions(given)
+    assert isinstance(given, RealPredictions)
+    y = to_host(batch.values)[0].astype(np.float64)
+    n = len(y)
+    loss = to_host(crps.loss(given)(batch.values))[0]
+    own, codes = _climate(y), rows.cluster_codes()
+    whole, apart = _gains(given, y, codes)
+    parts = {
+        "loss": (loss, None),
+        "miscalibration": (loss - own + whole, _BIASED_CRPS),
+        "discrimination": (whole, _BIASED_CRPS),
+        "uncertainty": (own, None),
+        "skill": (own - loss, None),
+    }
+    found = {
+        name: Estimate(name, float(values.mean()), n=n, notes=given.notes, **_error(values, codes, why))
+        for name, (values, why) in parts.items()
+    }
+    return CrpsDecomposition(
+        **found,
+        miscalibration_interval=_bracket(loss - own + apart, loss - own + whole, level, codes),
+        discrimination_interval=_bracket(apart, whole, level, codes),
+        level=float(level),
+        n=n,
+    )
+
+
+_BIASED_CRPS = (
+    "isotonic regression fits noise too, so the plug-in number is too large; "
+    "`miscalibration_interval` and `discrimination_interval` allow for that"
+)
+
+
+def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[str, Any]:
+    """Return the error of a mean, as fields of an Estimate, with a reason of its own against an interval."""
+    if len(values) < 2:
+        return {"stderr": None, "interval_refusal": why or "one instance has no standard error"}
+    error = mean_error(values, codes)
+    if why is not None:  # beside a number that is too large a standard error would say that it is not
+        error["stderr"] = None
+    return {**error, "interval_refusal": why or error["interval_refusal"]}
+
+
+def _climate(y: HostArray) -> HostArray:
+    """Return the CRPS of the distribution of all labels, at every label."""
+    order = np.argsort(y)
+    n, ordered = len(y), y[order]
+    before = np.cumsum(ordered) - ordered
+    rank = np.arange(n)
+    away = (
+        rank * ordered - before + (before[-1] + ordered[-1] - before - ordered) - (n - 1 - rank) * ordered
+    ) / n
+    found = np.empty(n)
+    found[order] = away
+    return np.asarray(found - 0.5 * found.mean())
+
+
+def _gains(
+    predictions: RealPredictions, y: HostArray, codes: HostArray | None
+) -> tuple[HostArray, HostArray]:
+    """Return what recalibrated F(t) gain over one number for all, per instance, fitted with it and without.
+
+    Integrals over t of (event - share)^2 - (event - r(F(t)))^2; outside the labels both are 0. Folds keep
+    clusters whole.
+    """
+    n = len(y)
+    edges = np.unique(np.quantile(y, np.linspace(0.0, 1.0, min(n, _THRESHOLDS + 1))))
+    whole, apart = np.zeros(n), np.zeros(n)
+    number = n if codes is None else int(codes.max()) + 1
+    fold = np.random.default_rng(0).permutation(number) % _FOLDS  # whichever: they need no seed
+    fold = fold if codes is None else fold[codes]
+    for low, high in pairwise(edges):
+        middle = 0.5 * (low + high)
+        events = (y <= middle).astype(np.float64)
+        stated = to_host(predictions.cdf(like(np.full(n, middle), predictions._leading)))
+        whole += (high - low) * (
+            (events - events.mean()) ** 2 - (events - _recalibrated(stated, events, stated)) ** 2
+        )
+        for part in range(min(_FOLDS, n)):
+            held = fold == part
+            kept = ~held
+            if not held.any() or not kept.any():
+                continue
+            moved = _recalibrated(stated[kept], events[kept], stated[held])
+            plain = (events[held] - events.mean()) ** 2
+            apart[held] += (high - low) * (plain - (events[held] - moved) ** 2)
+    return whole, apart
+
+
+def _recalibrated(stated: HostArray, events: HostArray, at: HostArray) -> HostArray:
+    """Return the isotonic regression of events on what was stated, at other stated probabilities."""
+    order = np.argsort(stated, kind="stable")
+    ordered = stated[order]
+    starts = np.flatnonzero(np.append(True, np.diff(ordered) > ROUNDING))
+    size = np.diff(np.append(starts, len(ordered))).astype(np.float64)
+    share = np.add.reduceat(events[order], starts) / size
+    fitted = isotonic_fits(share[None, :], size)[0]
+    return np.asarray(np.interp(at, ordered[starts], fitted))
+
+
+def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | None) -> tuple[float, float]:
+    """Return the lower limit of a mean that tends to be too small, and the upper of one too large."""
+    if len(low) < 2:
+        return 0.0, math.inf
+    if codes is not None and codes.max() + 1 < FEWEST_CLUSTERS:
+        return 0.0, math.inf
+    lower, upper = (_half(one, level, codes) for one in (low, high))
+    return max(0.0, float(low.mean()) - lower), max(0.0, float(high.mean()) + upper)
+
+
+def _half(values: HostArray, level: float, codes: HostArray | None) -> float:
+    """Return half the length of the interval of a mean."""
+    error = mean_error(values, codes)
+    return float(factor(level, error.get("degrees_of_freedom"))) * float(error["stderr"])
