@@ -121,9 +121,9 @@ class ZScoreDisplay(Display, kind="z", of=SpreadCurve):
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw band, the line of 1, and points."""
         own = self.bins
-        ax.axhline(1.0, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), label="exactly as said")
+        ax.axhline(1.0, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), label="perfect calibration")
         if own.low is not None and own.high is not None:
-            label = f"where {100 * (self.curve.level or 0):.4g} % of the draws fall"
+            label = f"holds {100 * (self.curve.level or 0):.4g} % of the draws"
             style: Any = {"facecolor": SKY, "alpha": 0.35, "edgecolor": BLUE, "linewidth": 0.6, "zorder": 1}
             draw_boxes(ax, own.left, own.right, own.low, own.high, label=label, **style)
         words = ("observed" if own.low is None else "inside its band", "outside its band")

@@ -82,7 +82,7 @@ class Recalibration(ABC):
             Ids that say which rows belong together (a patient, a day); folds and held-out parts inside the
             fit then keep clusters whole. Data that were read bring their own.
         blocks : int, optional
-            The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+            For rows in time order: consecutive rows form clusters of at least this length.
 
         Returns
         -------

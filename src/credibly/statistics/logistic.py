@@ -324,7 +324,7 @@ class LogisticBound(Bound):
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationSlope(LogisticStatistic):
-    """Calibration slope: 1 for calibrated predictions, below 1 where they are too extreme.
+    """Calibration slope: 1 for calibrated predictions, below 1 if they are too extreme.
 
     Notes
     -----

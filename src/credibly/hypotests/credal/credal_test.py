@@ -154,7 +154,7 @@ def credal_test(
         Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
         depend on each other in any way, and the default method is "witness".
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of parts, labels, starts and draws.
     progress : callable or True, optional

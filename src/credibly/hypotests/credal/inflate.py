@@ -252,7 +252,7 @@ def inflate(
     clusters : array (n,), optional
         Ids that say which rows belong together (a patient, a day), as in :func:`credal_test`.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed; every radius is tested with the same split and the same replicates.
     progress : callable or True, optional
