@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from credibly_studies import Claim, StudyTable, studies
-from credibly_studies.results import claims_table, size_in_words
+from credibly_studies.results import Cell, Outcome, claims_table, size_in_words
 
 STUDIES = Path(__file__).resolve().parent.parent / "docs" / "studies"
 
@@ -109,8 +109,8 @@ def _paper(claim: Claim) -> str:
 
 def _sums(claims: list[Claim]) -> str:
     """Return how many claims of each paper became what."""
-    outcomes = ("confirmed", "not confirmed", "cannot tell")
-    rows = []
+    outcomes: tuple[Outcome, ...] = ("confirmed", "not confirmed", "cannot tell")
+    rows: list[tuple[Cell, ...]] = []
     for key in PAPERS:
         counts = Counter(claim.outcome for claim in claims if _paper(claim) == key)
         rows.append((key, *(counts[outcome] for outcome in outcomes), counts.total()))

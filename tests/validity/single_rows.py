@@ -323,7 +323,27 @@ def claimed_coverage(n: int, missed: float) -> Callable[[int], Numbers]:
     return run
 
 
+def clustered_coverage(number: int, mean: float) -> Callable[[int], Numbers]:
+    """Clusters of ten intervals that claim 90 %; each has a probability of its own, `mean` on average."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([18, seed])
+        own = np.repeat(rng.beta(10 * mean, 10 * (1 - mean), size=number), 10)
+        labels = np.where(rng.random(10 * number) < own, 0.0, 3.0)
+        width = rng.uniform(1, 2, size=10 * number)
+        found = cr.hypotests.set_coverage(
+            (-width, width), labels, claimed=0.9, blocks=10, n_resamples=REPLICATES, rng=seed
+        )
+        assert found.pvalue is not None
+        assert found.by_size.pvalue is not None
+        return {"marginal": found.pvalue, "by size": found.by_size.pvalue}
+
+    return run
+
+
 REAL_ROWS = [
+    Row("set_coverage", "90 % in 40 clusters of 10", "null", clustered_coverage(40, 0.9), few=8),
+    Row("set_coverage", "80 % in 40 clusters of 10", "alternative", clustered_coverage(40, 0.8), few=8),
     Row("set_coverage", "90 % as claimed, n = 100", "null", claimed_coverage(100, 0.0), True, few=4),
     Row("set_coverage", "90 % as claimed, n = 400", "null", claimed_coverage(400, 0.0), True, few=4),
     Row("set_coverage", "90 % on average only", "alternative", claimed_coverage(400, 0.1), few=4),

@@ -96,9 +96,9 @@ class SortedRows:
             below[:, rows], equal[:, rows] = self._of_rows(values[:, rows], rows)
         if not equal.any():
             return below, below
-        vectors, rows = np.nonzero(equal)
+        vectors, instances = np.nonzero(equal)
         at_most = below.copy()
-        at_most[vectors, rows] = _bisect(self.table[rows], values[equal][None, :], strict=False)[0]
+        at_most[vectors, instances] = _bisect(self.table[instances], values[equal][None, :], strict=False)[0]
         return below, at_most
 
     @cached_property

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from credibly.evaluation.findings import Answer, Headline
-from credibly.evaluation.phrases import FEW, at_most, interval_of, percents, points, seen, sure, within
+from credibly.evaluation.phrases import (
+    FEW,
+    at_most,
+    clustered,
+    interval_of,
+    percents,
+    points,
+    seen,
+    sure,
+    within,
+)
 from credibly.evaluation.stages import IN_CLUSTERS, NOT_ASKED, Stage, Work
 from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title, worst_first
 from credibly.hypotests.calibration.set_coverage import coverage_of
@@ -18,18 +28,19 @@ MARGINAL = "set_coverage"
 
 
 def _applies(rows: Rows, work: Work) -> str | None:
-    if not isinstance(rows.sample.predictions, (PredictionSets, PredictionIntervals)):
-        return NOT_ASKED
-    return None if rows.sample.clusters is None else IN_CLUSTERS
+    claims = isinstance(rows.sample.predictions, (PredictionSets, PredictionIntervals))
+    return None if claims else NOT_ASKED
 
 
 def _run(rows: Rows, work: Work) -> SetCoverage:
+    if rows.sample.clusters is not None and rows.sample.features is not None:
+        work.leave_out("coverage by features", IN_CLUSTERS)
     found = coverage_of(work.single, work.seed, work.n_resamples if work.tests else 0)
     work.tell("coverage", 1, 1)
     return found
 
 
-CLAIMS = Stage("claims", _run, _applies, "coverage of the sets")
+CLAIMS = Stage("claims", _run, _applies)
 
 
 def claims_verdicts(
@@ -107,12 +118,15 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     tests = dict(work.found["tests"] or {})
     gap = claims.claimed - float(claims.coverage.value)
     interval = interval_of(claims.coverage)
-    hits = round(float(claims.coverage.value) * claims.n)
-    bound = Certificate(
-        "coverage", abs(gap), 1 - work.level, claims.n, hits=hits, confidence=claims.claimed
-    ).upper
+    if rows.sample.clusters is None:
+        hits = round(float(claims.coverage.value) * claims.n)
+        bound = Certificate(
+            "coverage", abs(gap), 1 - work.level, claims.n, hits=hits, confidence=claims.claimed
+        ).upper
+    else:  # no bound for every truth is known: the end of the interval of clusters
+        bound = max(abs(claims.claimed - end) for end in interval or (0.0, 1.0))
     off = [name for name, one in tests.items() if one.verdict(work.level) == "conflict"]
-    held, chance = f"{_held(claims)}{within(interval)}", "more than chance explains"
+    held, chance = f"{_held(claims)}{within(interval)}", f"more than chance explains{clustered(work)}"
     word: Word = "conflict" if off else "no conflict found"
     if MARGINAL in off:
         small, large = (
@@ -171,7 +185,8 @@ def _average(claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, 
     answer: Word = "conflict" if MARGINAL in off else word if word != "conflict" else "no conflict found"
     said = f"{_capital(_held(claims))}{within(interval_of(claims.coverage))}."
     if own is not None:
-        said += f" p = {shown(claims.pvalue)} (exact binomial)."
+        how = "exact binomial" if own.n_clusters is None else "signs of clusters"
+        said += f" p = {shown(own.pvalue)} ({how})."
     what = "they are {} wide" if claims.kind == "intervals" else "they contain {} classes"
     said += f" On average {what.format(shown(float(claims.size.value)))}"
     if claims.score is not None:

@@ -28,7 +28,6 @@ from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
 from credibly.evaluation.stages import (
     CHECK,
     CURVES,
-    IN_CLUSTERS,
     RATERS,
     REALS,
     RECALIBRATION,
@@ -310,8 +309,7 @@ def _method(statistic: Statistic) -> dict[str, str]:
 
 def _why_untested(rows: Rows, tests: bool) -> str:
     some = rows.sample.predictions
-    if isinstance(some, (PredictionSets, PredictionIntervals)):
-        return "tests were switched off" if not tests else IN_CLUSTERS
-    if not isinstance(some, (ClassPredictions, RealPredictions)):
+    sets = (PredictionSets, PredictionIntervals)
+    if not isinstance(some, (ClassPredictions, RealPredictions, *sets)):
         return f"no statistic of this version applies to {type(some).__name__} predictions"
     return "no statistic was left to test" if tests else "tests were switched off"

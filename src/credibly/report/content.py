@@ -250,7 +250,7 @@ def how_tested(evaluation: Evaluation) -> str:
     number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
     tests = "one test" if number == 1 else f"{number} tests"
     clusters = evaluation.predictions.n_clusters
-    if evaluation.claims is not None:
+    if evaluation.claims is not None and clusters is None:
         return (
             f"{tests[0].upper()}{tests[1:]} on {evaluation.settings['n_resamples']} draws of which labels "
             f"are covered if the claim is true; the chance of a false conflict is at most "

@@ -82,8 +82,8 @@ class SetCoverage(Result):
         Coverage that is claimed.
     coverage : Estimate
         Share of labels that are covered, with Wilson's interval.
-    pvalue : float
-        Exact binomial, two-sided.
+    pvalue : float or None
+        Exact binomial, two-sided; for rows in clusters by their signs, None if nothing was drawn.
     size : Estimate
         Mean number of classes in a set, or mean width of an interval.
     score : Estimate or None
@@ -111,7 +111,7 @@ class SetCoverage(Result):
     kind: Literal["sets", "intervals"]
     claimed: float
     coverage: Estimate
-    pvalue: float
+    pvalue: float | None
     size: Estimate
     score: Estimate | None
     empty: float
@@ -138,6 +138,5 @@ class SetCoverage(Result):
     def __str__(self) -> str:
         share = 100 * self.coverage.value
         held = f"{100 * self.claimed:.4g} % {self.kind} contain {share:.4g} % of {self.n} labels"
-        return (
-            f"{held}, p = {self.pvalue:.3g}; mean {'width' if self.score else 'size'} {self.size.value:.4g}"
-        )
+        tested = "" if self.pvalue is None else f", p = {self.pvalue:.3g}"
+        return f"{held}{tested}; mean {'width' if self.score else 'size'} {self.size.value:.4g}"

@@ -39,7 +39,7 @@ class CalibrationIndex(CellStatistic):
     Notes
     -----
     A sum over instances: 1024 cells of predictions are kept for any n. If different predictions fall into
-    different cells, this is the mean of |lowess(p) - p|, which is `Eavg` of `rms::val.prob` except for the
+    different cells, this is the mean of ``|lowess(p) - p|``, `Eavg` of `rms::val.prob` except for the
     interpolation there. Austin and Steyerberg smooth by `loess`: local parabolas over three quarters of the
     instances. As in their method, the curve is not clipped to [0, 1]. Gaps that change their sign within the
     span cancel, and by chance alone the index of a calibrated model is above 0. `corp_curve(...).gap` is the

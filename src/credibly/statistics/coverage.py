@@ -191,7 +191,7 @@ class LevelShares(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it is valid"
+        return None, "near calibration this error is biased upwards, and no interval around it can be trusted"
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs, replicates in front."""

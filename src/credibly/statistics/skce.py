@@ -85,7 +85,7 @@ Estimator = Literal["unbiased", "biased", "linear", "block"]
 ESTIMATORS = ("unbiased", "biased", "linear", "block")
 
 _DEGENERATE = (
-    "a quadratic estimate has no normal limit under calibration, so no normal interval is valid there"
+    "a quadratic estimate has no normal limit under calibration, so no normal interval can be trusted there"
 )
 
 

@@ -170,7 +170,7 @@ def leave_one_out_likelihoods(points: np.ndarray[Any, Any], grid: np.ndarray[Any
 
 
 _SMOOTHED = (
-    "smoothing and resampling noise bias it upwards near calibration, where no interval for it is valid"
+    "smoothing and resampling noise bias it upwards near calibration, where no interval for it can be trusted"
 )
 
 

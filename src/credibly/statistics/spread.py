@@ -243,7 +243,7 @@ class SpreadBound(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: absolute differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it is valid"
+        return None, "near calibration this error is biased upwards, and no interval around it can be trusted"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -162,7 +162,7 @@ class LocationBound(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squares are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it is valid"
+        return None, "near calibration this error is biased upwards, and no interval around it can be trusted"
 
     def witness(self, sums: State) -> tuple[HostArray, HostArray]:
         """Return g of every location and its standard error, (j,) each, from `observed_sums`."""

@@ -107,11 +107,24 @@ def test_intervals_in_words_and_on_the_page() -> None:
     assert "draws of which labels are covered if the claim is true" in page
 
 
-def test_rows_in_clusters_are_not_tested() -> None:
+def test_rows_in_clusters_change_signs_together() -> None:
     found = cr.evaluate(*sets_that_hold(0.5), clusters=np.arange(400) // 2)
     assert found.headline is not None
-    assert found.headline.word == "cannot tell"
-    assert dict(found.not_run)["coverage of the sets"].startswith("this needs independent rows")
+    assert found.headline.word == "conflict"
+    assert "in 200 independent clusters of rows" in found.headline.sentence
+    assert "(signs of clusters)" in found.headline.questions[0].sentence
+    assert found["set_coverage"].n_clusters == 200
+    assert found.tests["set_coverage"].n_clusters == 200
+    sets, labels = sets_that_hold(0.9)
+    features = np.arange(400.0)[:, None]
+    found = cr.evaluate(sets, labels, features=features, clusters=np.arange(400) % 50, n_resamples=199)
+    assert found.headline is not None
+    assert found.headline.word == "no conflict found"
+    assert (
+        "coverage by features",
+        "this needs independent rows, and these come in clusters",
+    ) in found.not_run
+    assert cr.evaluate(sets, labels, clusters=np.arange(400) % 50, tests=False).claims.pvalue is None
 
 
 def test_raters_give_one_label_each() -> None:

@@ -127,6 +127,7 @@ def test_names_of_models_cannot_break_the_page() -> None:
     assert "\x00" not in page
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_an_infinite_distance_is_a_number_for_the_script() -> None:
     wide = cr.Intervals([[0.2, 0.2]] * 5, [[0.8, 0.8]] * 5)
     models = {"sure": [[1.0, 0.0]] * 5, "wide": wide}
@@ -135,6 +136,7 @@ def test_an_infinite_distance_is_a_number_for_the_script() -> None:
     assert "Trade-off 2" in page
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_without_sets_nothing_is_said_about_imprecision() -> None:
     models = {"sure": [[1.0, 0.0]] * 5, "half": [[0.5, 0.5]] * 5}
     comparison = cr.compare(models, [0, 0, 0, 0, 1], n_resamples=100)
@@ -164,8 +166,8 @@ def test_the_page_leads_with_accuracy_log_loss_and_gap(page: str, comparison: cr
 
 def test_ten_models_stay_small(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    models = {f"model {j}": rng.dirichlet(np.ones(10), size=(400, 4)) for j in range(10)}
-    comparison = cr.compare(models, rng.integers(10, size=400), n_resamples=100)
+    models = {f"model {j}": rng.dirichlet(np.ones(10), size=(150, 4)) for j in range(10)}
+    comparison = cr.compare(models, rng.integers(10, size=150), n_resamples=100)
     path = comparison.report(tmp_path / "ten.html")
     assert path.stat().st_size < 1_500_000
     with pytest.raises(cr.FileError, match="already"):
@@ -177,6 +179,7 @@ def test_the_same_comparison_gives_the_same_page(page: str, comparison: cr.Compa
     assert render_report(comparison) == page
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_recipe_makes_the_same_comparison() -> None:
     rng = np.random.default_rng(1)
     models = {"set": rng.dirichlet(np.ones(3), size=(30, 4)), "point": rng.dirichlet(np.ones(3), size=30)}
@@ -204,6 +207,7 @@ def test_the_recipe_makes_the_same_comparison() -> None:
     assert "D(label, p)" in page
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_report_without_a_finite_distance() -> None:
     sure = cr.Ensemble([[[1.0, 0.0], [1.0, 0.0]]] * 5, member_axis=1)
     page = render_report(cr.evaluate(sure, [1] * 5, tests=False))
@@ -211,6 +215,7 @@ def test_a_report_without_a_finite_distance() -> None:
     assert "Score E infinite" in page
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_section_about_sets_in_a_report() -> None:
     data = demo("ensemble")
     evaluation = cr.evaluate(data.predictions, data.labels, tests=False)

@@ -20,6 +20,7 @@ def evaluation(n: int = 200) -> cr.Evaluation:
     return cr.evaluate(probs, counts, statistics=["brier"], classes=["a", "<b>", "$c$"])
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_section_says_whose_loss_it_is() -> None:
     given = evaluation()
     section = rater_section(given.raters, given)
@@ -48,6 +49,7 @@ def test_what_one_rater_is_tested_for_does_not_stand_beside_the_mean_over_raters
     assert [one.expected is None for one in key_numbers(single)[0] if one.name == "Brier score"] == [False]
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_without_raters_there_is_no_section() -> None:
     rng = np.random.default_rng(4)
     probs = rng.dirichlet(np.ones(3), size=40)

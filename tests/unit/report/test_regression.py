@@ -19,6 +19,7 @@ def evaluation(shift: float) -> cr.Evaluation:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_pictures")
 def test_the_page_of_real_values() -> None:
     given = evaluation(2.0)
     page = render_report(given)
@@ -54,6 +55,7 @@ def test_the_section_names_what_leaves_its_envelope() -> None:
     assert "stay inside" in real_section(near.reals, near).finding
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_without_symmetric_quantiles_there_is_no_coverage_figure() -> None:
     quantiles = cr.Quantiles(np.tile([0.0, 1.0], (20, 1)), [0.3, 0.5])
     given = cr.evaluate(quantiles, np.linspace(-1, 2, 20), n_resamples=19)
@@ -63,6 +65,7 @@ def test_without_symmetric_quantiles_there_is_no_coverage_figure() -> None:
     assert "figure-coverage" not in render_report(given)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_classes_have_no_such_section() -> None:
     given = cr.evaluate([[0.7, 0.3]] * 9, [0, 1, 0] * 3, statistics=["brier"], n_resamples=19)
     assert given.reals is None

@@ -33,6 +33,7 @@ from credibly.hypotests.resampling.pvalues import (
     pooled_pvalues,
     westfall_young,
 )
+from credibly.hypotests.resampling.wild import signs
 from credibly.predictions import (
     Classes,
     Dataset,
@@ -43,13 +44,13 @@ from credibly.predictions import (
     Reals,
     Rows,
     as_rows,
-    require_independent,
 )
+from credibly.predictions.clusters import Clusters
 from credibly.predictions.prediction_sets import require_claimed
 from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Slab, Strata
-from credibly.results.estimates import Estimate
-from credibly.results.tests import HypotestResult
+from credibly.results.estimates import Estimate, mean_error
+from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics.regression import central_interval
 
 _FOLDS = 5
@@ -78,6 +79,8 @@ def set_coverage(
     features: Any = None,
     least: float = 0.1,
     n_resamples: int = 999,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = None,
 ) -> SetCoverage:
     """Test whether prediction sets or intervals contain the share of labels that they claim.
@@ -100,13 +103,19 @@ def set_coverage(
         Smallest share of the instances in a slab of features.
     n_resamples : int
         Replicates behind the p-values of strata, features and slabs.
+    clusters : array (n,), optional
+        Ids of clusters of dependent rows (a patient, a day). Replicates then change the signs of whole
+        clusters, which is approximate, and features are left out.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed of replicates, folds and directions.
 
     Returns
     -------
     SetCoverage
-        Coverage with an exact binomial p-value, sizes, and coverage by size, group and features.
+        Coverage with an exact binomial p-value (for clusters, one by signs), sizes, and coverage by size,
+        group and features.
 
     Notes
     -----
@@ -129,7 +138,7 @@ def set_coverage(
     if not 0 < least < 1:
         raise InputError("`least`", "must lie strictly between 0 and 1", f"got {least!r}", "Try 0.1.")
     given, claimed = _wrapped(sets, claimed)
-    rows = as_rows(given, labels, groups=groups, features=features)
+    rows = as_rows(given, labels, groups=groups, features=features, clusters=clusters, blocks=blocks)
     return coverage_of(rows, as_seed(rng), n_resamples, claimed=claimed, least=least)
 
 
@@ -137,7 +146,7 @@ def coverage_of(
     rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | None = None, least: float = 0.1
 ) -> SetCoverage:
     """Return what the sets of rows hold; without replicates no p-value but the exact one."""
-    require_independent(rows, "`set_coverage`")
+    clusters, codes = rows.clusters, rows.cluster_codes()
     some = rows.sample.predictions
     claimed = _claim(some, claimed)
     parts = list(rows.map(partial(_facts, claimed)))
@@ -153,21 +162,22 @@ def coverage_of(
     measures: dict[str, Measure] = {"set_coverage": _share}
     measures |= {f"coverage_by_{by}": partial(_chi_square, *one, claimed) for by, one in strata.items()}
     slabs = None
-    if features is not None:
+    if features is not None and codes is None:
         table = _standardised(features, n)
         slabs = _Slabs(table, least, seed)
         measures["coverage_by_features"] = partial(_foretold, table, _folds(n, seed), claimed)
         measures["worst_slab"] = partial(_shortfall, slabs, claimed)
-    values = _values(measures, held, claimed, n_resamples, seed)
-    tests = _tests(values, held, claimed, seed) if n_resamples else {}
+    values = _values(measures, held, claimed, n_resamples, seed, codes)
+    tests = _tests(values, held, claimed, seed, clusters) if n_resamples else {}
     pvalue = {name: one.pvalue for name, one in tests.items()}
+    exact = binomial_pvalue(int(held.sum()), n, claimed)
     return SetCoverage(
         kind="intervals" if real else "sets",
         claimed=claimed,
-        coverage=_mean("set_coverage", held.astype(np.float64), "wilson"),
-        pvalue=binomial_pvalue(int(held.sum()), n, claimed),
-        size=_mean("interval_width" if real else "set_size", size, "normal"),
-        score=_mean("interval_score", score, "normal") if score is not None else None,
+        coverage=_mean("set_coverage", held.astype(np.float64), "wilson", codes),
+        pvalue=exact if codes is None else pvalue.get("set_coverage"),
+        size=_mean("interval_width" if real else "set_size", size, "normal", codes),
+        score=_mean("interval_score", score, "normal", codes) if score is not None else None,
         empty=float((size == 0).mean()),
         by_size=_strata("size", *strata["size"], held, pvalue.get("coverage_by_size")),
         by_group=None
@@ -178,7 +188,7 @@ def coverage_of(
         tests=tests,
         n=n,
         n_resamples=int(n_resamples),
-        notes=some.notes,
+        notes=some.notes if clusters is None else (*some.notes, *clusters.notes),
     )
 
 
@@ -287,11 +297,13 @@ def binomial_pvalue(count: int, n: int, share: float) -> float:
     return min(1.0, 2.0 * min(lower, upper))
 
 
-def _mean(name: str, values: HostArray, method: Any) -> Estimate:
+def _mean(name: str, values: HostArray, method: Any, codes: HostArray | None) -> Estimate:
     n = values.size
     if not np.isfinite(values).all():
         refusal = f"{int(np.isinf(values).sum())} of {n} are infinite"
         return Estimate(name, float("inf"), None, n, {}, (), refusal, method)
+    if codes is not None:
+        return Estimate(name, float(values.mean()), n=n, **mean_error(values, codes))
     stderr = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None
     alone = None if stderr is not None else "one instance has no standard error"
     return Estimate(name, float(values.mean()), stderr, n, {}, (), alone, method)
@@ -315,22 +327,34 @@ def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
 
 
 def _values(
-    measures: dict[str, Measure], held: HostArray, claimed: float, n_resamples: int, seed: Seed
+    measures: dict[str, Measure],
+    held: HostArray,
+    claimed: float,
+    n_resamples: int,
+    seed: Seed,
+    codes: HostArray | None,
 ) -> dict[str, HostArray]:
-    """Return every measure of the observation, then of coins, (1 + b,): all coins in tiles."""
+    """Return every measure of the observation, then of coins, (1 + b,): all coins in tiles.
+
+    Rows in clusters keep their dependence: what they hold beyond the claim changes its sign by cluster.
+    """
     found = {name: [one(held[None, :].astype(np.float64))] for name, one in measures.items()}
     uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
     for reps in tiles(n_resamples, rows_within_budget(32 * held.size, 0.25)):
-        coins = (uniforms.block(reps, rows) < claimed).astype(np.float64)
+        if codes is None:
+            coins = (uniforms.block(reps, rows) < claimed).astype(np.float64)
+        else:
+            coins = claimed + signs(seed, reps, int(codes.max()) + 1)[:, codes] * (held - claimed)
         for name, one in measures.items():
             found[name].append(one(coins))
     return {name: np.concatenate(own) for name, own in found.items()}
 
 
 def _tests(
-    values: dict[str, HostArray], held: HostArray, claimed: float, seed: Seed
+    values: dict[str, HostArray], held: HostArray, claimed: float, seed: Seed, clusters: Clusters | None
 ) -> dict[str, HypotestResult]:
     """Return the test of every measure; adjusted p-values hold for all of them together."""
+    fewest = 0.0 if clusters is None else smallest_pvalue(clusters.number)
     parts: list[Tail] = ["greater"] * (len(values) - 1)
     tails: tuple[Tail, ...] = ("two-sided", *parts)
     _, adjusted, _ = westfall_young(pooled_pvalues(np.stack(list(values.values())), tails))
@@ -341,13 +365,15 @@ def _tests(
         pvalue, interval = monte_carlo_pvalue(observed, null, tail)
         bounds = (0.0, np.inf) if name in ("coverage_by_size", "coverage_by_group") else None
         region, limits = acceptance_region(null, tail, bounds), None
-        exact: dict[str, Any] = {"pvalue": pvalue, "pvalue_interval": interval}
-        if name == "set_coverage":
+        exact: dict[str, Any] = {"pvalue": max(pvalue, fewest), "pvalue_interval": interval}
+        if name == "set_coverage" and clusters is not None:
+            limits = (0.0, 1.0)
+        elif name == "set_coverage":
             exact = {"pvalue": binomial_pvalue(int(held.sum()), held.size, claimed), "pvalue_interval": None}
             region, limits = _accepted(held.size, claimed), (0.0, 1.0)
         made[name] = HypotestResult(
             name="set_coverage",
-            hypothesis=CLAIM,
+            hypothesis=CLAIM if clusters is None else f"{CLAIM}; clusters of rows are independent",
             statistic_name=name,
             statistic=observed,
             **exact,
@@ -361,6 +387,7 @@ def _tests(
             statistic_range=limits,
             settings={"claimed": claimed, "seed": list(seed), "n_resamples": int(null.size)},
             adjusted_pvalue=max(float(together), exact["pvalue"]),
+            n_clusters=None if clusters is None else clusters.number,
         )
     return made
 

@@ -309,11 +309,12 @@ def resampled_values(
 
 def _origin(draw: Draw, rows: Dataset, n_resamples: int) -> tuple[Hashable, ...] | None:
     """Return what labels of replicates follow from, while an evaluation keeps sums over them; else None."""
-    plain = isinstance(draw, LabelSource) and draw.members is None and draw.predictions is None
-    seen = rows.batch
-    if not (plain and n_resamples and is_remembering() and seen.weights is None and is_numpy(seen.values)):
+    if not isinstance(draw, LabelSource) or draw.members is not None or draw.predictions is not None:
         return None
-    digest = hashlib.sha256(np.ascontiguousarray(seen.values)).digest()
+    seen = rows.batch
+    if not n_resamples or not is_remembering() or seen.weights is not None or not is_numpy(seen.values):
+        return None
+    digest = hashlib.sha256(np.ascontiguousarray(seen.values).tobytes()).digest()
     return rows.predictions, rows.start, digest, draw.seed, n_resamples
 
 

@@ -162,6 +162,24 @@ def test_claims_that_are_missing_or_differ() -> None:
         COVER(cr.Point([[0.5, 0.5]]), [0], claimed=0.8)
     with pytest.raises(cr.UnsupportedError, match="one label per instance"):
         COVER(cr.PredictionSets(sets, 0.9), cr.LabelCounts([[1, 2]] * 3))
-    clustered = cr.Dataset(cr.PredictionSets(sets, 0.9), [0, 1, 0], clusters=np.array([0, 0, 1]))
-    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
-        COVER(clustered)
+
+
+def test_clusters_keep_their_dependence() -> None:
+    """Rows of a cluster are all held or all missed: 400 independent rows would be far too sure."""
+    rng = np.random.default_rng(0)
+    of_cluster = rng.random(40) < 0.8
+    y = np.repeat(np.where(of_cluster, 0.0, 5.0), 10)
+    ends, codes = (np.full(400, -1.0), np.full(400, 1.0)), np.repeat(np.arange(40), 10)
+    alone = COVER(ends, y, claimed=0.9, n_resamples=199, rng=0)
+    together = COVER(ends, y, claimed=0.9, clusters=codes, features=y, n_resamples=199, rng=0)
+    assert alone.pvalue is not None
+    assert together.pvalue is not None
+    assert alone.pvalue < 0.001 < together.pvalue
+    assert together.coverage.stderr == pytest.approx(  # each cluster is one observation
+        of_cluster.std(ddof=1) / np.sqrt(40), rel=1e-10
+    )
+    assert together.slab is None
+    assert together.features_pvalue is None
+    assert together.tests["set_coverage"].n_clusters == 40
+    blocks = COVER(ends, y, claimed=0.9, blocks=10, n_resamples=199, rng=0)
+    assert blocks.pvalue == together.pvalue
