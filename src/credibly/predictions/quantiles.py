@@ -290,7 +290,7 @@ def at_levels(predictions: RealPredictions, levels: HostArray | None) -> RealPre
 def levels_note(levels: HostArray) -> str:
     """Say by what predictions of several kinds were scored."""
     few = "1 level" if len(levels) == 1 else f"{len(levels)} levels"
-    return f"all models were scored by their quantiles at {few}, which all of them have"
+    return f"all were scored by their quantiles at {few}, which all of them have"
 
 
 def in_common_terms(models: Sequence[RealPredictions]) -> tuple[list[RealPredictions], str | None]:

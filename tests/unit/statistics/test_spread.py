@@ -67,7 +67,7 @@ def test_z_scores_in_bins() -> None:
     assert display.finding.startswith(f"{int((curve.z > curve.z_band[1]).sum())} of 5 bins lie outside")
     ax = display.draw()
     marks = {line.get_label(): line for line in ax.get_lines()}
-    assert marks["exactly as said"].get_ydata() == [1.0, 1.0]
+    assert marks["perfect calibration"].get_ydata() == [1.0, 1.0]
     assert sum(len(marks[name].get_xdata()) for name in marks if name.endswith("its band")) == 5
     assert display.table().columns == ("stated spread", "instances", "z", "band", "outside")
     bare = cr.plots.picture(cr.hypotests.spread_curve(GIVEN, Y, n_bins=5, level=None), "z")

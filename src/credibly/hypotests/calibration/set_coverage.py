@@ -107,7 +107,7 @@ def set_coverage(
         Ids of clusters of dependent rows (a patient, a day). Replicates then change the signs of whole
         clusters, which is approximate, and features are left out.
     blocks : int, optional
-        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
+        For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
         Seed of replicates, folds and directions.
 
