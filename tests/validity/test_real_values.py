@@ -203,11 +203,10 @@ GOLDEN = {
 def golden_nulls() -> tuple:
     """400 members at the quantiles of N(0, 1): their mixture is N(0, 2) to three digits."""
     grid = scipy.stats.norm.ppf((np.arange(400) + 0.5) / 400)
-    one = cr.quantile_calibration_error.bind(cr.Gaussian(grid[None], np.ones((1, 400))))
+    levels = np.arange(1, 100) / 100
+    table = cr.Gaussian(grid[None], np.ones((1, 400))).quantile(levels)
     given = cr.Gaussian(np.tile(grid, (1000, 1)), np.ones((1000, 400)))
-    bound = cr.quantile_calibration_error.bind(
-        cr.Quantiles(np.tile(one.table, (1000, 1)), np.arange(1, 100) / 100)
-    )
+    bound = cr.quantile_calibration_error.bind(cr.Quantiles(np.tile(table, (1000, 1)), levels))
     nulls = [
         bound(RealReplicates(given, (5, 6), shared_member=shared).labels(slice(0, 999)))
         for shared in (True, False)

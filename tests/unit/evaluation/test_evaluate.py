@@ -248,8 +248,8 @@ def test_real_values_without_tests() -> None:
 
 
 def test_real_values_in_groups() -> None:
-    predictions = cr.Gaussian(np.zeros(6), np.ones(6))
-    evaluation = cr.evaluate(predictions, [0.0, 0, 0, 5, 5, 5], groups=list("aaabbb"), n_resamples=19)
+    predictions = cr.Gaussian(np.zeros(10), np.ones(10))
+    evaluation = cr.evaluate(predictions, [0.0] * 5 + [5.0] * 5, groups=list("aaaaabbbbb"), n_resamples=19)
     assert evaluation.groups["a"]["picp"].value == 1.0
     assert evaluation.groups["b"]["picp"].value == 0.0
 

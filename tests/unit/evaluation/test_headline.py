@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -73,8 +72,8 @@ def normal(shift: float, spread: float, n: int = 600) -> tuple[cr.Gaussian, np.n
 def unfocused() -> tuple[cr.Gaussian, np.ndarray]:
     """Uniform PIT, right coverage, never right.   Gneiting et al. 2007."""
     rng = np.random.default_rng(8)
-    centre, side = rng.normal(size=600), rng.choice([-0.7, 0.7], size=600)
-    return cr.Gaussian(centre + side, np.full(600, math.sqrt(1.49))), centre + rng.normal(size=600)
+    centre, side = rng.normal(size=600), rng.choice([-1.0, 1.0], size=600)
+    return cr.Gaussian(centre + side / 2, np.full(600, 1.118)), centre + rng.normal(size=600)
 
 
 def test_errors_are_compared_with_the_stated_spread() -> None:

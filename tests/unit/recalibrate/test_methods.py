@@ -367,7 +367,7 @@ def test_penalties_are_chosen_by_held_out_loss() -> None:
 def test_a_member_that_says_nothing_is_named(tmp_path: Path) -> None:
     logits, labels = members(400, m=2)
     logits[:, 1] = -logits[:, 0]  # its best temperature is infinite
-    with pytest.warns(UserWarning, match="1 of 2 members end at a limit .* still grows: 1"):
+    with pytest.warns(UserWarning, match="1 of 2 members end at a limit .* still increasing: 1"):
         scaling = cr.recalibrate.MemberTemperatures().fit(cr.Ensemble.from_logits(logits), labels)
     assert scaling.at_limits.tolist() == [1]
     assert "1 of 2 members at a limit" in scaling.apply(cr.Ensemble.from_logits(logits[1:])).notes[-1]

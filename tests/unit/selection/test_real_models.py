@@ -52,7 +52,7 @@ def test_draws_beside_a_gaussian_are_scored_fairly() -> None:
     found = cr.rank_models({"right": RIGHT, "draws": DRAWS}, LABELS, statistics=["crps"])
     fair = float(cr.crps(DRAWS, LABELS, estimator="fair"))
     assert found.estimates["draws"]["crps"].value == pytest.approx(fair)
-    assert any("draws is the fair one" in note for note in found.notes)
+    assert any("draws is the fair CRPS" in note for note in found.notes)
     alone = cr.rank_models({"one": DRAWS, "two": DRAWS}, LABELS, statistics=["crps"])
     assert alone.estimates["one"]["crps"].value == pytest.approx(float(cr.crps(DRAWS, LABELS)))
     members = cr.Samples(np.asarray(DRAWS.values)[:, None, :])

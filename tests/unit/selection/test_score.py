@@ -123,7 +123,7 @@ def test_infinite_rows_are_counted_not_clipped() -> None:
     assert float(score) == math.inf
     assert math.isnan(score.summary["distance"]["all"].std)
     assert score.summary["distance"]["right"].n == 0  # argmax of a tie is the first class
-    assert any("infinitely far" in note for note in score.notes)
+    assert any("infinite distance" in note for note in score.notes)
     clipped = cr.epistemic_score([[1.0, 0.0], [0.5, 0.5]], [1, 1], paper="C25")
     assert clipped.distance == pytest.approx([-math.log(1e-10), math.log(2)])
     assert clipped.n_infinite == 0

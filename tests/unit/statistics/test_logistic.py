@@ -126,3 +126,13 @@ def test_the_exact_test_finds_what_is_too_extreme(data: tuple) -> None:
     assert found.tail == "two-sided"
     assert found.rejects()
     assert found.effect_size < 0
+
+
+def test_the_exact_test_finds_frequencies_that_are_off_in_the_large() -> None:
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.2, 0.6, size=400)
+    y = (rng.random(400) < p + 0.15).astype(int)
+    large = "calibration_in_the_large"
+    found = cr.calibration_test(np.stack([1 - p, p], axis=1), y, statistics=large, n_resamples=199, rng=0)
+    assert found.pvalue == 0.005
+    assert found.statistic == pytest.approx(0.65, abs=0.25)  # logit(0.55) - logit(0.4), about
