@@ -194,7 +194,10 @@ class SpreadSlope(OfSpread):
 
 
 class SpreadBound(Bound):
-    """Stated variances and squared errors of every bin of the stated spread."""
+    """Stated variances, squared errors and squared z-scores of every bin of the stated spread.
+
+    The error does not use z-scores; pictures do, and one pass over drawn labels is enough for both.
+    """
 
     def __init__(self, statistic: Statistic, predictions: Gaussian, plan: Plan) -> None:
         super().__init__(statistic, plan.n, predictions.notes)
@@ -204,15 +207,15 @@ class SpreadBound(Bound):
         self.bins = xp.astype(bin_index(self.variance, np.asarray(plan.edges), "left"), xp.int64)
 
     def state(self, labels: Labels) -> State:
-        """Return weight, stated variance and squared error of every bin, (b, bins)."""
+        """Return weight, stated variance, squared error and squared z-score of every bin, (b, bins)."""
         xp = namespace(self.variance)
         square = (labels.values - self.mean) ** 2
         weights = xp.ones_like(self.variance)[None, :] if labels.weights is None else labels.weights
         square = square * weights
         size, stated = (group_sums(one, self.bins, self.n_bins) for one in (weights, weights * self.variance))
         nothing = xp.zeros((square.shape[0], 1), dtype=xp.float64, device=device(square))
-        observed = group_sums(square, self.bins, self.n_bins)
-        return State(size=size + nothing, stated=stated + nothing, observed=observed)
+        observed, z = (group_sums(one, self.bins, self.n_bins) for one in (square, square / self.variance))
+        return State(size=size + nothing, stated=stated + nothing, observed=observed, z=z)
 
     def finish(self, state: State) -> Array:
         """Average relative differences over filled bins."""
@@ -225,15 +228,27 @@ class SpreadBound(Bound):
         return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return what the stated variances expect, and what squared errors add to it, (number, bins)."""
+        """Return what the stated variances expect, and what squares add to it, (number, bins)."""
         expected = on_host(self.state(labels))
-        variance, bins = to_host(self.variance), to_host(self.bins)
+        variance, cells = to_host(self.variance), codes * self.n_bins + to_host(self.bins)
         weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
         apart = weight * ((to_host(labels.values)[0] - to_host(self.mean)) ** 2 - variance)
-        added = np.bincount(codes * self.n_bins + bins, apart, minlength=number * self.n_bins)
-        expected["observed"] = expected["stated"]
-        expected["scatter"] = np.array([2.0 * weight**2 @ variance**2])  # of squared normal errors
-        return expected, State(observed=added.reshape(number, self.n_bins))
+        observed, z = (
+            np.bincount(cells, one, minlength=number * self.n_bins).reshape(number, self.n_bins)
+            for one in (apart, apart / variance)
+        )
+        expected["observed"], expected["z"] = expected["stated"], expected["size"]
+        # of squared normal errors, in their units and in those of z-scores
+        expected["scatter"] = 2.0 * np.array([weight**2 @ variance**2, weight @ weight])
+        return expected, State(observed=observed, z=z)
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Widen squared errors and z-scores apart: they have different units."""
+        made = State()
+        for name, scatter in zip(("observed", "z"), expected["scatter"], strict=True):
+            own = State(scatter=np.array([scatter]))
+            made |= super().widened(own, State({name: added[name]}))[1]
+        return expected, made
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values of squared errors with these signs; sums that fall below 0 are 0."""

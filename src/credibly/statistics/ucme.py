@@ -342,6 +342,10 @@ class UnnormalisedMeanEmbedding(Statistic):
             return table[:, :-1], table[:, -1]
         # sorted, so that neither the order of rows or classes matters nor how often a row occurs
         keys = -np.sort(-points, axis=1) if isinstance(part, Point) else points
+        if isinstance(part, Gaussian):  # places of mixtures depend on a grid, which all rows decide
+            mean, std = (to_host(one) for one in part.members())
+            order = np.argsort(mean, axis=1)  # nor does the order of members matter
+            keys = np.concatenate([np.take_along_axis(one, order, axis=1) for one in (mean, std)], axis=1)
         _, first = np.unique(keys, axis=0, return_index=True)
         chosen = first[spaced(first.size, self.locations)]
         at = np.arange(1, chosen.size + 1) * _GOLDEN % 1.0  # levels spread evenly, whatever their number

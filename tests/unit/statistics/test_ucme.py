@@ -62,3 +62,15 @@ def test_bad_input() -> None:
         UCME(cr.Gaussian(MEAN, STD), Y, locations=((0.0, 1.0, 2.0, 3.0),))
     with pytest.raises(cr.InputTypeError, match=r"got Samples\. Use `skce`"):
         UCME(cr.Samples(np.zeros((3, 2))), [0.0, 1.0, 2.0])
+
+
+def test_weights_and_the_order_of_members_choose_the_same_locations() -> None:
+    rng = np.random.default_rng(59)
+    mean, std, y = rng.normal(size=(59, 3)), rng.uniform(0.5, 2.0, size=(59, 3)), rng.normal(size=59)
+    weights = np.arange(59) % 4
+    ucme = cr.statistics.ucme
+    weighted = float(ucme(cr.Gaussian(mean, std), y, sample_weight=weights))
+    copies = cr.Gaussian(mean.repeat(weights, axis=0), std.repeat(weights, axis=0))
+    assert weighted == pytest.approx(float(ucme(copies, y.repeat(weights))), rel=1e-9)
+    turned = float(ucme(cr.Gaussian(mean[:, ::-1], std[:, ::-1]), y))
+    assert turned == pytest.approx(float(ucme(cr.Gaussian(mean, std), y)), rel=1e-9)

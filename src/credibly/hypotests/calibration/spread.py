@@ -12,18 +12,17 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly._arrays.sums import group_sums
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import wider
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.wild import wild
-from credibly.predictions import Gaussian, Labels, Predictions, as_rows
+from credibly.predictions import as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
-from credibly.statistics.protocol import Bound, Plan, State
-from credibly.statistics.spread import ExpectedNormalisedError, SpreadBound
+from credibly.statistics.protocol import Bound, State
+from credibly.statistics.spread import ExpectedNormalisedError
 
 
 @takes_rng
@@ -79,7 +78,7 @@ def spread_curve(
     >>> curve.stated.tolist(), curve.observed.tolist()
     ([1.0, 2.0], [0.5, 2.0])
     """
-    statistic = _SpreadAndZ(n_bins)
+    statistic = ExpectedNormalisedError(n_bins)
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     statistic.require_predictions(rows.sample.predictions)
     statistic.require_labels(rows.sample.batch)
@@ -112,36 +111,6 @@ def spread_curve(
         z=found.values[0, z],
         z_band=None if bands is None else bands[1],
     )
-
-
-class _SpreadAndZBound(SpreadBound):
-    """The same sums, and those of squared z-scores."""
-
-    def state(self, labels: Labels) -> State:
-        """Return what the error needs, and the squared z-scores of every bin, (b, bins)."""
-        square = (labels.values - self.mean) ** 2 / self.variance
-        square = square if labels.weights is None else square * labels.weights
-        return State({**super().state(labels), "z": group_sums(square, self.bins, self.n_bins)})
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the same as for the error, and for z-scores, whose squares are expected to be 1."""
-        expected, added = super().wild_sums(labels, codes, number)
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
-        square = to_host((labels.values - self.mean) ** 2 / self.variance)[0]
-        apart = np.bincount(
-            codes * self.n_bins + to_host(self.bins),
-            weight * (square - 1.0),
-            minlength=number * self.n_bins,
-        )
-        return State(expected, z=expected["size"]), State(added, z=apart.reshape(number, self.n_bins))
-
-
-class _SpreadAndZ(ExpectedNormalisedError):
-    """Sums of squared errors and z-scores by bins of the stated spread."""
-
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, Gaussian)
-        return _SpreadAndZBound(self, predictions, plan)
 
 
 def _errors(bound: Bound, state: State) -> Array:
