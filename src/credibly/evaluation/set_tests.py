@@ -42,6 +42,10 @@ _MEAN_ONLY = (
     "the mean of the set was evaluated; another distribution in the set may fit the labels where the mean "
     "does not, or vice versa"
 )
+_IN_CLUSTERS = (
+    "for rows in clusters only the witness is tested; run learned weights with "
+    '`credal_test(clusters=clusters, weights="learned", method="weights")`'
+)
 _MEANS = {
     "learned": "no combination with weights that this learner can represent fits these labels",
     "constant": "no combination with one weight vector for all instances fits these labels",
@@ -62,8 +66,8 @@ class CredalParts(Part):
         Whether the distribution of the label given the predictions is in the set: the first question.
     tests : mapping of str to CredalTestResult
         By kind of weights: ``"learned"`` depends on the instance, ``"constant"`` is one vector for all.
-    regions : LocalDeviations
-        Where in feature space the most flexible combination that was found fails.
+    regions : LocalDeviations or None
+        Where in feature space the most flexible combination that was found fails; None for rows in clusters.
     verdicts : tuple of Verdict
         One for the witness, then one per kind of weights; each on its own at the level of the evaluation.
     rows : ndarray of int
@@ -73,11 +77,11 @@ class CredalParts(Part):
         Total number of instances.
     """
 
-    drawn_as = ("regions",)
+    drawn_as = ("regions", "validity")
 
     validity: WitnessResult
     tests: Mapping[str, CredalTestResult]
-    regions: LocalDeviations
+    regions: LocalDeviations | None
     verdicts: tuple[Verdict, ...]
     rows: HostArray
     n_all: int
@@ -163,8 +167,6 @@ def _is_set(rows: Rows, work: Work) -> str | None:
         return NOT_ASKED
     if not work.tests:
         return f"tests=False; {_MEAN_ONLY}"
-    if rows.sample.clusters is not None:
-        return f'of clusters `credal_test(method="witness")` alone tests a set; {_MEAN_ONLY}'
     return f"one instance leaves none to learn from; {_MEAN_ONLY}" if n < 2 else None
 
 
@@ -184,6 +186,12 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
         return None
     predictions, labels = part.predictions, part.observed
     assert isinstance(predictions, ClassPredictions)
+    if part.clusters is not None:
+        work.leave_out(f"{SET_TEST} with weights", _IN_CLUSTERS)
+        tested = credal_test(predictions, labels, method="witness", clusters=part.clusters, rng=work.seed)
+        validity = _of_all(tested, chosen).validity
+        assert validity is not None
+        return CredalParts(validity, {}, None, (_witness_verdict(validity, work),), chosen, rows.n)
     found: dict[str, CredalTestResult] = {}
     refits = min(work.n_resamples, MOST_REPLICATES)
     cost = len(part) * (work.summary.m + predictions.n_classes) * refits

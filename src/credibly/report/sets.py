@@ -55,39 +55,42 @@ VALIDITY_METHOD = MethodNote(
 )
 
 
+_SECOND = (
+    " The second question is about the combinations in the set that fit best: is one of them calibrated?"
+)
+
+
 def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
     """Return the section about the truth and a calibrated combination in the set."""
     rows = tuple(_row(name, test) for name, test in parts.tests.items())
     columns = ("weights", "statistic", "value", "acceptance", "p-value", "heaviest weights")
     regions = parts.regions
-    worst = tuple(
-        (
-            region,
-            evaluation.classes[int(regions.classes[g])],
-            shown(float(regions.predicted[g])),
-            shown(float(regions.observed[g])),
-            str(int(regions.sizes[g])),
-            shown(float(regions.adjusted_pvalues[g])),
+    tables = [("What the witness said, and what happened", _told(parts, evaluation))]
+    if rows:
+        tables.append(("Combinations of the set", Table(columns, rows)))
+    if regions is not None:
+        worst = tuple(
+            (
+                region,
+                evaluation.classes[int(regions.classes[g])],
+                shown(float(regions.predicted[g])),
+                shown(float(regions.observed[g])),
+                str(int(regions.sizes[g])),
+                shown(float(regions.adjusted_pvalues[g])),
+            )
+            for g, region in enumerate(regions.regions[:_LISTED])
         )
-        for g, region in enumerate(regions.regions[:_LISTED])
-    )
+        named = ("region", "class", "predicted", "observed", "n", "adjusted p")
+        tables.append(("Largest local deviations of the combination, by region", Table(named, worst)))
     return Section(
         anchor="sets",
         title="Does the set contain the truth?",
         finding=(
             "A witness, a function learned on other instances, looked for classes that occur more or "
-            "less often than any distribution in the set allows. The second question is about the "
-            "combinations in the set that fit best: is one of them calibrated?"
+            "less often than any distribution in the set allows." + (_SECOND if parts.tests else "")
         ),
         verdicts=parts.verdicts,
-        tables=(
-            ("What the witness said, and what happened", _told(parts, evaluation)),
-            ("Combinations of the set", Table(columns, rows)),
-            (
-                "Largest local deviations of the combination, by region",
-                Table(("region", "class", "predicted", "observed", "n", "adjusted p"), worst),
-            ),
-        ),
+        tables=tuple(tables),
         figures=tuple(_figures(parts, evaluation)),
         methods=(WITNESS_METHOD, CREDAL_METHOD),
     )
@@ -162,6 +165,8 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
         for name, test in parts.tests.items()
         if test.null_distribution is not None
     ]
+    if parts.regions is None:
+        return found
     regions = RegionDisplay(parts.regions, evaluation.classes, evaluation.settings["level"])
     name = "Where the combination fails"
     found.append(report_figure(regions, name, "sets-regions", size=(7.0, 3.6), margins=(3.4, 0.85, 0.1, 0.3)))

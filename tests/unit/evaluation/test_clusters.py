@@ -72,14 +72,17 @@ def test_a_report_of_clusters(clustered: cr.Evaluation, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_has_no_version_for_clusters_says_so() -> None:
+@pytest.mark.usefixtures("without_pictures")
+def test_what_has_no_version_for_clusters_says_so(tmp_path: Path) -> None:
     members = np.stack([PROBS, 0.8 * PROBS + 0.2 / 3], axis=1)
     found = cr.evaluate(cr.Ensemble(members), LABELS, clusters=IDS, groups=IDS % 2, **FEW)
-    reasons = dict(found.not_run)
-    assert "clusters" in reasons["test of the set"]
+    assert "clusters" in dict(found.not_run)["test of the set with weights"]
+    assert found.credal.validity.n_clusters == 40
+    assert [one.statistic for one in found.credal.answers] == ["witness"]
     assert found.check.bayesian.checks["brier"].n_clusters == 40
     assert found.check.bayesian.groups["0"]["brier"].n_clusters == 20
     assert found.groups["0"]["brier"].n_clusters == 20
+    assert "Does the set contain the truth?" in found.report(tmp_path / "report.html").read_text()
     data = cr.Dataset(cr.Ensemble(members), LABELS, clusters=IDS)
     assert cr.credal_test(data, rng=0).n_clusters == 40
     counts = cr.LabelCounts(np.eye(3, dtype=int)[LABELS])
