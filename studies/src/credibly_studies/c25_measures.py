@@ -93,7 +93,7 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
             f"{shown(areas['kl']['ensemble'])} by KL and {shown(areas['js']['ensemble'])} by JS; mean "
             f"distance of wrong over right {shown(ratios['kl'])} and {shown(ratios['js'])}",
             holds(better),
-            "Of a label, both are decreasing functions of one number, its upper probability: they order "
+            "For a label, both are decreasing functions of one number, its upper probability: they order "
             "instances alike, and only the scale differs.",
         ),
     ]
