@@ -186,8 +186,8 @@ def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
             "The means of right and wrong predictions are those of the same runs",
             "RS-NN on CIFAR-10: 0.398; right 0.009, wrong 5.562",
             rules["7: right and wrong mix to all"],
-            "In the rows named, right and wrong were told apart on other predictions, or by another rule, "
-            "than those of the printed accuracy.",
+            "In the rows named, right and wrong were separated by different predictions, or by a different "
+            "rule, from those behind the printed accuracy.",
         ),
         _claim(
             "C25 Tables 2, 3, 5, 6, 9, 10",

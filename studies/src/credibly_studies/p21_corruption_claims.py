@@ -143,7 +143,7 @@ def member_claim(temperatures: Mapping[str, Sequence[HostArray]]) -> Claim:
         "few",
         "below 1 for " + ", ".join(f"{model} {share}" for model, share in shares.items()),
         all_of(*(below_half(share) for share in shares.values())),
-        "with a few hundred held-out images the likelihood of the mean is largest where some members are "
+        "with a few hundred held-out images the likelihood of the mean is largest when some members are "
         "certain; they end at the limit, 0.05",
     )
 
