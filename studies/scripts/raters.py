@@ -32,7 +32,7 @@ def data_sets() -> dict[str, tuple[cr.Point | cr.Ensemble, cr.LabelCounts]]:
 
 def main(folder: str | None = None) -> None:
     columns = ("data", "raters", "unbiased EL", "95 % interval", "EL of all raters", "plug-in EL")
-    print(" | ".join(("", *columns, "holds, unbiased", "plug-in", "")).strip())
+    print(" | ".join(("", *columns, "interval contains EL of all raters", "contains plug-in EL", "")).strip())
     print("|---" * 8 + "|")
     displays = {}
     for name, (predictions, counts) in data_sets().items():

@@ -115,7 +115,7 @@ def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
     changes = {name: measured(one) for name, one in shorter.items()}
     claim = Claim(
         "C25 section 4",
-        "A budget of the most relevant sets can stand for all of them",
+        "A budget of the most relevant sets can represent all of them",
         "30 of 1023 sets for CIFAR-10",
         "E on three sets per class minus E on all events: "
         + "; ".join(f"{name} {told(*one)}, {shown(factors[name])} times" for name, one in changes.items()),

@@ -93,8 +93,8 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
             f"{shown(areas['kl']['ensemble'])} by KL and {shown(areas['js']['ensemble'])} by JS; mean "
             f"distance of wrong over right {shown(ratios['kl'])} and {shown(ratios['js'])}",
             holds(better),
-            "Of a label, both are decreasing functions of one number, its upper probability: they order "
-            "instances alike, and only the scale differs.",
+            "For a label, both are decreasing functions of one number, its upper probability: they order "
+            "instances in the same way, and only the scale differs.",
         ),
     ]
 
@@ -161,7 +161,7 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
             f"area under the curve, NS minus entropy: {listed(gains)}",
             all_of(*by_entropy.values()),
             "With upper and lower entropies of the set itself, which the published code does not compute, it "
-            f"holds for some kinds of sets and not for others: {', '.join(alike)}."
+            f"is true for some kinds of sets and not for others: {', '.join(alike)}."
             if alike
             else "",
         ),

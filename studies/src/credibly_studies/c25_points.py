@@ -179,7 +179,7 @@ def _claims(
                 holds(agree),
                 ""
                 if all(agree)
-                else f"{len(held.corrupt.get(name, ()))} rows are no distributions and left out.",
+                else f"{len(held.corrupt.get(name, ()))} rows are not distributions and were left out.",
             )
         )
     claims += [_corrupt_claim(name, rows, held) for name, rows in held.corrupt.items()]
@@ -208,7 +208,7 @@ def _claims(
             else "cannot tell"
             if ends[0] <= 0 <= ends[1]
             else "not confirmed",
-            "10 000 images do not tell the two apart; the table has no intervals." if ends[0] <= 0 else "",
+            "10 000 images do not separate the two; the table has no intervals." if ends[0] <= 0 else "",
         )
     )
     claims.append(
@@ -254,7 +254,7 @@ def _corrupt_claim(name: str, rows: HostArray, held: Stored) -> Claim:
         f"the printed digits come out only with {len(rows)} rows that sum to {sums.min():.0f} to "
         f"{sums.max():.0f} taken as they are: {distance.mean():.3f} ± {distance.std(ddof=1):.3f}",
         holds([not all(agree)]),
-        "Without a check of the input, a label of such a row has probability 1 and counts as foreseen.",
+        "Without a check of the input, the label of such a row has probability 1 and counts as predicted.",
     )
 
 

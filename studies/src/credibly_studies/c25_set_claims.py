@@ -144,6 +144,6 @@ def _evidential_is_vague(data: str, held: Models, rankings: dict[str, Ranking]) 
         outcome,
         ""
         if outcome == "confirmed"
-        else "The published code draws from Dir(alpha / sum alpha), which forgets how sure the model was: "
+        else "The published code draws from Dir(alpha / sum alpha), which discards how sure the model was: "
         f"the imprecision is {shown(shares['paper'][0] / shares['exact'][0])} times as large.",
     )

@@ -176,18 +176,18 @@ def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
         ),
         _claim(
             "C25 Table 1",
-            "The deviations of E belong to those of KL and NS",
+            "The deviations of E are consistent with those of KL and NS",
             "RS-NN on CIFAR-10: 0.407 ± 0.500",
             rules["1: deviation of E fits those of KL and NS"],
-            "A misprint: Table 8 has 1.900 in its place.",
+            "A misprint: Table 8 has 1.900 instead.",
         ),
         _claim(
             "C25 Tables 1 and 7",
             "The means of right and wrong predictions are those of the same runs",
             "RS-NN on CIFAR-10: 0.398; right 0.009, wrong 5.562",
             rules["7: right and wrong mix to all"],
-            "In the rows named, right and wrong were told apart on other predictions, or by another rule, "
-            "than those of the printed accuracy.",
+            "In the rows named, right and wrong were separated by different predictions, or by a different "
+            "rule, from those behind the printed accuracy.",
         ),
         _claim(
             "C25 Tables 2, 3, 5, 6, 9, 10",
@@ -195,7 +195,7 @@ def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
             "10 trade-offs",
             by_kl,
             "RS-NN at 0.2 and 0.3 is misprinted in Table 2 (Tables 5, 6 and 8 have 0.400 and 0.401); in "
-            "Table 6 at 0.7 the names SNN and CreINN have changed places over 0.475, 0.481.",
+            "Table 6 at 0.7 the names SNN and CreINN are swapped over the scores 0.475, 0.481.",
         ),
         _claim(
             "C25 Tables 2, 3, 5, 6, 9, 10",
@@ -225,7 +225,7 @@ def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
             f"{shown(printed)} bits",
             f"at most {shown(allowed)} bits with the printed NS of RS-NN, 0.009",
             holds([printed <= allowed]),
-            "The published code leaves the upper bounds out, so that precise predictions come out as vague.",
+            "The published code leaves out the upper bounds, so that precise predictions come out as vague.",
             PRINT,
         ),
         _claim(
@@ -344,7 +344,7 @@ def _samples() -> list[Claim]:
             "; ".join(f"{name} {shown(rows[name].score)}" for name in same),
             "; ".join(f"{name} {shown(value)}" for name, value in same.items()),
             holds(abs(value - rows[name].score) < 0.001 for name, value in same.items()),
-            "The figure and the table are of different runs.",
+            "The figure and the table come from different runs.",
             PRINT,
         ),
     ]

@@ -213,7 +213,7 @@ def _claims(bias: dict[tuple[Drawn, str], tuple[float, Interval]]) -> list[Claim
                 f"in {sum(nearer)} of {len(nearer)} cells; 0 is in {sum(inside)} of {len(inside)} of its "
                 f"intervals, largest bias {told(*max(own.values(), key=lambda one: abs(one[0])))}",
                 holds(nearer),
-                "Eq. 13 subtracts the spread of predictions inside a bin too: with few instances and raters "
+                "Eq. 13 also subtracts the spread of predictions inside a bin: with few instances and raters "
                 "CL falls below 0."
                 if not all(inside)
                 else "",

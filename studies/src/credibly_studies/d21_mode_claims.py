@@ -138,7 +138,7 @@ def mode_claims(by_mode: dict[str, list[Outcomes]]) -> list[Claim]:
             all_of(
                 *(_holds_value(ends, math.log(true_alpha0(mode))) for mode, (_, ends) in found_alpha.items())
             ),
-            "The penalty on log alpha0 draws it towards 1; without it the medians are "
+            "The penalty on log alpha0 pulls it towards 1; without it the medians are "
             + ", ".join(shown(float(np.median(found))) for found in free.values())
             + f", true {shown(true_alpha0(SHARED[0]))}.",
         ),

@@ -163,7 +163,7 @@ def _claims() -> list[Claim]:
             f"CE falls in {better} of {len(scaled)} cases: "
             + "; ".join(_listed("calibration_error", kind, ("raw", "ts", "vs")) for kind in KINDS),
             holds(one < 0 for one in scaled.values()),
-            "The table denies it for vs of MCDO and for both of TTA; Fig. 2a is said to show it.",
+            "The table contradicts it for MCDO with vs and for TTA with both; Fig. 2a is said to show it.",
         ),
         Claim(
             "D21 section 6, Table 2",
@@ -203,7 +203,7 @@ def _claims() -> list[Claim]:
             f"largest L of TTA {augmented:.4f}, smallest of the others {others:.4f}; smallest accuracy of "
             f"TTA {shown(accurate)}",
             holds([augmented < others]),
-            "Of L in every row; the accuracy of ms (0.9001, 0.8991) is below that of Raw.",
+            "True of L in every row; the accuracy of ms (0.9001, 0.8991) is below that of Raw.",
         ),
         Claim(
             "D21 Fig. 2a, Table 2",

@@ -282,7 +282,7 @@ def _sampling_helps(data: str, size: TableSize) -> Claim:
         "TTA 0.2458, MCDO 0.2517, Raw 0.2515",
         f"{sampled} against {one}: epistemic loss {told(*loss)}, squared loss of disagreement {told(*pairs)}",
         below(loss[1]),
-        "of the printed kinds TTA has, MCDO has not",
+        "of the printed kinds, TTA does and MCDO does not",
         by_print="not confirmed",
     )
 

@@ -180,7 +180,7 @@ def fig4_claims(rates: Rates) -> list[Claim]:
     kernel = [("H1, delta 0.1", "J25, CE_k"), ("H1, delta 0.1", "true weights, CE_k")]
     far = [(world, name) for world in ("H1, delta 0.1", "H1, delta 0.2") for name in others]
     exchangeable = (
-        "it does: members are exchangeable given p and weights do not look at them, so the average is "
+        "it does: members are exchangeable given p and weights do not depend on them, so the average is "
         "calibrated whatever the weights; only bootstrapped instances can push its test above the level"
     )
     return [
@@ -212,7 +212,7 @@ def fig4_claims(rates: Rates) -> list[Claim]:
         ),
         Claim(
             place,
-            "but for CE_k learned weights have more power than the test of M23 (delta = 0.1, 0.2)",
+            "except with CE_k, learned weights have more power than the test of M23 (delta = 0.1, 0.2)",
             "higher power",
             _found(rates, [(world, f"{way}, {name}") for world, name in far for way in ("J25", "M23")]),
             all_of(
@@ -221,7 +221,7 @@ def fig4_claims(rates: Rates) -> list[Claim]:
                     for world, name in far
                 )
             ),
-            "where both reject every data set there is nothing to compare",
+            "if both reject every data set, there is nothing to compare",
             design,
         ),
     ]

@@ -167,7 +167,7 @@ def fig2_claims(rates: Rates, place: str, suffix: str) -> list[Claim]:
             "for most cases more conservative",
             _found(rates, [_BASE, f"S1{suffix}"], tests),
             most_of(*(larger(one, other) for one, other in pairs)),
-            "all rates are near 0 already",
+            "all rates are already near 0",
             _design(rates, _BASE, tests[0]),
         )
     ]
@@ -184,7 +184,7 @@ def fig3_claims(rates: Rates, place: str, suffix: str) -> list[Claim]:
             "no significant influence",
             _found(rates, [_BASE, f"S1{suffix}"], tests),
             all_of(*(_overlap(one, other) for one, other in pairs)),
-            "confirmed where intervals overlap",
+            "confirmed if intervals overlap",
             _design(rates, _BASE, tests[0]),
         )
     ]
@@ -205,7 +205,7 @@ def fig4_claims(rates: Rates, place: str, suffix: str) -> list[Claim]:
             "approaches the significance level",
             _found(rates, [_BASE, f"S1{suffix}"], tests),
             all_of(*(near(rates.of(f"S1{suffix}", test), SPOKEN_LEVEL) for test in tests)),
-            "with bootstrapped instances ECE_cwise rejects nearly all of S1, also at the true weights",
+            "with bootstrapped instances ECE_cwise rejects nearly all of S1, even at the true weights",
             _design(rates, _BASE, tests[0]),
         )
     ]

@@ -87,7 +87,7 @@ def _shift_claims(rows: Sequence[Row]) -> list[Claim]:
             printed("MC dropout"),
             f"passes {told('MC dropout')}",
             all_of(*(more_than(passed[name, "MC dropout"], 0.5) for name in TABLE_4_CHECKS)),
-            "small networks are sure of images that they have never seen: at severity 5 nothing passes",
+            "small networks are sure about images unlike any they have seen: at severity 5 nothing passes",
             by_print="confirmed",
         ),
     ]
@@ -111,7 +111,7 @@ def _recalibration_claim(rows: Sequence[Row]) -> Claim:
         f"Bayesian fails in {bayesian['raw']} raw, {bayesian['recalibrated']} recalibrated; independent "
         f"{independent['raw']}, {independent['recalibrated']}",
         all_of(below_half(bayesian["recalibrated"]), more_than(independent["recalibrated"], 0.5)),
-        "Networks of digits make few errors on images as they are: there is little to be found out.",
+        "Networks for digits make few errors on uncorrupted images: there is little to detect.",
     )
 
 
@@ -143,7 +143,7 @@ def member_claim(temperatures: Mapping[str, Sequence[HostArray]]) -> Claim:
         "few",
         "below 1 for " + ", ".join(f"{model} {share}" for model, share in shares.items()),
         all_of(*(below_half(share) for share in shares.values())),
-        "with a few hundred held-out images the likelihood of the mean is largest where some members are "
+        "with a few hundred held-out images the likelihood of the mean is largest when some members are "
         "certain; they end at the limit, 0.05",
     )
 

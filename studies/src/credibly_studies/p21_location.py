@@ -210,7 +210,7 @@ def _member_claims(found: dict[int, dict[str, Share]]) -> list[Claim]:
     return [
         Claim(
             "P21 section 3",
-            "labels that a drawn member draws stand for the posterior predictive distribution",
+            "labels drawn from a randomly chosen member represent the posterior predictive distribution",
             "Algorithm 1",
             f"with {fewest} members a new mean is rejected in {own['new mean']}, counting the truth as one "
             f"more member in {own['new mean, member p']}, and labels of a member in {own['a member']}",
