@@ -18,7 +18,7 @@ from credibly.evaluation.phrases import (
 )
 from credibly.evaluation.stages import IN_CLUSTERS, NOT_ASKED, Stage, Work
 from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title, worst_first
-from credibly.hypotests.calibration.set_coverage import coverage_of
+from credibly.hypotests.calibration.set_coverage import binomial_pvalue, coverage_of
 from credibly.predictions import PredictionIntervals, PredictionSets, Rows
 from credibly.results.certificates import Certificate
 from credibly.results.coverage import SetCoverage, Strata
@@ -98,9 +98,12 @@ def _members(strata: Strata, at: int, claims: SetCoverage) -> str:
 
 
 def _part(strata: Strata, claims: SetCoverage) -> str:
-    """Say which part is farthest from the claim, in standard errors of chance."""
-    away = np.abs(strata.coverage - claims.claimed) * np.sqrt(strata.n)
-    at = int(away.argmax())
+    """Say which part chance explains worst, each by its exact p-value."""
+    hits = np.round(strata.coverage * strata.n)
+    chance = [
+        binomial_pvalue(int(hit), int(n), claims.claimed) for hit, n in zip(hits, strata.n, strict=True)
+    ]
+    at = int(np.argmin(chance))
     (observed,) = percents(float(strata.coverage[at]))
     return f"{observed} of the labels {_members(strata, at, claims)} are covered (n = {int(strata.n[at])})"
 
@@ -136,7 +139,9 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
         sentence = f"{small if gap > 0 else large}: {held}, {points(gap)} too {fewer}, {chance}."
     elif off:
         where = _worst_part(claims, off)
-        sentence = f"Right on average, but not everywhere: {held}, but {where}, {chance}."
+        right = interval is None or interval[0] <= claims.claimed <= interval[1]
+        start = "Right on average, but not everywhere" if right else "Not everywhere as claimed"
+        sentence = f"{start}: {held}, but {where}, {chance}."
     elif not tests:
         word, sentence = "cannot tell", f"Not tested: {held}; whether chance explains it was not tested."
     elif bound > FEW:
@@ -207,8 +212,8 @@ def _everywhere(
         return []
     own = [name for name in parts if name in off]
     answer: Word = "conflict" if own else word if word != "conflict" else "no conflict found"
-    said = [_part(claims.by_size, claims)]
-    said += [] if claims.by_group is None else [_part(claims.by_group, claims)]
+    compared = [one for one in (claims.by_size, claims.by_group) if one is not None and len(one.names) > 1]
+    said = [_part(one, claims) for one in compared]
     said += [] if claims.slab is None else [_slab(claims)]
     least = min(tests[name].deciding_pvalue for name in parts)
     sentence = f"Farthest from the claim: {'; '.join(said)}. Smallest adjusted p = {shown(least)}."

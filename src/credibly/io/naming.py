@@ -71,6 +71,7 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         arrays["probs"] = _both_columns(arrays.pop("score"), content, observed.get("y"))
     one_value = [name for name in ("lower", "upper") if name in arrays and arrays[name].ndim == 1]
     if said.claimed is not None:
+        _require_same_claim(arrays.get("claimed"), said.claimed)
         arrays["claimed"] = np.array([said.claimed], dtype=np.float64)
     if one_value == ["lower", "upper"] and "claimed" in arrays and said.levels is None:
         arrays |= {"lower_end": arrays.pop("lower"), "upper_end": arrays.pop("upper")}
@@ -85,6 +86,18 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
     if "std" in arrays and "mean" not in arrays and len(forecast) == 1:
         arrays["mean"] = arrays.pop(forecast[0])
         content.note(f"array {forecast[0]!r} is read as `mean`")
+
+
+def _require_same_claim(own: Array | None, said: float) -> None:
+    """Raise where a file claims another coverage than the caller says."""
+    if own is None or np.ravel(own).tolist() == [said]:
+        return
+    raise InputError(
+        "`claimed`",
+        "must be left out, or agree with the file",
+        f"the file says {np.ravel(own).tolist()[0]:g}, you say {said:g}",
+        Remedy("Leave out `claimed=`, or correct the file.", "Leave out `--claimed`, or correct the file."),
+    )
 
 
 _MEMBER_ARRAY = re.compile(

@@ -259,8 +259,8 @@ def check_weights(weights: Any, members: Array) -> Array:
         raise InputError(
             "`weights`",
             f"must be {members.shape[1]} non-negative numbers summing to 1, one per member",
-            f"got {values.shape[0]} numbers from {values.min():.6g} summing to {values.sum():.6g}",
-            "Divide them by their sum.",
+            f"got {values.shape[0]} numbers summing to {values.sum():.6g}, the smallest {values.min():.6g}",
+            "Give one weight per member, and divide them by their sum.",
         )
     return array
 

@@ -158,9 +158,12 @@ class PredictionIntervals(Predictions):
         self._set(lower=lower, upper=upper, claimed=require_claimed(self.claimed))
 
     def beyond(self, labels: Reals) -> Array:
-        """Return how far outside its interval every label lies, (b, n); 0 inside."""
+        """Return how far outside its interval every label lies, (b, n); 0 inside.
+
+        Labels are rounded as the ends were, so that an end in single precision still counts as inside.
+        """
         xp = namespace(self.lower)
-        y = labels.values
+        y = as_float64(xp.astype(labels.values, self.lower.dtype))
         outside = xp.maximum(as_float64(self.lower)[None, :] - y, y - as_float64(self.upper)[None, :])
         return xp.maximum(outside, xp.zeros_like(outside))
 

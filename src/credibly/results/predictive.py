@@ -229,8 +229,8 @@ class PredictiveCheck(Tested, Result):
             raise UnsupportedError(
                 "the power of a check",
                 "needs the predictions",
-                "this result does not include them",
-                "Run `predictive_check` again, with all rows in memory.",
+                "this result does not include them: rows came in chunks or in clusters",
+                "Run `predictive_check` again with all rows in memory and without clusters.",
             )
         return self.simulate_power(
             injection, grid, n_repeats=n_repeats, level=level, wanted=wanted, rng=rng, progress=progress

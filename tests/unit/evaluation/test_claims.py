@@ -44,7 +44,7 @@ def test_too_few_labels_are_held() -> None:
     assert found.tests["set_coverage"].pvalue == found.claims.pvalue
     assert found.not_run == ()
     rows = found._rows()
-    assert [row.statistic for row in rows] == ["set_coverage", "set_size", "coverage_by_size"]
+    assert [row.statistic for row in rows] == ["set_coverage", "set_size"]  # all sets are of one size
     assert rows[0].verdict == "conflict"
     assert json.dumps(found.to_dict(), allow_nan=False)
 
@@ -143,7 +143,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     code, out, _ = run("evaluate", path, "--n-resamples", 99, "--fail-on", "conflict")
     assert code == 1
     assert "set_coverage\t0.84\t" in out
-    assert "coverage_by_size\t" in out
+    assert "set_size\t2.0\t" in out
     low = np.zeros(50)
     np.savez(tmp_path / "ends.npz", lower=low, upper=low + 1, y=low + 0.5)
     code, out, _ = run("report", tmp_path / "ends.npz", "--claimed", 0.9, "--n-resamples", 99)
@@ -153,3 +153,11 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     code, _, err = run("test", path)
     assert code == 2
     assert "state no probabilities" in err
+
+
+def test_a_file_and_its_reader_must_claim_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "sets.npz"
+    np.savez(path, sets=np.ones((5, 3), dtype=bool), claimed=0.9, y=np.zeros(5, dtype=int))
+    assert cr.load(path, claimed=0.9).predictions.claimed == 0.9
+    with pytest.raises(cr.InputError, match=r"the file says 0\.9, you say 0\.8"):
+        cr.load(path, claimed=0.8)

@@ -96,8 +96,8 @@ def test_single_precision_weights_of_many_members():
     ("weights", "words"),
     [
         ([0.5, 0.5], "must be 3 non-negative numbers summing to 1, one per member; got 2 numbers"),
-        ([1.5, -0.5, 0.0], r"from -0\.5 summing to 1"),
-        ([1.0, 1.0, 1.0], r"summing to 3\. Divide them by their sum"),
+        ([1.5, -0.5, 0.0], r"summing to 1, the smallest -0\.5"),
+        ([1.0, 1.0, 1.0], r"summing to 3, the smallest 1\. Give one weight per member, and divide"),
         ([math.nan, 0.5, 0.5], "`weights` must be finite"),
         ([[1.0, 0.0, 0.0]], r"`weights` must have shape \(m,\); got shape \(1, 3\)"),
     ],

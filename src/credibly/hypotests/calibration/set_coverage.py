@@ -160,14 +160,16 @@ def coverage_of(
     if own is not None:
         strata["group"] = np.unique(own, return_inverse=True)
     measures: dict[str, Measure] = {"set_coverage": _share}
-    measures |= {f"coverage_by_{by}": partial(_chi_square, *one, claimed) for by, one in strata.items()}
+    compared = {by: one for by, one in strata.items() if one[0].size > 1}  # one part alone is the average
+    measures |= {f"coverage_by_{by}": partial(_chi_square, *one, claimed) for by, one in compared.items()}
     slabs = None
     if features is not None and codes is None:
         table = _standardised(features, n)
         slabs = _Slabs(table, least, seed)
         measures["coverage_by_features"] = partial(_foretold, table, _folds(n, seed), claimed)
         measures["worst_slab"] = partial(_shortfall, slabs, claimed)
-    values = _values(measures, held, claimed, n_resamples, seed, codes)
+    places = {f"coverage_by_{by}": place for by, (_, place) in compared.items()}
+    values = _values(measures, held, claimed, n_resamples, seed, codes, places)
     tests = _tests(values, held, claimed, seed, clusters) if n_resamples else {}
     pvalue = {name: one.pvalue for name, one in tests.items()}
     exact = binomial_pvalue(int(held.sum()), n, claimed)
@@ -333,21 +335,46 @@ def _values(
     n_resamples: int,
     seed: Seed,
     codes: HostArray | None,
+    places: dict[str, HostArray],
 ) -> dict[str, HostArray]:
     """Return every measure of the observation, then of coins, (1 + b,): all coins in tiles.
 
-    Rows in clusters keep their dependence: what they hold beyond the claim changes its sign by cluster.
+    Rows in clusters keep their dependence: what they hold beyond the claim changes its sign by cluster, and
+    varies at least as much as coins would in every part (`places`, by measure).
     """
+    away = held - claimed
+    moved = (
+        {}
+        if codes is None
+        else {
+            name: away * _widened(away, codes, places.get(name, np.zeros_like(codes)), claimed)
+            for name in measures
+        }
+    )
     found = {name: [one(held[None, :].astype(np.float64))] for name, one in measures.items()}
     uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
     for reps in tiles(n_resamples, rows_within_budget(32 * held.size, 0.25)):
         if codes is None:
             coins = (uniforms.block(reps, rows) < claimed).astype(np.float64)
         else:
-            coins = claimed + signs(seed, reps, int(codes.max()) + 1)[:, codes] * (held - claimed)
+            drawn = signs(seed, reps, int(codes.max()) + 1)[:, codes]
         for name, one in measures.items():
-            found[name].append(one(coins))
+            found[name].append(one(coins if codes is None else claimed + drawn * moved[name]))
     return {name: np.concatenate(own) for name, own in found.items()}
+
+
+def _widened(away: HostArray, codes: HostArray, place: HostArray, claimed: float) -> HostArray:
+    """Return by how much the sums of clusters vary too little in the part of every row: at least 1, (n,).
+
+    Where hardly a label of a few is missed, the sums are small and alike; coins would vary by claimed
+    (1 - claimed) each.
+    """
+    number = int(place.max()) + 1
+    sums = np.bincount(codes * number + place, away, minlength=(int(codes.max()) + 1) * number)
+    seen = (sums.reshape(-1, number) ** 2).sum(axis=0)
+    coins = np.bincount(place, minlength=number) * claimed * (1.0 - claimed)
+    factor: HostArray = np.sqrt(np.maximum(1.0, coins / np.maximum(seen, np.finfo(float).tiny)))
+    return factor[place]
 
 
 def _tests(
@@ -365,9 +392,12 @@ def _tests(
         pvalue, interval = monte_carlo_pvalue(observed, null, tail)
         bounds = (0.0, np.inf) if name in ("coverage_by_size", "coverage_by_group") else None
         region, limits = acceptance_region(null, tail, bounds), None
-        exact: dict[str, Any] = {"pvalue": max(pvalue, fewest), "pvalue_interval": interval}
+        exact: dict[str, Any] = {"pvalue": pvalue, "pvalue_interval": interval}
+        if pvalue < fewest:  # fewer clusters than a p-value so small needs
+            exact = {"pvalue": fewest, "pvalue_interval": None}
         if name == "set_coverage" and clusters is not None:
             limits = (0.0, 1.0)
+            region = (max(0.0, region[0]), min(1.0, region[1]))
         elif name == "set_coverage":
             exact = {"pvalue": binomial_pvalue(int(held.sum()), held.size, claimed), "pvalue_interval": None}
             region, limits = _accepted(held.size, claimed), (0.0, 1.0)

@@ -183,3 +183,23 @@ def test_clusters_keep_their_dependence() -> None:
     assert together.tests["set_coverage"].n_clusters == 40
     blocks = COVER(ends, y, claimed=0.9, blocks=10, n_resamples=199, rng=0)
     assert blocks.pvalue == together.pvalue
+
+
+def test_clusters_that_miss_hardly_anything_vary_as_coins_would() -> None:
+    sets = cr.PredictionSets(np.tile([True, False], (200, 1)), claimed=0.99)
+    found = COVER(sets, np.zeros(200, dtype=int), clusters=np.arange(200) // 5, rng=0)
+    assert found.pvalue > 0.1  # two misses are expected, none happened: exact p = 0.27
+    assert found.tests["set_coverage"].acceptance_region[1] <= 1
+
+
+def test_one_part_is_not_compared_with_itself() -> None:
+    sets = cr.PredictionSets(np.tile([True, False], (200, 1)), claimed=0.9)
+    found = COVER(sets, np.r_[np.zeros(171, dtype=int), np.ones(29, dtype=int)], groups=["a"] * 200, rng=0)
+    assert list(found.tests) == ["set_coverage"]
+    assert found.by_size.pvalue is None
+    assert found.by_size.coverage.tolist() == [0.855]
+
+
+def test_ends_in_single_precision_are_inside() -> None:
+    low, high = np.full(50, 0.1, dtype=np.float32), np.full(50, 0.9, dtype=np.float32)
+    assert COVER((low, high), np.full(50, 0.9), claimed=0.9).coverage.value == 1
