@@ -206,7 +206,7 @@ def _average(claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, 
 def _everywhere(
     claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, off: list[str]
 ) -> list[Answer]:
-    """Answer whether coverage is the same in all parts; nothing where nothing was tested."""
+    """Answer whether the claim holds in all parts; nothing where nothing was tested."""
     parts = [name for name in tests if name != MARGINAL]
     if not parts:
         return []
@@ -217,4 +217,4 @@ def _everywhere(
     said += [] if claims.slab is None else [_slab(claims)]
     least = min(tests[name].deciding_pvalue for name in parts)
     sentence = f"Farthest from the claim: {'; '.join(said)}. Smallest adjusted p = {shown(least)}."
-    return [Answer("parts", "Is their coverage the same everywhere?", answer, sentence)]
+    return [Answer("parts", "Do they keep their claim in every part of the data?", answer, sentence)]
