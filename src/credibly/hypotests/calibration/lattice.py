@@ -27,7 +27,9 @@ QUANTILES, FEWEST_ROWS = 4, 20
 """Parts that numbers are cut into, and rows of a group, where nobody says otherwise."""
 ALL = "all rows"
 OTHER, MISSING = "other", "missing"
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$")
+_DATE = re.compile(
+    r"(\d{4})([-/])(\d\d)\2(\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$", re.ASCII
+)
 _MANY_MONTHS, _MANY_DAYS = 24, 31  # dates that span more are taken by year, or by month
 _SMALL_RANGE = 2**16
 _FEW_VALUES = 10  # whole numbers with as many values are levels, more are cut at quantiles
@@ -291,21 +293,40 @@ def _attribute(
 
 def _by_date(name: str, known: HostArray, notes: list[str]) -> HostArray:
     """Return dates, also those that are written as text, as years, months or days; all else as it is."""
-    if known.dtype.kind == "U" and known.size > 0 and all(map(_DATE.match, np.unique(known).tolist())):
-        try:
-            known = known.astype("datetime64[D]")
-        except ValueError:  # 2021-13-45 looks like one
-            return known
-    if known.dtype.kind != "M":
+    if known.dtype.kind == "M":
+        return _years_months_or_days(name, known, notes)
+    if known.dtype.kind != "U" or known.size == 0:
         return known
-    months, days = (known.astype(f"datetime64[{unit}]").astype(np.int64) for unit in "MD")
+    distinct, own = np.unique(known, return_inverse=True)
+    days = np.array([_day(one) for one in distinct.tolist()], dtype="datetime64[D]")[own]
+    dated = ~np.isnat(days)
+    if 2 * dated.sum() <= known.size:
+        return known
+    found = known.astype(f"U{max(10, known.dtype.itemsize // 4)}")
+    found[dated] = _years_months_or_days(name, days[dated], notes)
+    if not dated.all():
+        notes.append(f"{(~dated).sum()} of {known.size} entries of {name} are not dates, and stay as written")
+    return found
+
+
+def _day(text: str) -> np.datetime64:
+    """Return the day of a date that is written as text, not a time where it is none."""
+    found = _DATE.match(text)
+    try:
+        return np.datetime64(f"{found[1]}-{found[3]}-{found[4]}" if found else "NaT", "D")
+    except ValueError:  # 2021-13-45 looks like one
+        return np.datetime64("NaT", "D")
+
+
+def _years_months_or_days(name: str, days: HostArray, notes: list[str]) -> HostArray:
+    months, number = (days.astype(f"datetime64[{unit}]").astype(np.int64) for unit in "MD")
     unit, word = ("D", "day")
-    if known.size and np.ptp(months) >= _MANY_MONTHS:
+    if days.size and np.ptp(months) >= _MANY_MONTHS:
         unit, word = "Y", "year"
-    elif known.size and np.ptp(days) > _MANY_DAYS:
+    elif days.size and np.ptp(number) > _MANY_DAYS:
         unit, word = "M", "month"
     notes.append(f"{name} is taken by {word}")
-    return np.datetime_as_string(known.astype(f"datetime64[{unit}]"))
+    return np.datetime_as_string(days.astype(f"datetime64[{unit}]"))
 
 
 def _missing(values: HostArray) -> HostArray:

@@ -182,6 +182,19 @@ def test_dates_are_taken_by_year_month_or_day(values: Any, unit: str, words: tup
     assert lattice.notes[0] == f"seen is taken by {unit}"
 
 
+@pytest.mark.parametrize("written", ["{}T12:00:00Z", "{} 08:30+02:00", "{}"])
+@pytest.mark.parametrize("between", "-/")
+def test_dates_among_other_words_are_dates(written: str, between: str) -> None:
+    values = [written.format(str(day).replace("-", between)) for day in DATES]
+    values[7], values[9] = "unknown", "2021-13-45"
+    lattice = lattice_of({"seen": np.array(values)}, 300, depth=1, n_quantiles=4, min_size=5)
+    assert lattice.names[1:4] == ("seen 2020", "seen 2021", "seen 2022")
+    assert lattice.notes[:2] == (
+        "seen is taken by year",
+        "2 of 300 entries of seen are not dates, and stay as written",
+    )
+
+
 def test_what_only_looks_like_a_date_stays_text() -> None:
     values = np.array(["2021-13-45", "2021-01-02"] * 10)
     assert lattice_of({"code": values}, 20, depth=1, n_quantiles=4, min_size=1).names[1] == "code 2021-01-02"
