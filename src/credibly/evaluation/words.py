@@ -374,7 +374,9 @@ def n_dropped(source: Mapping[str, Any]) -> int:
 def source_warnings(source: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what the reader of the file had to say."""
     rows = n_dropped(source)
-    found = [f"{rows} rows were dropped when the data were read."] if rows else []
+    found = (
+        [f"{rows} row{' was' if rows == 1 else 's were'} dropped when the data were read."] if rows else []
+    )
     return (*found, *(str(note) for note in source.get("notes") or ()))
 
 

@@ -332,8 +332,8 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
                 ) from error
             content.keep(keep)
             problems.append(as_problem(_for_files(error, content)))
-            words = f"{error.subject} {error.rule}; {error.evidence}"
-            dropped.append(f"{len(error.rows)} rows were dropped on request: {words}")
+            words, number = f"{error.subject} {error.rule}; {error.evidence}", len(error.rows)
+            dropped.append(f"{number} row{' was' if number == 1 else 's were'} dropped on request: {words}")
         except CrediblyError as error:
             raise _for_files(error, content) from error
     if isinstance(predictions, Point):

@@ -46,7 +46,7 @@ class ErrorSpreadDisplay(BinnedDisplay, kind="spread", of=SpreadCurve):
         ratio = np.abs(np.log(np.clip(own.observed, 1e-300, None) / own.predicted))
         worst = int(np.argmax(np.where(own.outside, 2.0, 1.0) * own.count * ratio))
         said = (
-            f"where it states a spread of {shown(float(own.predicted[worst]))}, errors have "
+            f"where it states a spread of {shown(float(own.predicted[worst]))}, its errors are "
             f"{shown(float(own.observed[worst]))} ({own.count[worst]:g} of {self.curve.n} instances)"
         )
         if self.curve.level is None:
@@ -103,8 +103,8 @@ class ZScoreDisplay(Display, kind="z", of=SpreadCurve):
         ratio = np.abs(np.log(np.clip(own.observed, 1e-300, None)))
         worst = int(np.argmax(np.where(own.outside, 2.0, 1.0) * own.count * ratio))
         said = (
-            f"where it states a spread of {shown(float(own.predicted[worst]))}, errors are "
-            f"{shown(float(own.observed[worst]))} times as large ({own.count[worst]:g} of {self.curve.n} "
+            f"where it states a spread of {shown(float(own.predicted[worst]))}, its errors are "
+            f"{shown(float(own.observed[worst]))} times that ({own.count[worst]:g} of {self.curve.n} "
             "instances)"
         )
         if self.curve.level is None:

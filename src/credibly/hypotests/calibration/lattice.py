@@ -152,8 +152,8 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
                 "Use fewer attributes, a smaller `depth` or a larger `min_size`.",
             )
     if small:
-        count = "1 group" if small == 1 else f"{small} groups"
-        notes.append(f"{count} with fewer than {min_size} rows were left out")
+        count, verb = ("1 group", "was") if small == 1 else (f"{small} groups", "were")
+        notes.append(f"{count} with fewer than {min_size} rows {verb} left out")
     places = np.concatenate([[0], np.cumsum([len(one) for one in inside])])
     columns = np.concatenate(inside)
     shape = (len(conditions), len(counts))

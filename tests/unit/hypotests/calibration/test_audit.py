@@ -339,7 +339,7 @@ def test_a_lattice_cuts_joins_and_names() -> None:
         "age is split at its quantiles: 0 to 49; 50 to 99",
         "kind: 3 levels with fewer than 5 rows are merged: c, d, e",
         "seen: 50 missing entries form a level of their own",
-        "1 group with fewer than 5 rows were left out",
+        "1 group with fewer than 5 rows was left out",
     )
     assert (lattice.membership @ np.bincount(lattice.cells)).tolist() == lattice.sizes.tolist()
 
