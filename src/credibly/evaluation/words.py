@@ -87,7 +87,7 @@ def shown(value: float) -> str:
         return f"{value:.3g}"
     if abs(value) >= 100:
         return f"{value:.0f}"
-    if abs(value) < 1e-6:
+    if abs(value) < 1e-4:
         return f"{value:.1e}"
     return np.format_float_positional(value, precision=3, fractional=False, trim="-")
 
