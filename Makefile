@@ -24,7 +24,7 @@ help: ## list the targets
 demo: .venv/.core ## make demo-report.html from bundled real predictions
 	@$(BIN)/credibly demo --out demo-report.html --force
 
-quick: .venv/.dev ## before a commit: format, lint rules, the tests that are not slow; under 2 minutes
+quick: .venv/.dev ## before a commit: format, lint rules, the tests that are not slow
 	@mkdir -p build && rm -f build/quick.xml
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
