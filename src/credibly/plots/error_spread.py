@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.curves import BinnedDisplay, Bins
 from credibly.plots.display import BLUE, INK, SKY, Display, Words, draw_boxes, ranges, sorted_dots
@@ -16,7 +17,38 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ErrorSpreadDisplay(BinnedDisplay, kind="spread", of=SpreadCurve):
+class _ByStatedSpread(Display):
+    """What both diagrams share: bins of the stated spread, and the bin that is farthest off in words."""
+
+    curve: SpreadCurve
+
+    def _bins(self, observed: HostArray, band: tuple[HostArray, HostArray] | None) -> Bins:
+        own = self.curve
+        # the outermost bins have no end of their own
+        left = np.where(own.left > 0, own.left, own.stated)
+        right = np.where(np.isfinite(own.right), own.right, own.stated)
+        return Bins(left, np.maximum(left, right), own.stated, observed, own.weight, *(band or ()))
+
+    def _told(self, own: Bins, ratio: HostArray, unit: str) -> str:
+        """Say where errors are farthest from the stated spread, and how many bins leave their band."""
+        off = np.abs(np.log(np.clip(ratio, 1e-300, None)))
+        worst = int(np.argmax(np.where(own.outside, 2.0, 1.0) * own.count * off))
+        said = (
+            f"where it states a spread of {shown(float(own.predicted[worst]))}, its errors are "
+            f"{shown(float(own.observed[worst]))}{unit} ({own.count[worst]:g} of {self.curve.n} instances)"
+        )
+        if self.curve.level is None:
+            return f"{said[0].upper()}{said[1:]}."
+        bins, out = len(own.count), int(own.outside.sum())
+        verb = "lies outside its" if out == 1 else "lie outside their"
+        chance = (1 - self.curve.level) * bins
+        return (
+            f"{out} of {bins} bins {verb} {100 * self.curve.level:.4g} % band (about {chance:.1f} would by "
+            f"chance); {said}."
+        )
+
+
+class ErrorSpreadDisplay(_ByStatedSpread, BinnedDisplay, kind="spread", of=SpreadCurve):
     """Root mean squared error against stated spread, in bins of the stated spread, with the band of chance.
 
     The band of a bin contains the errors of labels drawn from the predictions themselves; above the diagonal,
@@ -33,31 +65,12 @@ class ErrorSpreadDisplay(BinnedDisplay, kind="spread", of=SpreadCurve):
     @functools.cached_property
     def bins(self) -> Bins:
         """The bins that hold instances."""
-        own = self.curve
-        # the outermost bins have no end of their own
-        left = np.where(own.left > 0, own.left, own.stated)
-        right = np.where(np.isfinite(own.right), own.right, own.stated)
-        return Bins(left, np.maximum(left, right), own.stated, own.observed, own.weight, *(own.band or ()))
+        return self._bins(self.curve.observed, self.curve.band)
 
     @property
     def finding(self) -> str:
         """The diagram in one sentence."""
-        own = self.bins
-        ratio = np.abs(np.log(np.clip(own.observed, 1e-300, None) / own.predicted))
-        worst = int(np.argmax(np.where(own.outside, 2.0, 1.0) * own.count * ratio))
-        said = (
-            f"where it states a spread of {shown(float(own.predicted[worst]))}, its errors are "
-            f"{shown(float(own.observed[worst]))} ({own.count[worst]:g} of {self.curve.n} instances)"
-        )
-        if self.curve.level is None:
-            return f"{said[0].upper()}{said[1:]}."
-        bins, out = len(own.count), int(own.outside.sum())
-        verb = "lies outside its" if out == 1 else "lie outside their"
-        chance = (1 - self.curve.level) * bins
-        return (
-            f"{out} of {bins} bins {verb} {100 * self.curve.level:.4g} % band (about {chance:.1f} would by "
-            f"chance); {said}."
-        )
+        return self._told(self.bins, self.bins.observed / self.bins.predicted, "")
 
     @property
     def words(self) -> Words:
@@ -74,7 +87,7 @@ class ErrorSpreadDisplay(BinnedDisplay, kind="spread", of=SpreadCurve):
         ax.set_ylim(0, top)
 
 
-class ZScoreDisplay(Display, kind="z", of=SpreadCurve):
+class ZScoreDisplay(_ByStatedSpread, kind="z", of=SpreadCurve):
     """Errors in units of the stated spread, in bins of the stated spread, with the band of chance.
 
     z = (label - mean) / stated spread has a root mean square of 1 wherever the spread is right: above it the
@@ -91,27 +104,12 @@ class ZScoreDisplay(Display, kind="z", of=SpreadCurve):
     @functools.cached_property
     def bins(self) -> Bins:
         """The bins that hold instances, with the z-scores."""
-        own = self.curve
-        left = np.where(own.left > 0, own.left, own.stated)
-        right = np.where(np.isfinite(own.right), own.right, own.stated)
-        return Bins(left, np.maximum(left, right), own.stated, own.z, own.weight, *(own.z_band or ()))
+        return self._bins(self.curve.z, self.curve.z_band)
 
     @property
     def finding(self) -> str:
         """The diagram in one sentence."""
-        own = self.bins
-        ratio = np.abs(np.log(np.clip(own.observed, 1e-300, None)))
-        worst = int(np.argmax(np.where(own.outside, 2.0, 1.0) * own.count * ratio))
-        said = (
-            f"where it states a spread of {shown(float(own.predicted[worst]))}, its errors are "
-            f"{shown(float(own.observed[worst]))} times that ({own.count[worst]:g} of {self.curve.n} "
-            "instances)"
-        )
-        if self.curve.level is None:
-            return f"{said[0].upper()}{said[1:]}."
-        bins, out = len(own.count), int(own.outside.sum())
-        verb = "lies outside its" if out == 1 else "lie outside their"
-        return f"{out} of {bins} bins {verb} {100 * self.curve.level:.4g} % band; {said}."
+        return self._told(self.bins, self.bins.observed, " times that")
 
     @property
     def words(self) -> Words:

@@ -8,6 +8,7 @@ Conformal methods give these. `credibly.hypotests.set_coverage` tests their cove
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,8 +34,8 @@ def require_claimed(claimed: Any) -> float:
         raise InputError(
             "`claimed`",
             "must lie strictly between 0 and 1: the share of labels that the sets claim to contain",
-            f"got {claimed!r}",
-            "Write 0.9 for 90 %.",
+            f"got {reprlib.repr(claimed)}",
+            "Write 0.9 for 90 %; one number for all sets.",
         )
     return float(claimed)
 

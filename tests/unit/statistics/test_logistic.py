@@ -117,6 +117,7 @@ def test_statistics_stay_finite_where_predictions_separate_the_labels() -> None:
     assert 5 < float(slope(probs, [0, 0, 1])) < 50
     assert -50 < float(slope(probs, [1, 1, 0])) < -1
     assert float(slope([[0.5, 0.5]] * 3, [0, 1, 1])) == 1.0  # one prediction says nothing about slopes
+    assert float(slope([[0.7, 0.3]] * 6, [0, 1, 1, 1, 1, 1])) == 1.0
     assert np.isfinite(float(slope([[1.0, 0.0], [0.0, 1.0]], [0, 1])))
 
 

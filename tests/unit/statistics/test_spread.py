@@ -133,3 +133,21 @@ def test_bands_of_clusters_keep_their_dependence() -> None:
     written = np.mean(np.abs(stated - errors) / stated, axis=1)
     batch = Reals(labels[None, :])
     assert bound.wild_values(*bound.wild_sums(batch, ids, 40), signs) == pytest.approx(written)
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(300) // 10])
+def test_z_scores_are_errors_where_the_stated_spread_is_one(clusters: np.ndarray | None) -> None:
+    rng = np.random.default_rng(4)
+    given = cr.Gaussian(rng.normal(size=300), np.ones(300))
+    curve = cr.hypotests.spread_curve(given, rng.normal(size=300), clusters=clusters, n_resamples=99, rng=0)
+    assert curve.z == pytest.approx(curve.observed)
+    assert np.stack(curve.z_band) == pytest.approx(np.stack(curve.band))
+    wide = cr.hypotests.spread_curve(
+        cr.Gaussian(given.mean, np.full(300, 4.0)),
+        rng.normal(size=300),
+        clusters=clusters,
+        n_resamples=99,
+        rng=0,
+    )
+    assert wide.z == pytest.approx(wide.observed / 4)
+    assert np.stack(wide.z_band) == pytest.approx(np.stack(wide.band) / 4)

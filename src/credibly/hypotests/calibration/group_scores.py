@@ -53,7 +53,6 @@ HELD = 0.9
 
 _TILE_LABELS = 2**20
 _MOST_COLUMNS = 2**13  # cells of a product with an indicator on a device; more are summed on the host
-_MOST_DEVICE_BYTES = 2**32
 _DEVICE_BYTES = 48  # of a label drawn on a device: its random words and the temporaries
 
 
@@ -151,27 +150,12 @@ class Scoring:
         found = np.empty((reps.stop - reps.start, len(self.measures), self.n_cells))
         most = max(1, _TILE_LABELS // len(chunk))
         if scores.on_device:
-            most = max(
-                rows_within_budget(_DEVICE_BYTES * len(chunk), 0.5),
-                _device_rows(scores.reference, len(chunk)),
-            )
+            # every operation is a launch of its own: a larger `memory_limit` gives fewer and larger tiles
+            most = rows_within_budget(_DEVICE_BYTES * len(chunk), 0.5)
         for tile in tiles(len(found), most):
             own = slice(reps.start + tile.start, reps.start + tile.stop)
             found[tile] = scores.drawn(own)
         return found
-
-
-def _device_rows(reference: Array, n: int) -> int:
-    """Return how many replicates fit an eighth of what is free on the device, at most 4 GiB.
-
-    Every operation is a launch of its own, so that few large tiles are faster than many small ones.
-    """
-    import torch
-
-    if reference.device.type != "cuda":
-        return 1
-    free, _ = torch.cuda.mem_get_info(reference.device)
-    return max(1, int(min(free // 8, _MOST_DEVICE_BYTES)) // (_DEVICE_BYTES * n))
 
 
 Law = tuple[Array, Any, Any, Any]

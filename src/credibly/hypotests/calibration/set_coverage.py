@@ -196,7 +196,8 @@ def coverage_of(
 
 def _wrapped(sets: Any, claimed: float | None) -> tuple[Any, float | None]:
     """Return plain arrays as predictions that claim a coverage; everything else as it is."""
-    pair = isinstance(sets, (tuple, list)) and len(sets) == 2 and np.ndim(sets[0]) == 1 and _is_real(sets[0])
+    plain = isinstance(sets, tuple) or (isinstance(sets, list) and all(map(is_array, sets)))  # not rows
+    pair = plain and len(sets) == 2 and np.ndim(sets[0]) == 1 and _is_real(sets[0])
     nested = isinstance(sets, list) and not pair
     if not (pair or nested or is_array(sets)):
         return sets, claimed

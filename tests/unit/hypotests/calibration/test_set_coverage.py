@@ -203,3 +203,10 @@ def test_one_part_is_not_compared_with_itself() -> None:
 def test_ends_in_single_precision_are_inside() -> None:
     low, high = np.full(50, 0.1, dtype=np.float32), np.full(50, 0.9, dtype=np.float32)
     assert COVER((low, high), np.full(50, 0.9), claimed=0.9).coverage.value == 1
+
+
+def test_a_list_of_rows_is_not_a_pair_of_ends() -> None:
+    rows = [[True, False], [True, True]]
+    assert COVER(rows, [0, 1], claimed=0.9).kind == "sets"
+    assert COVER([[0, 1], [1, 1]], [0, 1], claimed=0.9).kind == "sets"  # as an array of them is read
+    assert COVER([np.zeros(2), np.ones(2)], [0.5, 2.0], claimed=0.9).kind == "intervals"
