@@ -20,6 +20,11 @@ def smallest_pvalue(n_clusters: int) -> float:
     return float(2.0 ** (1 - min(n_clusters, 1000)))
 
 
+def _alike(values: HostArray, one: float) -> HostArray:
+    """Tell which values are equal up to rounding, as ties of p-values are."""
+    return np.isclose(values, one, rtol=1e-12, atol=0.0)
+
+
 @dataclasses.dataclass(frozen=True)
 class HypotestResult(Tested, Result):
     """A null hypothesis, a statistic and a p-value.
@@ -139,10 +144,10 @@ class HypotestResult(Tested, Result):
             return f"{self.n_resamples} replicates give no p-value below {sides / (self.n_resamples + 1):.3g}"
         null = self.null_distribution
         if null is not None and null.size:
-            if (null == self.statistic).all():
+            if _alike(null, self.statistic).all():
                 return "these predictions allow no other value"
             ends = (null.max(), null.min())[:sides]
-            least = sides * min(int((null == end).sum()) for end in ends) / (self.n_resamples + 1)
+            least = sides * min(int(_alike(null, end).sum()) for end in ends) / (self.n_resamples + 1)
             if self.n_resamples and least > level:
                 return f"no labels could give a p-value below {least:.2g}"
         low, high = self.acceptance_region
