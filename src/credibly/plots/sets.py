@@ -346,7 +346,7 @@ def rank_correlation(first: HostArray, second: HostArray) -> float:
     ranks = [_ranks(values) for values in (first, second)]
     if any(np.ptp(rank) == 0 for rank in ranks):
         return float("nan")
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(np.stack(ranks))[0, 1])
 
 
 def _ranks(values: HostArray) -> HostArray:
