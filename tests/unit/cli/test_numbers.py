@@ -241,7 +241,6 @@ def test_quiet_leaves_stderr_empty(credibly: Command, overconfident: Path) -> No
     assert loud.out == quiet.out
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["evaluate", "test", "report"])
 @pytest.mark.parametrize(("name", "code"), [("overconfident", 1), ("calibrated", 0)])
 def test_fail_on_conflict(

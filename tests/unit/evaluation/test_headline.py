@@ -158,7 +158,6 @@ def test_the_gap_is_below_what_the_headline_says() -> None:
     assert other.sentence.endswith("99 % sure.")
 
 
-@pytest.mark.slow
 def test_intervals_are_within_what_the_headline_says() -> None:
     given, labels = normal(0.0, 1.0)
     told = cr.evaluate(given, labels, n_resamples=199).headline

@@ -13,8 +13,6 @@ from credibly.evaluation.stages import check_verdicts
 from credibly.report.page import render_report
 from credibly.report.sections import check_section
 
-pytestmark = pytest.mark.slow
-
 NAMES = ["accuracy", "brier", "confidence_ece"]
 
 

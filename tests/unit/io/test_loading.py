@@ -341,7 +341,6 @@ def test_arrays_above_the_budget_stay_on_disk(tmp_path: Path) -> None:
     assert not isinstance(cr.load(save_npy(tmp_path, probs[:10])).predictions.probs, np.memmap)
 
 
-@pytest.mark.slow
 def test_memory_maps_are_checked_block_by_block(tmp_path: Path) -> None:
     array = np.lib.format.open_memmap(tmp_path / "big.npy", "w+", np.float32, (2_000_000, 8))
     array[:] = 0.125  # 64 MB

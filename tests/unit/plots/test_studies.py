@@ -94,7 +94,6 @@ def test_distances_of_worlds_that_differ_in_nothing_else(study: cr.results.Power
         DistanceDisplay(study, setting="corner", level=0.3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("hypothesis", ["H0,2", "H1,2"])
 def test_a_world_over_x(hypothesis: str) -> None:
     sample = BinaryWorld(hypothesis).draw(40, rng=3)

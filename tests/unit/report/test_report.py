@@ -124,7 +124,7 @@ def test_page_grows_neither_with_instances_nor_with_replicates(monkeypatch: pyte
         evaluation = cr.evaluate(members, labels, statistics=chosen, n_resamples=n_resamples)
         return len(render_report(evaluation).encode("utf-8"))
 
-    assert size(1500, 199) < 1.05 * size(300, 19) < 500_000
+    assert size(1500, 999) < 1.05 * size(300, 49) < 500_000
 
 
 def test_ids_are_unique_and_references_lead_somewhere(page: Page) -> None:
