@@ -74,8 +74,8 @@ STAGES: tuple[Stage, ...] = (
     DECOMPOSITION,
     RATERS,
     SCORE,
-    CURVES,
     TESTS,
+    CURVES,  # bands of which are made of replicates that the tests have drawn
     AUDIT,
     CREDAL_SETS,
     VALIDITY_OF_SETS,

@@ -26,15 +26,16 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
     Array,
     as_float64,
     device,
     gammaln,
     is_numpy,
     is_torch,
-    logsumexp,
     namespace,
     softmax,
+    tiles,
     to_host,
 )
 from credibly.predictions import Labels
@@ -161,12 +162,19 @@ def leave_one_out_likelihoods(points: np.ndarray[Any, Any], grid: np.ndarray[Any
     cross = cross[np.isfinite(cross).any(axis=1)]
     if not len(cross):
         return np.full(grid.size, -np.inf)
-    scores = np.empty(grid.size)
-    for at, bandwidth in enumerate(grid):
-        logs = cross / bandwidth
-        logs -= log_normaliser(points, bandwidth)[None, :]
-        scores[at] = float(np.mean(logsumexp(logs, axis=1))) - np.log(n - 1)
-    return scores
+    normalisers = [log_normaliser(points, bandwidth) for bandwidth in grid]
+    scores = np.zeros(grid.size)
+    for rows in tiles(len(cross), max(1, CACHE_ELEMENTS // n)):
+        logs = np.empty_like(cross[rows])
+        for at, (bandwidth, normaliser) in enumerate(zip(grid, normalisers, strict=True)):
+            np.multiply(cross[rows], 1.0 / bandwidth, out=logs)
+            logs -= normaliser
+            top = logs.max(axis=1)
+            logs -= top[:, None]
+            with np.errstate(under="ignore"):
+                np.exp(logs, out=logs)
+            scores[at] += float(np.sum(np.log(logs.sum(axis=1)) + top))
+    return scores / len(cross) - np.log(n - 1)
 
 
 _SMOOTHED = (
