@@ -26,8 +26,9 @@ from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPre
 from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.statistics.cells import bin_index, edge_ranks
+from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
-from credibly.statistics.regression import Loss, RealMean, real_traits
+from credibly.statistics.regression import RealMean, real_traits
 
 _TINY = 1e-300
 _FLAT = 1e-10

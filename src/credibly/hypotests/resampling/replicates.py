@@ -72,7 +72,7 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.quantiles import positions
-from credibly.statistics.regression import TABLE_BYTES
+from credibly.statistics.mixture_tables import TABLE_BYTES
 
 _FEW_CLASSES = 48
 
