@@ -31,7 +31,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, clip, like, namespace, tiles, to_host
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly._arrays.row_search import SortedRows, count_at_most
+from credibly._arrays.row_search import SortedRows
 from credibly._arrays.sums import count_cells
 from credibly.predictions import (
     Classes,
@@ -499,7 +499,7 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     randomised : bool, optional
         Place labels at random inside a step of F, so that the result is uniform if labels are drawn from the
         predictions. Default: only for ordered classes. For `Samples`, the place is chosen among the label and
-        the s draws, which is exact for every s.
+        the s draws, which is exact for every s; weighted draws count as 1 / sum of squared weights.
     rng : None, int or Generator
         Seed of the random places.
 
@@ -535,11 +535,10 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     if isinstance(given, RealPredictions) and not (randomised and isinstance(given, Samples)):
         return given.cdf(values)  # nowhere a step, or the height behind it
     if isinstance(given, Samples):
-        draws = given.pooled()
-        low, high = (count_at_most(draws, values[None, :], strict=one)[0, :] for one in (True, False))
-        xp = namespace(draws)
-        low, high = xp.astype(low, xp.float64), xp.astype(high, xp.float64) + 1.0
-        low, high = low / (draws.shape[1] + 1), high / (draws.shape[1] + 1)
+        number = given.n_effective
+        seen = as_float64(values)[None, :]
+        low, high = (given.share_below(seen, strict=one)[0, :] * number for one in (True, False))
+        low, high = low / (number + 1.0), (high + 1.0) / (number + 1.0)
     else:
         point, _ = as_point(given)
         probs = as_float64(point.probs)

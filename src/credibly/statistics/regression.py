@@ -45,7 +45,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.remembered import remembered
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
-from credibly.predictions.regression import LeftOut
+from credibly.predictions.samples import LeftOut
 from credibly.results.base import Tail, require_level
 from credibly.statistics.mixture_tables import MANY_REPLICATES, Loss, LossTable
 from credibly.statistics.proper import MeanBound
@@ -478,6 +478,8 @@ def _distance(gap: Array, scale: Array) -> Array:
 def _of_draws(predictions: Samples, estimator: str) -> Loss:
     if isinstance(predictions, LeftOut):
         return _of_left_out(predictions, estimator)
+    if predictions.weights is not None:
+        return _of_weighted_draws(predictions, estimator)
     draws = predictions.pooled()
     xp = namespace(draws)
     s = draws.shape[1]
@@ -491,6 +493,21 @@ def _of_draws(predictions: Samples, estimator: str) -> Loss:
     slopes = (2.0 * counts - s) / s
     heights = (before[:, -1:] - 2.0 * before) / s - half[:, None]
     return _piecewise(draws, centre, slopes, heights)
+
+
+def _of_weighted_draws(predictions: Samples, estimator: str) -> Loss:
+    """Return sum_k w_k |x_k - y| - sum_{j < k} w_j w_k (x_k - x_j), the second over 1 - sum w^2 if fair."""
+    draws, reached = predictions.steps()
+    s = draws.shape[1]
+    _pairs(predictions, s, estimator)
+    xp = namespace(draws)
+    centre = draws[:, s // 2]
+    away = (draws - centre[:, None]) * (reached[:, 1:] - reached[:, :-1])
+    half = xp.sum((reached[:, 1:] + reached[:, :-1] - 1.0) * away, axis=1)
+    if estimator == "fair":
+        half = half / (1.0 - 1.0 / predictions.n_effective)
+    before = _sums_before(away)
+    return _piecewise(draws, centre, 2.0 * reached - 1.0, before[:, -1:] - 2.0 * before - half[:, None])
 
 
 def _pairs(predictions: Samples, s: int, estimator: str) -> int:
@@ -552,12 +569,18 @@ def _sums_before(values: Array) -> Array:
 
 
 def _piecewise(knots: Array, centre: Array, slopes: Array, heights: Array) -> Loss:
-    """Return a loss that is linear between knots (n, q): slopes (q + 1,), heights (n, q + 1) at `centre`."""
+    """Return a loss that is linear between knots (n, q): heights (n, q + 1) at `centre`.
+
+    Slopes are (q + 1,), or (n, q + 1) where they differ between rows.
+    """
     xp = namespace(knots)
 
     def score(labels: Array) -> Array:
         cell = count_at_most(knots, labels)
-        slope = xp.reshape(xp.take(slopes, xp.reshape(cell, (-1,))), cell.shape)
+        if slopes.ndim == 2:
+            slope = xp.take_along_axis(slopes, cell.T, axis=1).T
+        else:
+            slope = xp.reshape(xp.take(slopes, xp.reshape(cell, (-1,))), cell.shape)
         return slope * (labels - centre) + xp.take_along_axis(heights, cell.T, axis=1).T
 
     return score

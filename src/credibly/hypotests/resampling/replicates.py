@@ -54,6 +54,7 @@ from credibly.hypotests.resampling.choices import (
     in_cells,
     is_joint,
     is_stratified,
+    n_equal,
     pooled,
 )
 from credibly.predictions import (
@@ -338,7 +339,9 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
     weights = getattr(predictions, "weights", None)
     m = predictions.n_members
     if isinstance(predictions, Samples) and is_joint(predictions):
-        return (uniform * (m + 1)).astype(np.intp)  # 0 chooses the labels themselves
+        number = n_equal(predictions) or m
+        # 0 chooses the labels themselves; a single draw is a member like any other
+        return (uniform * (number + 1 if number > 1 else 1)).astype(np.intp)
     chosen = (uniform * m).astype(np.intp)
     if weights is not None:
         steps = np.cumsum(to_host(as_float64(weights)))
