@@ -141,6 +141,10 @@ class Bound(ABC):
     """Size of the terms that cancel in a value, averaged as the value is: what its rounding error is relative
     to. 0 where terms have one sign, so that the value itself tells."""
 
+    rounding: float = 100 * float(np.finfo(np.float64).eps)
+    """The rounding error in units of these terms over the root of n, and more: values closer than that are
+    equal."""
+
     def __init__(self, statistic: Statistic, n: int, notes: tuple[str, ...] = ()) -> None:
         self.statistic, self.n, self.notes = statistic, n, notes
 
