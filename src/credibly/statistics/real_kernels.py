@@ -514,10 +514,9 @@ def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...
         found = sorted_[middle] if apart.shape[0] % 2 else 0.5 * (sorted_[middle - 1] + sorted_[middle])
         largest = as_number(sorted_[-1])
     else:
-        from scipy.spatial.distance import pdist
-
-        apart = pdist(to_host(numbers)[:, None].astype(np.float64), "cityblock")
-        found, largest = float(np.median(apart)), float(apart.max())
+        ranked = np.sort(to_host(numbers).astype(np.float64))
+        apart = np.concatenate([ranked[j + 1 :] - one for j, one in enumerate(ranked)])
+        found, largest = float(np.median(apart)), float(ranked[-1] - ranked[0])
     if not as_number(found) > 0:
         found = largest if largest > 0 else 1.0
     return found, (f"bandwidth {as_number(found):.4g} of labels is the median distance of {what}",)

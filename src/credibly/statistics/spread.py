@@ -27,7 +27,7 @@ from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.statistics.cells import bin_index, edge_ranks
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
+from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits, in_cache
 from credibly.statistics.regression import RealMean, real_traits
 
 _TINY = 1e-300
@@ -111,6 +111,9 @@ class SlopeBound(Bound):
 
     def state(self, labels: Labels) -> State:
         """Return the sums that a regression line needs."""
+        return in_cache(self._state, labels)
+
+    def _state(self, labels: Labels) -> State:
         xp = namespace(self.log)
         square = (labels.values - self.mean) ** 2 / self.variance
         weights = labels.weights
@@ -209,6 +212,9 @@ class SpreadBound(Bound):
 
     def state(self, labels: Labels) -> State:
         """Return weight, stated variance, squared error and squared z-score of every bin, (b, bins)."""
+        return in_cache(self._state, labels)
+
+    def _state(self, labels: Labels) -> State:
         xp = namespace(self.variance)
         square = (labels.values - self.mean) ** 2
         weights = xp.ones_like(self.variance)[None, :] if labels.weights is None else labels.weights
