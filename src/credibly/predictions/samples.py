@@ -89,6 +89,17 @@ class Samples(RealPredictions):
             return float(math.prod(self.values.shape[1:]))
         return 1.0 / float((to_host(self.shares) ** 2).sum())
 
+    @property
+    def n_exchanged(self) -> int:
+        """Number of draws of equal weight that a label can be exchanged with: those of one member, or of all.
+
+        Of K draws taken by weight each is taken with probability K w_k, so 1 / max w is the most.
+        """
+        several = self.values.ndim == 3 and self.values.shape[2] > 1
+        if several or self.weights is None:
+            return int(self.values.shape[-1] if several else math.prod(self.values.shape[1:]))
+        return int(1.0 / float(to_host(as_float64(self.weights)).max()) + 1e-9)
+
     def flat(self) -> Array:
         """Return the draws of all members, (n, m s), double precision."""
         return namespace(self.values).reshape(as_float64(self.values), (len(self), -1))
@@ -226,6 +237,16 @@ class LeftOut(Samples):
     def values(self) -> Array:
         """The draws of every prediction, (n p, p - 1)."""
         return self.pooled()
+
+    @property
+    def n_effective(self) -> float:
+        """Number of draws."""
+        return float(self.pool.shape[1] - 1)
+
+    @property
+    def n_exchanged(self) -> int:
+        """Number of draws."""
+        return int(self.pool.shape[1] - 1)
 
     def pooled(self) -> Array:
         """Return the draws of every prediction in order, (n p, p - 1)."""

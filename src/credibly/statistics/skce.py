@@ -537,6 +537,17 @@ class DrawsBound(Bound):
         self.statistic, self.notes, self._last = bound.statistic, bound.notes, bound
         return bound.observed_sums(choice)
 
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the sums between clusters of the statistic bound to pools, where residuals expect 0."""
+        bound, choice = self.with_labels(labels)
+        self.statistic, self.notes, self._last = bound.statistic, bound.notes, bound
+        return bound.wild_sums(choice, codes, number)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return what the statistic bound to pools makes of signs."""
+        assert self._last is not None
+        return self._last.wild_values(expected, added, signs)
+
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return what the statistic bound to pools says."""
         assert self._last is not None

@@ -62,6 +62,7 @@ from credibly.statistics.proper import MeanBound, gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
 from credibly.statistics.skce import BlockBound, DrawsBound, QuadraticBound
+from credibly.statistics.spread import MomentBound
 from credibly.statistics.subsampled import Subsampled, SubsampledBound
 from credibly.statistics.ucme import LocationBound
 
@@ -183,9 +184,7 @@ def _draws(samples: Samples, seed: Seed, first_row: int, shared: bool) -> Array:
 
 def n_equal(samples: Samples) -> int | None:
     """Return how many weighted draws of a row are taken by weight; None where they are not."""
-    if samples.weights is None or is_stratified(samples):
-        return None
-    return int(1.0 / float(to_host(as_float64(samples.weights)).max()) + 1e-9)
+    return None if samples.weights is None or is_stratified(samples) else samples.n_exchanged
 
 
 def _equal_draws(samples: Samples, seed: Seed, first_row: int, shared: bool) -> Array:
@@ -324,8 +323,14 @@ class PoolBound(ByChoice):
         self.bind, self.pool = bind, pool
         self.places: dict[str, Array] = {}
         self.mean: MeanBound | None = None
+        self.moments: tuple[Array, Array] | None = None
         if isinstance(self.inner, CoverageShares):
             self.places = _places(bind, pool, self.inner.looks)
+        elif isinstance(self.inner, MomentBound):
+            left = LeftOut(pool.values)
+            shape = pool.values.shape
+            xp = namespace(pool.values)
+            self.moments = xp.reshape(left.expectation(), shape), xp.reshape(left.variance(), shape)
         elif isinstance(self.inner, LossBound):
             self.mean = MeanBound(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
 
@@ -336,6 +341,10 @@ class PoolBound(ByChoice):
         if isinstance(self.inner, CoverageShares):
             chosen = {name: gather(table, labels.values) for name, table in self.places.items()}
             return self.inner.counted(chosen, labels.weights)
+        if self.moments is not None:
+            assert isinstance(self.inner, MomentBound)
+            mean, variance = (gather(one, labels.values) for one in self.moments)
+            return self.inner.sums(gather(self.pool.labels, labels.values), mean, variance, labels.weights)
         xp = namespace(self.pool.values)
         states = []
         for choice in xp.astype(labels.values, xp.int64):
