@@ -296,6 +296,11 @@ class SmootherBound(PairwiseBound):
             values = values * xp.astype(labels.weights, self.dtype)[:, None, :]
         return xp.reshape(values, (-1, values.shape[-1]))
 
+    def _tile(self, rows: slice, weighted: bool, keep: bool) -> SmootherTile:
+        first = super() if self._first is None else self._first
+        found: SmootherTile = first._tile(rows, weighted, keep)
+        return found
+
     def smoothed(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> tuple[Array, Array]:
         """Return E[y | f_j] for these rows, (b, k, rows), and which have neighbours, (1 or b, rows)."""
         found = None if self._first is None else self._first._handed_over(rows, labels)
@@ -470,9 +475,8 @@ def _on_grid(weights: Array) -> Array:
     frequencies of labels near every prediction have equal estimates, as in double precision.
     """
     xp = namespace(weights)
-    shares = weights / _positive(xp.sum(weights, axis=1))[:, None]
-    shares *= 2.0**23
-    return xp.round(shares) * 2.0**-23
+    shares = xp.round(weights * (2.0**23 / _positive(xp.sum(weights, axis=1)))[:, None])
+    return shares * 2.0**-23
 
 
 def _positive(totals: Array) -> Array:

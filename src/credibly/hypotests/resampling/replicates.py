@@ -152,13 +152,13 @@ class Replicates:
         for floor in self.floors[:, row : row + out.shape[1]]:
             add_mask(out, np.greater(pieces, floor, out=passed))
             add_mask(reached, np.greater_equal(pieces, floor, out=passed))
-        rest = np.empty(1)
-        tied = np.flatnonzero(out != reached)
-        for j, i in zip(*np.divmod(tied, out.shape[1]), strict=True):
-            self.rests.fill(rest, replicate + j, self.first_row + row + i)
-            steps, piece = self.steps[:, row + i], float(pieces[j, i])
-            floor = np.floor(steps)
-            out[j, i] = np.count_nonzero((piece > floor) | ((piece == floor) & (rest >= steps - floor)))
+        j, i = np.nonzero(out != reached)
+        rest = np.empty(j.size)
+        for at in range(j.size):
+            self.rests.fill(rest[at : at + 1], replicate + int(j[at]), self.first_row + row + int(i[at]))
+        steps, piece = self.steps[:, row + i], pieces[j, i]
+        floor = np.floor(steps)
+        out[j, i] = ((piece > floor) | ((piece == floor) & (rest >= steps - floor))).sum(axis=0)
 
     def _draw_many(self, out: Array, replicate: int, row: int) -> None:
         """Find the number of passed steps by bisection."""
