@@ -343,10 +343,10 @@ class HeatDisplay(Display):
 
 def rank_correlation(first: HostArray, second: HostArray) -> float:
     """Return Spearman's correlation, NaN where one of the two does not vary."""
-    ranks = [_ranks(values) for values in (first, second)]
-    if any(np.ptp(rank) == 0 for rank in ranks):
+    ranks = np.stack([_ranks(first), _ranks(second)])
+    if np.any(np.ptp(ranks, axis=1) == 0):
         return float("nan")
-    return float(np.corrcoef(np.stack(ranks))[0, 1])
+    return float(np.corrcoef(ranks)[0, 1])
 
 
 def _ranks(values: HostArray) -> HostArray:

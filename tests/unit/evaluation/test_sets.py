@@ -171,6 +171,6 @@ def test_words_of_a_validity_conflict() -> None:
     found = cr.evaluate(probs, counts, **FEW).validity
     assert found is not None
     assert found.verdict.word == "conflict"
-    assert "for some instances the labels' distribution is outside the set; " in found.verdict.finding
+    assert "The raters' labels do not fit the predicted probabilities (deviance " in found.verdict.finding
     assert found.verdict.finding.endswith("30 of 30 instances stand out on their own after adjustment.")
     assert "m = 1, 39 replicates" in found.verdict.sentence

@@ -204,7 +204,7 @@ def test_headings_go_down_one_step_at_a_time(page: Page) -> None:
 def test_the_first_screen_answers_the_title(html: str, evaluation: cr.Evaluation) -> None:
     first = html[html.index("<header>") : html.index('<nav aria-labelledby="contents">')]
     text = Page(first).visible
-    for fact in ("Instances N 300", "Members M 1", "Classes K 10"):
+    for fact in ("Instances N 300", "Classes K 10"):
         assert fact in text
     told = evaluation.headline
     assert told is not None
@@ -250,7 +250,7 @@ def test_sections_after_the_first_screen(page: Page) -> None:
     assert "credibly report 'run & 1.npz' --seed 0" in text
     assert "ab12" * 16 in text
     assert "refinement loss" in text
-    assert "members are needed" in text
+    assert "evaluate its members" in text
     assert "Westfall and Young" in text
     assert "Group by group" in text
     assert "Does the model know which answers are wrong?" in text
@@ -325,7 +325,7 @@ def test_corners_still_give_a_whole_page(predictions: Any, labels: Any, keywords
         assert verdict.finding in page.visible
     for name, reason in evaluation.not_run:
         assert name in page.visible
-        assert reason in page.visible
+        assert reason.replace("`", "") in page.visible
     ids = page.attributes("id")
     assert len(ids) == len(set(ids))
     assert "arrays in memory" in page.visible
