@@ -120,11 +120,11 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
     nothing = xp.zeros_like(spread)
     columns = xp.arange(n_cells, dtype=cells.dtype, device=device(cells))
     step = max(1, 2**20 // max(1, cells.shape[0] * cells.shape[1]))  # 8 MB at a time
-    counted = [
+    parts = [
         xp.sum(xp.where(cells[:, :, None] == columns[some], spread, nothing), axis=1)
         for some in tiles(n_cells, step)
     ]
-    return xp.concat(counted, axis=1)
+    return xp.concat(parts, axis=1)
 
 
 def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:

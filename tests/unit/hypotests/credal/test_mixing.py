@@ -13,10 +13,11 @@ from libraries import Library, read
 def _logistic(design: np.ndarray, signs: np.ndarray, penalty: float):
     """Penalised logistic losses, one per row of signs, with their gradients."""
 
-    def objective(weights):
-        margins = signs * (weights @ design.T)
+    def objective(weights, rows):
+        own = signs if rows is None else signs[rows]
+        margins = own * (weights @ design.T)
         value = np.logaddexp(0.0, -margins).sum(axis=1) + 0.5 * penalty * (weights**2).sum(axis=1)
-        slope = -(signs / (1 + np.exp(margins))) @ design + penalty * weights
+        slope = -(own / (1 + np.exp(margins))) @ design + penalty * weights
         return value, slope
 
     return objective
@@ -31,7 +32,7 @@ def test_equals_scipy_on_every_problem() -> None:
     for at in range(7):
         alone = _logistic(design, signs[at : at + 1], 0.1)
         wanted = scipy.optimize.minimize(
-            lambda w, alone=alone: float(alone(w[None])[0][0]), np.zeros(6), method="BFGS", tol=1e-8
+            lambda w, alone=alone: float(alone(w[None], None)[0][0]), np.zeros(6), method="BFGS", tol=1e-8
         )
         np.testing.assert_allclose(found.at[at], wanted.x, atol=1e-5)
         assert found.value[at] == pytest.approx(wanted.fun, abs=1e-9)
@@ -44,9 +45,10 @@ def test_a_problem_does_not_feel_the_others(library: Library) -> None:
     def objective_of(rows: list[int]):
         scale, goal = library.asarray(scales[rows]), library.asarray(goals[rows])
 
-        def objective(at):
-            gap = at - goal
-            return library.xp.sum(0.5 * scale * gap * gap, axis=1), scale * gap
+        def objective(at, some):
+            slopes, goals_of = (scale, goal) if some is None else (scale[some], goal[some])
+            gap = at - goals_of
+            return library.xp.sum(0.5 * slopes * gap * gap, axis=1), slopes * gap
 
         return objective
 
