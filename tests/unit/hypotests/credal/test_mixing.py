@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from credibly.learners.mixing import minimise_batch
+from credibly.learners.mixing import Columns, fit_weights, minimise_batch
 from libraries import Library, read
 
 
@@ -65,3 +65,20 @@ def test_steps_are_limited_and_reported() -> None:
     found = minimise_batch(objective, np.zeros((2, 4)), tolerance=1e-12, max_steps=2)
     assert found.steps == 2
     assert not found.converged.any()
+
+
+@pytest.mark.parametrize("shared", ["ones", "features"])
+def test_label_vectors_are_learned_from_as_if_alone(shared: str) -> None:
+    """Problems end after different numbers of steps; rows, labels and penalties must stay together."""
+    rng = np.random.default_rng(2)
+    points = rng.dirichlet(np.ones(3), size=(40, 4))
+    columns = np.ones((40, 1)) if shared == "ones" else np.stack([np.ones(40), rng.normal(size=40)], axis=1)
+    made = Columns(columns, np.zeros((40, 4, 0)))
+    labels = np.stack([np.full(40, 0), rng.integers(0, 3, size=40), np.arange(40) % 2])
+    counted = (rng.random((3, 40)) < 0.8).astype(float)
+    penalty = np.broadcast_to([[0.01], [3.0], [0.1]], (3, made.n_parameters))
+    together = fit_weights(made, points, labels, penalty, counted=counted).parameters
+    for row in range(3):
+        own = slice(row, row + 1)
+        alone = fit_weights(made, points, labels[own], penalty[own], counted=counted[own]).parameters
+        np.testing.assert_allclose(together[own], alone, rtol=1e-9, atol=1e-9)
