@@ -56,7 +56,7 @@ def base() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as opened:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as opened:
         yield opened
 
 
