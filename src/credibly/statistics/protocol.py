@@ -18,13 +18,22 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError, nearest
-from credibly._arrays.namespace import Array, HostArray, device, is_numpy, namespace, to_host
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    device,
+    is_numpy,
+    namespace,
+    tiles,
+    to_host,
+)
 from credibly._arrays.sums import State as State  # part of the protocol; its home is below credal, too
 from credibly.predictions import (
     Classes,
@@ -552,6 +561,15 @@ def replicates(labels: Labels, reps: slice) -> Labels:
     if weights is not None and weights.shape[0] > 1:
         weights = weights[reps, :]
     return dataclasses.replace(labels, values=labels.values[reps, ...], weights=weights)
+
+
+def in_cache(state_of: Callable[[Labels], State], labels: Labels) -> State:
+    """Return the state of a batch, on the host from replicates in tiles that stay in cache."""
+    if isinstance(labels, Counts) or not is_numpy(labels.values) or len(labels) == 1:
+        return state_of(labels)
+    step = max(1, CACHE_ELEMENTS // labels.n)
+    states = [state_of(replicates(labels, reps)) for reps in tiles(len(labels), step)]
+    return State({name: np.concatenate([one[name] for one in states]) for name in states[0]})
 
 
 def total_weight(labels: Labels, rows: slice, like: Array) -> Array:

@@ -161,7 +161,7 @@ def test_every_kind_of_class_prediction(predictions: Any) -> None:
     assert set(evaluation.estimates) == set(evaluation.tests) - {"omnibus"} == UNASKED
     names = dict(evaluation.not_run)
     if isinstance(predictions, cr.Point):
-        assert "members are needed" in names["checks of the members"]
+        assert "evaluate its members" in names["predictive checks of the Bayesian hypothesis"]
         assert not evaluation.notes or "mean" not in evaluation.notes[0]
     else:
         assert predictions.mean_note in evaluation.notes

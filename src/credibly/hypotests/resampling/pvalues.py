@@ -216,7 +216,9 @@ def single_result(
         from scipy.special import chdtrc
 
         degrees, name = reference
-        notes = (*notes, f"p = {chdtrc(degrees, observed):.3g} from the {name}")
+        limit = float(chdtrc(degrees, observed))
+        chance = "p < 0.0001" if limit < 1e-4 else f"p = {limit:.3g}"
+        notes = (*notes, f"{chance} from the {name}")
     effect, z_score = distance(observed, null)
     if clusters is not None:
         pvalue = max(pvalue, smallest_pvalue(clusters.number))
