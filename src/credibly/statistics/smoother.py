@@ -297,8 +297,9 @@ class SmootherBound(PairwiseBound):
         return xp.reshape(values, (-1, values.shape[-1]))
 
     def _tile(self, rows: slice, weighted: bool, keep: bool) -> SmootherTile:
-        first = super() if self._first is None else self._first
-        found: SmootherTile = first._tile(rows, weighted, keep)
+        if self._first is not None:
+            return self._first._tile(rows, weighted, keep)
+        found: SmootherTile = super()._tile(rows, weighted, keep)
         return found
 
     def smoothed(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> tuple[Array, Array]:

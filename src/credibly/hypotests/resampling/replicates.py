@@ -152,13 +152,13 @@ class Replicates:
         for floor in self.floors[:, row : row + out.shape[1]]:
             add_mask(out, np.greater(pieces, floor, out=passed))
             add_mask(reached, np.greater_equal(pieces, floor, out=passed))
-        j, i = np.nonzero(out != reached)
-        rest = np.empty(j.size)
-        for at in range(j.size):
-            self.rests.fill(rest[at : at + 1], replicate + int(j[at]), self.first_row + row + int(i[at]))
-        steps, piece = self.steps[:, row + i], pieces[j, i]
+        tied, i = np.nonzero(out != reached)
+        rest = np.empty(i.size)
+        for at in range(i.size):
+            self.rests.fill(rest[at : at + 1], replicate + int(tied[at]), self.first_row + row + int(i[at]))
+        steps, piece = self.steps[:, row + i], pieces[tied, i]
         floor = np.floor(steps)
-        out[j, i] = ((piece > floor) | ((piece == floor) & (rest >= steps - floor))).sum(axis=0)
+        out[tied, i] = ((piece > floor) | ((piece == floor) & (rest >= steps - floor))).sum(axis=0)
 
     def _draw_many(self, out: Array, replicate: int, row: int) -> None:
         """Find the number of passed steps by bisection."""
