@@ -59,8 +59,9 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.predictions import Labels
 from credibly.results.tests import HypotestResult
+from credibly.statistics.kernel_blocks import BlockBound
 from credibly.statistics.protocol import Bound
-from credibly.statistics.skce import BlockBound, DrawsBound, QuadraticBound
+from credibly.statistics.skce import DrawsBound, QuadraticBound
 
 
 def independent_pairs(bound: Any) -> int:
