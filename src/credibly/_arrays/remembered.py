@@ -7,17 +7,24 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+import numpy as np
+
 from credibly._arrays.namespace import Array, memory_budget
 
 _kept: ContextVar[dict[Hashable, Mapping[str, Array]] | None] = ContextVar(
     "credibly_remembered", default=None
 )
 _SHARE = 0.25
+_LARGE = 2**22 - 2**12
+"""Doubles of an array just below 32 MiB, the largest whose memory glibc keeps."""
 
 
 @contextmanager
 def remembering() -> Iterator[None]:
     """Keep what is `remembered` until the end of the block, and forget it there: arrays may change later."""
+    # glibc hands memory of freed arrays back to the system, which clears every page again when it is next
+    # used, up to the size of the largest that it has seen freed; this one is never touched
+    np.empty(_LARGE)
     token = _kept.set({})
     try:
         yield

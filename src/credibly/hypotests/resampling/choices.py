@@ -58,10 +58,11 @@ from credibly.predictions import (
 from credibly.predictions.regression import normalised
 from credibly.predictions.samples import LeftOut
 from credibly.statistics.coverage import CoverageShares, ShareBound
+from credibly.statistics.kernel_blocks import BlockBound
 from credibly.statistics.proper import MeanBound, gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
-from credibly.statistics.skce import BlockBound, DrawsBound, QuadraticBound
+from credibly.statistics.skce import DrawsBound, QuadraticBound
 from credibly.statistics.spread import MomentBound
 from credibly.statistics.subsampled import Subsampled, SubsampledBound
 from credibly.statistics.ucme import LocationBound
