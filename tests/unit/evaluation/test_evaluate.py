@@ -202,6 +202,8 @@ def test_every_kind_of_real_prediction(predictions: Any) -> None:
     assert set(evaluation.tests) - {"omnibus"} == expected
     found = words(evaluation)
     found.pop("spread_slope", None)  # the shift may be the same in units of every spread
+    if isinstance(predictions, cr.Samples):  # exchanged with such labels, draws are as wide as labels are far
+        found.pop("ence")
     assert set(found.values()) == {"conflict"}  # labels are nine standard deviations off
     assert evaluation.reals is not None
     assert evaluation.reals.pit.pvalue == 1 / 200
