@@ -401,7 +401,10 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
     if not work.tests or not work.statistics:
         return NOT_ASKED
     if not has_members(rows.sample.predictions):
-        return "only averages are stored, so the members are lost"
+        return (
+            "they compare members, and there is one distribution per instance; if these are averages of an "
+            "ensemble, evaluate its members"
+        )
     if rows.sample.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"
     if rows.sample.clusters is not None and not isinstance(rows.sample.predictions, ClassPredictions):

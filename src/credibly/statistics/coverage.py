@@ -46,9 +46,10 @@ from credibly.predictions import (
     paired,
 )
 from credibly.results.base import require_level
+from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.proper import MeanBound, share_moments
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits, total_weight
-from credibly.statistics.regression import Loss, LossBound, RealMean, central_interval, real_traits
+from credibly.statistics.regression import LossBound, RealMean, central_interval, real_traits
 
 MOST_LEVELS = 10_000
 

@@ -31,8 +31,9 @@ from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut
 from credibly.statistics.cells import bin_index, edge_ranks
-from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
-from credibly.statistics.regression import Loss, RealMean, real_traits
+from credibly.statistics.mixture_tables import Loss
+from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits, in_cache
+from credibly.statistics.regression import RealMean, real_traits
 
 _TINY = 1e-300
 _FLAT = 1e-10
@@ -153,6 +154,9 @@ class MomentBound(Bound):
 
     def state(self, labels: Labels) -> State:
         """Return the sums over all instances, replicates in front."""
+        return in_cache(self._state, labels)
+
+    def _state(self, labels: Labels) -> State:
         return self.sums(labels.values, self.mean[None, :], self.variance[None, :], labels.weights)
 
     @abstractmethod
@@ -266,7 +270,7 @@ class SpreadBound(MomentBound):
         xp = namespace(variance)
         return xp.astype(bin_index(variance, self.edges, "left"), xp.int64)
 
-    def state(self, labels: Labels) -> State:
+    def _state(self, labels: Labels) -> State:
         """Return weight, stated variance, squared error and squared z-score of every bin, (b, bins)."""
         xp = namespace(self.variance)
         square = (labels.values - self.mean) ** 2
