@@ -315,8 +315,6 @@ def _of_masses(masses: Array, focal_sets: Array) -> Predictions:
 
 
 def _of_sets(sets: Array, claimed: Array) -> Predictions:
-    if sets.dtype.kind == "f" and np.isin(sets, (0, 1)).all():  # as the text of a table is read
-        sets = sets.astype(np.bool_)
     return PredictionSets(sets, _one_claim(claimed))
 
 
