@@ -256,7 +256,7 @@ def used_weights(
 ) -> tuple[Array | None, Array | None, tuple[str, ...]]:
     """Return weights of the members that count, which of them these are (None: all), and a note.
 
-    Equal weights are none at all, so that they give the same numbers; `axes` is that of arrays with members.
+    Equal weights count as no weights, to give the same numbers; `axes` is that of arrays with members.
     """
     if weights is None:
         return None, None, ()

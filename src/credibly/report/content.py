@@ -80,7 +80,7 @@ def method_notes(
 ) -> tuple[MethodNote, ...]:
     """Return what statistics tell of themselves, then the methods that all share.
 
-    `decomposed` tells whether the Brier score was taken apart, as it is of classes.
+    `decomposed` tells whether the Brier score was decomposed, as it is for classes.
     """
     own = [MethodNote(**told) for told in statistics.values()]
     return (*own, *GENERAL, RELIABILITY, DECOMPOSITION) if decomposed else (*own, *GENERAL)
