@@ -324,7 +324,7 @@ def _misread(survey: Sums, n: int, classes: Sequence[str]) -> tuple[str, ...]:
     """Say it where another order of the classes, or labels a few rows off, would explain a poor accuracy.
 
     Far below what the model states means by a fifth and by six standard errors; explained, that the other
-    reading makes up for two thirds of the gap. Of classes each has to be renamed by at least a few instances.
+    reading makes up for two thirds of the gap. Each class has to be renamed by at least a few instances.
     """
     if "confusion" not in survey.states or n < FEW_INSTANCES:
         return ()

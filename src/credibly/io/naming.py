@@ -1,7 +1,7 @@
 """From the names of arrays to their roles: aliases, the kind of prediction, labels, and which axis is which.
 
 What a name outside the table means is never guessed: a nameless array is used only where it is the one that
-can be predictions, and then its numbers must be probabilities or the kind must be said.
+can be predictions, and then its numbers must be probabilities or the kind must be given.
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ def _header(content: Content) -> dict[str, Any]:
 
 
 def _about(content: Content) -> dict[str, Any]:
-    """Return what goes with the arrays and is none itself."""
+    """Return what is saved with the arrays but is not an array."""
     about: dict[str, Any] = {"member_axis": 1} if content.has_members else {}
     if content.classes is not None:
         about["classes"] = list(content.classes)

@@ -130,7 +130,7 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
             apart = np.flatnonzero(np.diff(places) > 1) + 1
             for run in np.split(places, apart):
                 ax.plot(np.repeat(own.at[run], 2), np.repeat(own.values[run], 2), **style)
-            ax.plot([], [], label="outside the band of chance", **style)
+            ax.plot([], [], label="outside that band", **style)
         ax.plot(*self.line, color=BLUE, linewidth=1.4, label="observed, isotonic")
         edges = np.linspace(0, 1, len(own.counts) + 1)
         hang_counts(ax, edges[:-1], edges[1:], own.counts)

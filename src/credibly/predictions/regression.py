@@ -255,8 +255,8 @@ def used_weights(
 ) -> tuple[Array | None, Array | None, tuple[str, ...]]:
     """Return weights of the members that count, which of them these are (None: all), and a note.
 
-    Equal weights are none at all, so that they give the same numbers; `axes` is that of arrays with members,
-    and `what` is called a member.
+    Equal weights count as no weights, to give the same numbers; `axes` is that of arrays with members, and
+    `what` says what a member is called.
     """
     if weights is None:
         return None, None, ()

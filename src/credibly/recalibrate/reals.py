@@ -138,7 +138,7 @@ def mean_losses(data: RealData, mapped: Callable[[HostArray], RealPredictions]) 
 
 
 def centre_of(predictions: RealPredictions) -> Array:
-    """Return the mean of every instance; of quantiles the median, between its neighbours."""
+    """Return the mean of every instance; for quantiles the median, interpolated between its neighbours."""
     if not isinstance(predictions, Quantiles):
         return predictions.expectation()
     table, levels = as_float64(predictions.values), to_host(as_float64(predictions.levels))

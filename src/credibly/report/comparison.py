@@ -56,7 +56,7 @@ def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
 
 
 def _sources(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], ...]:
-    """Return what lets the comparison run again."""
+    """Return everything needed to repeat the comparison."""
     digests = comparison.source.get("digests") or []
     hashes = joined([str(one)[:_HASH_LENGTH] for one in digests], _MOST_NAMED)  # whole ones are at the end
     seed = comparison.settings["rng"]

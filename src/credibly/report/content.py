@@ -80,7 +80,7 @@ def method_notes(
 ) -> tuple[MethodNote, ...]:
     """Return what statistics tell of themselves, then the methods that all share.
 
-    `decomposed` tells whether the Brier score was taken apart, as it is of classes.
+    `decomposed` tells whether the Brier score was decomposed, as it is for classes.
     """
     own = [MethodNote(**told) for told in statistics.values()]
     return (*own, *GENERAL, RELIABILITY, DECOMPOSITION) if decomposed else (*own, *GENERAL)
@@ -372,25 +372,19 @@ def groups_table(evaluation: Evaluation) -> Table | None:
     for group, estimates in evaluation.groups.items():
         n = max((estimate.n for estimate in estimates.values()), default=0)
         rows.append((group, str(n), *(_in_units(name, estimates[name].value) for name in names)))
-    named = (f"{title(name)}{_UNITS.get(name, ('', ''))[0]}" for name in names)
-    return Table(("group", "instances", *named), tuple(rows))
+    return Table(("group", "instances", *map(title, names)), tuple(rows))
 
 
-_UNITS = {
-    "accuracy": ("", " %"),
-    "confidence_gap": (" (points)", ""),
-    "confidence_ece": (" (points)", ""),
-    "classwise_ece": (" (points)", ""),
-    "top_label_ece": (" (points)", ""),
-}
-"""Shares and differences of shares: what stands in the head of the column, and behind the number."""
+_IN_POINTS = ("confidence_gap", "confidence_ece", "classwise_ece", "top_label_ece")
 
 
 def _in_units(name: str, value: float) -> str:
     """Write shares as per cent and differences of shares in points."""
-    if name not in _UNITS or not np.isfinite(value):
+    if not np.isfinite(value):
         return shown(value)
-    return f"{100 * value:.1f}{_UNITS[name][1]}"
+    if name == "accuracy":
+        return f"{100 * value:.1f} %"
+    return f"{100 * value:.1f}" if name in _IN_POINTS else shown(value)
 
 
 def class_table(evaluation: Evaluation) -> Table | None:

@@ -1,4 +1,4 @@
-"""Which of several models of real values: proper scores of the same instances, paired, ties called ties.
+"""Which of several models of real values: proper scores of the same instances, paired, with ties named.
 
 difference_ab = mean over instances of score_a - score_b
 

@@ -256,7 +256,7 @@ class LogisticStatistic(Statistic):
         return LogisticBound(self, logits.T, plan, notes)
 
     def bound_at_once(self, rows: Rows) -> tuple[Bound, Labels]:
-        """Bind to all rows, of chunks to their mean predictions, and return the labels."""
+        """Bind to all rows, or to the mean predictions of chunks, and return the labels."""
         point, labels = gathered(rows)
         return self.bind(point), labels
 

@@ -468,7 +468,7 @@ skce = Skce()
 
 
 class DrawsBound(Bound):
-    """Draws, which get their places together with the labels: bound anew to every label vector."""
+    """Draws, which get their places together with the labels: bound again to every label vector."""
 
     term_size = 2.0
 

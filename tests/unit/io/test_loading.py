@@ -37,9 +37,9 @@ def test_rows_of_probabilities_are_read_as_such_and_noted(tmp_path: Path) -> Non
 
 
 def test_an_averaged_ensemble_is_told_what_it_lost(tmp_path: Path) -> None:
-    found = cr.load(save_npy(tmp_path, MEMBERS.mean(axis=1)))
+    found = cr.io.inspect(save_npy(tmp_path, MEMBERS.mean(axis=1)))
     assert any("Bayesian predictive check) cannot be run" in note for note in found.notes)
-    whole = cr.load(save_npy(tmp_path, MEMBERS, "members.npy"))
+    whole = cr.io.inspect(save_npy(tmp_path, MEMBERS, "members.npy"))
     assert not any("cannot be run" in note for note in whole.notes)
 
 

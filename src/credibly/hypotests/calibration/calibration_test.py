@@ -267,7 +267,7 @@ def _clustered(
 
 
 def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
-    """Return all rows as one dataset; of chunks only the mean predictions are gathered."""
+    """Return all rows as one dataset; only the mean predictions of chunks are gathered."""
     whole = rows.loaded()
     if whole is None:
         _require_means(chosen, rows)
@@ -306,7 +306,7 @@ def bootstrapped(
 
 
 def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:
-    """Raise for functions of all predictions: of chunks only the mean predictions are gathered."""
+    """Raise for functions of all predictions: only the mean predictions of chunks are gathered."""
     for one in chosen:
         if one.traits.reduction == "opaque" and not isinstance(chunks.sample.predictions, Point):
             raise UnsupportedError(

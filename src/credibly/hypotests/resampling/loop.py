@@ -550,7 +550,7 @@ def paired_values(
     total: int,
     progress: Progress | None = None,
 ) -> HostArray:
-    """Evaluate statistics where predictions change with the replicate, (s, total): bind anew for every pair.
+    """Evaluate statistics where predictions change with the replicate, (s, total): bind again for every pair.
 
     Of the `total` pairs of predictions and labels the first is the observation.
     """
