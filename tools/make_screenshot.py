@@ -19,7 +19,7 @@ from credibly.cli import main as credibly
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "report.png"
-WIDTH, HEIGHT = 1180, 940
+WIDTH, HEIGHT = 1180, 1010
 COLOURS = 160
 LARGEST = 150_000  # bytes, as a picture in a README should be
 

@@ -1,4 +1,4 @@
-"""`credibly compare`: several files, one ranking over trade-offs, ties called ties."""
+"""`credibly compare`: several files, one ranking over trade-offs, with ties named."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def compare_files(
 
 
 def require_place(readings: Sequence[Reading], out: Path, force: bool, *others: Path | None) -> None:
-    """Raise unless a report of these files can be written to `out`, which is none that is read."""
+    """Raise unless a report of these files can be written to `out`, which must not be one of them."""
     for reading in readings:
         reading.require_elsewhere(out, *others)
     require_writable(out, overwrite=force)

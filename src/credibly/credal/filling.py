@@ -34,8 +34,8 @@ def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
 def fill(lower: Array, upper: Array, target: Array) -> Array:
     """Find c by sorting the 2k places where c t meets a bound: between them the sum is linear in c.
 
-    The place before c is found by halving, each sum made anew: a running sum of slopes would be nothing but
-    rounding where the classes that are left have targets of 1e-15.
+    The place before c is found by halving, each sum computed again: a running sum of slopes would be nothing
+    but rounding where the classes that are left have targets of 1e-15.
     """
     xp = namespace(lower)
     wanted = target > 0

@@ -138,7 +138,7 @@ def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
 
 
 def as_path(path: Any) -> Path:
-    """Return a path to write to; what is none is told as such."""
+    """Return a path to write to; anything else is refused."""
     try:
         return Path(path)
     except TypeError:

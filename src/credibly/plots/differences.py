@@ -42,7 +42,7 @@ class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
 
     @property
     def curves(self) -> dict[str, ReliabilityDisplay | EnvelopeDisplay]:
-        """The diagrams by name, "before" first; of quantiles without symmetric levels there is none."""
+        """The diagrams by name, "before" first; empty for quantiles without symmetric levels."""
         found = {
             "before": self.report.curve,
             **{name: one.curve for name, one in self.report.methods.items()},

@@ -141,7 +141,7 @@ def softmax_logits(logits: Any, shapes: tuple[str, ...], *, raw: bool = False) -
 
 
 def _are_distributions(values: Array) -> bool:
-    """Tell whether every row is one; the first block that is none ends the search."""
+    """Tell whether every row is one; the first block that is not ends the search."""
     for _, block in row_blocks(values):
         xp = namespace(block)
         off = xp.abs(xp.sum(as_float64(block), axis=-1) - 1.0)

@@ -1,4 +1,4 @@
-"""Is the disagreement between raters predicted? Squared loss of a predicted disagreement, taken apart.
+"""Is the disagreement between raters predicted? The squared loss of a predicted disagreement, decomposed.
 
 With y the label counts of an instance and n its raters, the fraction of disagreeing pairs and the same for
 one class are unbiased for what two fresh raters would do:

@@ -476,7 +476,7 @@ def _tests(
 
 
 def _can_be_drawn(statistic: Statistic, predictions: RealPredictions) -> bool:
-    """Tell whether labels can be drawn for a statistic: of quantiles only the cell of a label can."""
+    """Tell whether labels can be drawn for a statistic: for quantiles only the cell of a label can."""
     try:
         require_drawable(predictions, [statistic])
     except UnsupportedError:

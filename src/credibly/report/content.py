@@ -80,7 +80,7 @@ def method_notes(
 ) -> tuple[MethodNote, ...]:
     """Return what statistics tell of themselves, then the methods that all share.
 
-    `decomposed` tells whether the Brier score was taken apart, as it is of classes.
+    `decomposed` tells whether the Brier score was decomposed, as it is for classes.
     """
     own = [MethodNote(**told) for told in statistics.values()]
     return (*own, *GENERAL, RELIABILITY, DECOMPOSITION) if decomposed else (*own, *GENERAL)
@@ -123,7 +123,7 @@ def asked(
         if answer.about in ("confidence", "where"):
             figure = main_figure(evaluation)
         elif answer.about == "spread":
-            figure = taken(*SPREAD)
+            figure = taken(*SPREAD if evaluation.predictions.kind != "Point" else ("raters", *SPREAD))
         else:
             figure = taken(FIGURE_OF[answer.about])
         questions.append((answer, figure))
@@ -238,7 +238,7 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
         ("Predictions", seen.kind),
         ("Instances N", f"{seen.n}{left_out}"),
         *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
-        ("Members M", str(seen.m)),
+        *([("Members M", str(seen.m))] if seen.m > 1 else []),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
     )
 
@@ -362,15 +362,29 @@ def decomposition_table(evaluation: Evaluation) -> Table | None:
 
 
 def groups_table(evaluation: Evaluation) -> Table | None:
-    """Return the cheap statistics of every group."""
+    """Return numbers of every group that can be compared between groups, in units that a reader knows."""
     if not evaluation.groups:
         return None
-    names = list(next(iter(evaluation.groups.values())))
+    first = next(iter(evaluation.groups.values()))
+    # a sum that grows with the number of instances says nothing beside a group of another size
+    names = [name for name in first if name != "hosmer_lemeshow"]
     rows = []
     for group, estimates in evaluation.groups.items():
         n = max((estimate.n for estimate in estimates.values()), default=0)
-        rows.append((group, str(n), *(shown(estimates[name].value) for name in names)))
-    return Table(("group", "instances", *(title(name) for name in names)), tuple(rows))
+        rows.append((group, str(n), *(_in_units(name, estimates[name].value) for name in names)))
+    return Table(("group", "instances", *map(title, names)), tuple(rows))
+
+
+_IN_POINTS = ("confidence_gap", "confidence_ece", "classwise_ece", "top_label_ece")
+
+
+def _in_units(name: str, value: float) -> str:
+    """Write shares as per cent and differences of shares in points."""
+    if not np.isfinite(value):
+        return shown(value)
+    if name == "accuracy":
+        return f"{100 * value:.1f} %"
+    return f"{100 * value:.1f}" if name in _IN_POINTS else shown(value)
 
 
 def class_table(evaluation: Evaluation) -> Table | None:

@@ -167,7 +167,7 @@ CHECK_METHOD = MethodNote(
 
 
 def check_section(check: PredictiveCheck, evaluation: Evaluation) -> Section:
-    """Return the section about what the model expects of its own statistics."""
+    """Return the section about the statistics that the model itself would expect."""
     level = float(evaluation.settings["level"])
     tables = [
         (f"{part.name.capitalize()}: {part.hypothesis}", _check_table(part, level))

@@ -36,13 +36,15 @@ _NO_ROTATION = re.compile(r"\s*rotate\(-?0(?:\.0+)? [^)]*\)")
 
 
 def summarised(value: Any) -> Any:
-    """Return results with every long series of numbers as its length, mean and quantiles.
+    """Return results with six digits, and every long series of numbers as its length, mean and quantiles.
 
     A thousand replicates or a million instances would fill a page that nobody reads; the seed in the same
     results makes them again, and `to_dict` of the evaluation holds them all.
     """
     if isinstance(value, dict):
         return {name: summarised(item) for name, item in value.items()}
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
     if not isinstance(value, list):
         return value
     if len(value) <= LONGEST_SERIES or not all(map(_is_number, value)):
@@ -52,7 +54,7 @@ def summarised(value: Any) -> Any:
     if not finite.size:
         return found
     quantiles = dict(zip(map(str, SUMMARY_LEVELS), np.quantile(finite, SUMMARY_LEVELS).tolist(), strict=True))
-    return {**found, "mean": float(finite.mean()), "quantiles": quantiles}
+    return summarised({**found, "mean": float(finite.mean()), "quantiles": quantiles})
 
 
 def _is_number(value: Any) -> bool:

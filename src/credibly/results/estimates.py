@@ -362,7 +362,7 @@ class Estimate(Result):
 
 
 def factor(level: float, degrees: float | HostArray | None = None) -> Any:
-    """Return how many standard errors make an interval: normal, of clusters Student's."""
+    """Return how many standard errors make an interval: normal, or Student's for clusters."""
     from scipy.special import ndtri, stdtrit
 
     share = (1 + level) / 2

@@ -85,7 +85,7 @@ def plain_names(groups: Any) -> np.ndarray[Any, Any]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FilePiece(Piece):
-    """A file, opened anew in whatever process this is; a remote one is copied for as long as it is read.
+    """A file, opened again in whatever process this is; a remote one is copied for as long as it is read.
 
     `offset` tells which of all rows is the first of an .npy file of which these are some rows; None stands
     for a whole file. `said` are further options of `load`.

@@ -390,7 +390,7 @@ NOTABLE = 0.01
 
 
 def chosen_members(ensemble: Ensemble, members: np.ndarray[Any, Any]) -> Ensemble:
-    """Return the hull of some members; weights play no part in a hull."""
+    """Return the hull of some members; a hull ignores weights."""
     return Ensemble._trusted(ensemble.xp.take(ensemble.probs, like(members, ensemble.probs), axis=1))
 
 

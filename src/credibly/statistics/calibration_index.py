@@ -122,7 +122,7 @@ class IndexBound(CellBound):
         self._known: list[_Known] = []
 
     def finish(self, state: State) -> Array:
-        """Return the index of every replicate; smoothers are made anew only where predictions changed."""
+        """Return the index of every replicate; smoothers are made again only where predictions changed."""
         return _indices(state, self.statistic.span, self._known)
 
 

@@ -311,7 +311,7 @@ class CellBound(Bound):
         return self._indicator
 
     def _event_frequency(self, labels: Counts) -> Array:
-        """Return the share of raters for whom the event happened, times the weights, (b, n, 1 or k)."""
+        """Return the share of raters who saw the event, times the weights, (b, n, 1 or k)."""
         frequency = labels.block(slice(None), slice(None))  # (b, n, k)
         if self.cells.predicted is None:
             return frequency

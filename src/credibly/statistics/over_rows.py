@@ -270,7 +270,7 @@ def estimate_at_once(bound: Bound, labels: Labels) -> Estimate:
 
 
 def for_pairs(rows: Rows) -> Dataset:
-    """Return all rows in memory, as statistics that compare pairs need them: of classes the means."""
+    """Return all rows in memory, as statistics that compare pairs need them: for classes, the means."""
     if isinstance(rows.sample.predictions, ClassPredictions):
         return Dataset(*gathered(rows))
     whole = rows.loaded(rows.n)

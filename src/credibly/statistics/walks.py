@@ -101,7 +101,7 @@ class WalkStatistic(Statistic):
         return WalkBound(self, self.columns(point.probs), plan, notes)
 
     def bound_at_once(self, rows: Rows) -> tuple[Bound, Labels]:
-        """Bind to all rows, of chunks to their mean predictions, and return the labels."""
+        """Bind to all rows, or to the mean predictions of chunks, and return the labels."""
         point, labels = gathered(rows)
         return self.bind(point), labels
 

@@ -88,7 +88,7 @@ def _design(rates: Rates) -> Design:
 
 
 def _far_below(found: Share, level: float) -> Outcome:
-    """Return whether a rate is below the level for sure."""
+    """Return whether the data show that a rate is below the level."""
     low, high = found.interval
     return "confirmed" if high < level else "not confirmed" if low > level else "cannot tell"
 

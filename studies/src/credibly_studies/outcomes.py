@@ -45,7 +45,7 @@ class Share:
 
 
 def at_most(found: Share, bound: float) -> Outcome:
-    """Return whether a share keeps a bound: not if it is above for sure, unknown if it may be far above."""
+    """Return whether a share keeps a bound: no if it is shown to be above, unknown if it may be far above."""
     low, high = found.interval
     if low > bound:
         return "not confirmed"
@@ -53,7 +53,7 @@ def at_most(found: Share, bound: float) -> Outcome:
 
 
 def more_than(found: Share, bound: float) -> Outcome:
-    """Return whether a share is above a bound for sure; not if it is below for sure."""
+    """Return whether the data show that a share is above a bound; no if they show that it is below."""
     low, high = found.interval
     if low > bound:
         return "confirmed"
@@ -74,7 +74,7 @@ def larger(first: Share, second: Share) -> Outcome:
 
 
 def more_often(first: Sequence[bool], second: Sequence[bool]) -> Outcome:
-    """Return whether one thing happens more often than another: the cases in which they differ decide."""
+    """Return whether one event occurs more often than another: the cases in which they differ decide."""
     differ = [one for one, other in zip(first, second, strict=True) if one != other]
     return more_than(Share(sum(differ), len(differ)), 0.5) if differ else "cannot tell"
 

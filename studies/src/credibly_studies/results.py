@@ -143,7 +143,7 @@ class StudyResult(Result):
     size : str
         "small" or "full".
     settings : mapping
-        What lets it run again: version, seed and the numbers of its size.
+        Everything needed to repeat it: version, seed and the numbers of its size.
     findings : Findings
         Tables, claims, drawings, details.
     """

@@ -8,9 +8,9 @@ calibrated do not depend on the other groups: the step-down adjustment of Westfa
 for any number of groups, whatever they share. W is only the scale on which groups compete; it knows the
 skewness of S, so that groups with few rows and rare classes do not use up the error rate.
 
-Of clusters the sign of all residuals of a cluster is drawn (wild bootstrap). Of sets the count of a class is
-compared with its upper and its lower probability; a count is largest, in all groups at once, under the upper
-probabilities, so that replicates drawn there bound the tails of every truth in the sets: this is the witness
+For clusters the sign of all residuals of a cluster is drawn (wild bootstrap). For sets the count of a class
+is compared with its upper and its lower probability; a count is largest, in all groups at once, under the
+upper probabilities, so that replicates drawn there bound the tails of every truth in the sets: this is the witness
 test with the indicators of groups and classes as fixed witnesses.
 """
 

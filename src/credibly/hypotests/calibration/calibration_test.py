@@ -26,12 +26,8 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.analytic import analytic_test
 from credibly.hypotests.calibration.certificate import equivalence_test
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
-from credibly.hypotests.resampling.loop import (
-    Resampled,
-    comes_in_parts,
-    paired_values,
-    resampled,
-)
+from credibly.hypotests.resampling.loop import Resampled, paired_values
+from credibly.hypotests.resampling.parts import comes_in_parts, resampled
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
 from credibly.hypotests.resampling.replicates import Replicates, consistent
 from credibly.hypotests.resampling.wild import wild
@@ -271,7 +267,7 @@ def _clustered(
 
 
 def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
-    """Return all rows as one dataset; of chunks only the mean predictions are gathered."""
+    """Return all rows as one dataset; only the mean predictions of chunks are gathered."""
     whole = rows.loaded()
     if whole is None:
         _require_means(chosen, rows)
@@ -310,7 +306,7 @@ def bootstrapped(
 
 
 def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:
-    """Raise for functions of all predictions: of chunks only the mean predictions are gathered."""
+    """Raise for functions of all predictions: only the mean predictions of chunks are gathered."""
     for one in chosen:
         if one.traits.reduction == "opaque" and not isinstance(chunks.sample.predictions, Point):
             raise UnsupportedError(

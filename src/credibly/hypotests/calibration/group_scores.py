@@ -372,7 +372,7 @@ def _middle_ranks(pool: HostArray) -> HostArray:
 
 
 def central_interval(predictions: Predictions) -> tuple[float, float] | None:
-    """Return the levels of the central interval; of quantiles the one nearest to 90 %, None without any."""
+    """Return the levels of the central interval; for quantiles the one nearest to 90 %, None without any."""
     if not isinstance(predictions, Quantiles):
         return (1.0 - HELD) / 2, (1.0 + HELD) / 2
     low, high = symmetric_levels(predictions)

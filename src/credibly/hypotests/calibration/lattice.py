@@ -100,7 +100,7 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     n : int
         Number of instances.
     depth : int
-        Most attributes that describe a group.
+        Maximum number of attributes that describe a group.
     n_quantiles : int
         Parts that numbers are cut into.
     min_size : int

@@ -188,7 +188,7 @@ def wild(
 
 
 def _require_linear(chosen: Sequence[Statistic], rows: Rows) -> None:
-    """Raise where what a member drew cannot be told from sums that are linear in one-hot labels."""
+    """Raise where the draws of a member cannot be recovered from sums that are linear in one-hot labels."""
     if not isinstance(rows.sample.predictions, ClassPredictions):
         raise UnsupportedError(
             "a member that drew all labels of rows in clusters",
