@@ -116,15 +116,14 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
             counted = counted.index_put((flat,), spread.to(torch.float64), accumulate=True)
         return counted.reshape(b, n_cells + 1)[:, :n_cells]
     ones = xp.ones(cells.shape, dtype=xp.float64, device=device(cells))
-    spread = (ones if weights is None else ones * weights)[:, :, None]
-    nothing = xp.zeros_like(spread)
-    columns = xp.arange(n_cells, dtype=cells.dtype, device=device(cells))
-    step = max(1, 2**20 // max(1, cells.shape[0] * cells.shape[1]))  # 8 MB at a time
-    parts = [
-        xp.sum(xp.where(cells[:, :, None] == columns[some], spread, nothing), axis=1)
-        for some in tiles(n_cells, step)
-    ]
-    return xp.concat(parts, axis=1)
+    spread = ones if weights is None else ones * weights
+    spread = spread[:, None, :]
+    columns = xp.arange(n_cells, dtype=cells.dtype, device=device(cells))[None, :, None]
+    blocks = []
+    for block in tiles(n_cells, max(1, 2**20 // max(1, b * cells.shape[1]))):  # calls cost more than 8 MB
+        inside = cells[:, None, :] == columns[:, block, :]
+        blocks.append(xp.sum(xp.where(inside, spread, xp.zeros_like(spread)), axis=2))
+    return xp.concat(blocks, axis=1)
 
 
 def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:

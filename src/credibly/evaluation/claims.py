@@ -9,7 +9,10 @@ from credibly.evaluation.phrases import (
     FEW,
     at_most,
     clustered,
+    file_of,
+    groups_command,
     interval_of,
+    p_is,
     percents,
     points,
     seen,
@@ -158,7 +161,7 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     questions = (_average(claims, tests, word, off), *_everywhere(claims, tests, word, off))
     remedy = ""
     if MARGINAL in off:
-        remedy = f"Recalibrating the {claims.kind} on held-out labels of such data would help."
+        remedy = f"Recalibrating the {claims.kind} on held-out labels from the same source would help."
     elif off:
         remedy = f"Calibrating the {claims.kind} within groups, or depending on features, would help."
     return Headline(
@@ -170,8 +173,18 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
         work.margin,
         bound,
         questions,
-        (),
+        _steps(claims, rows, word, work),
     )
+
+
+def _steps(claims: SetCoverage, rows: Rows, word: Word, work: Work) -> tuple[tuple[str, str], ...]:
+    """Say what to do next; sets are repaired where they are made, and groups are looked at here."""
+    if word == "cannot tell" or rows.sample.groups is not None:
+        return ()
+    where = "See which groups of the data are covered too rarely or too often."
+    if word == "conflict":
+        where = f"Before you repair the {claims.kind}, s{where[1:]}"
+    return ((where, groups_command(file_of(work))),)
 
 
 def _worst_part(claims: SetCoverage, off: list[str]) -> str:
@@ -191,7 +204,7 @@ def _average(claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, 
     said = f"{_capital(_held(claims))}{within(interval_of(claims.coverage))}."
     if own is not None:
         how = "exact binomial" if own.n_clusters is None else "signs of clusters"
-        said += f" p = {shown(own.pvalue)} ({how})."
+        said = f"{said[:-1]}, {p_is(own.pvalue)} ({how})."
     what = "they are {} wide" if claims.kind == "intervals" else "they contain {} classes"
     said += f" On average {what.format(shown(float(claims.size.value)))}"
     if claims.score is not None:

@@ -53,11 +53,11 @@ class Dependence:
     design_effect: float
 
     def __str__(self) -> str:
+        chance = "p < 0.0001" if self.pvalue < 1e-4 else f"p = {self.pvalue:.1g}"
         return (
-            f"P-values and intervals here assume independent rows, but {self.where} err alike (p = "
-            f"{self.pvalue:.1g}; estimated design effect {self.design_effect:.2g}, so standard errors are "
-            f"about {math.sqrt(self.design_effect):.2g} times too small). Use `clusters` to say which rows "
-            f"belong together, or `blocks` for rows in time order."
+            f"P-values and intervals here assume independent rows, but {self.where} tend to err together "
+            f"({chance}), so standard errors should be about {math.sqrt(self.design_effect):.2g} times as "
+            f"large. Use `clusters=` to say which rows belong together, or `blocks=` for rows in time order."
         )
 
 

@@ -17,6 +17,7 @@ from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
     FEW,
+    again_command,
     at_most,
     audit_command,
     clustered,
@@ -25,6 +26,7 @@ from credibly.evaluation.phrases import (
     fit_command,
     instances,
     interval_of,
+    p_is,
     percents,
     plan_command,
     points,
@@ -37,7 +39,7 @@ from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
 from credibly.hypotests import calibration_test, certificate, plan_labels
-from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
+from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point, Rows
 from credibly.results.curves import ReliabilityCurve
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
@@ -246,8 +248,8 @@ def _confidence_question(facts: _Classes, word: Word, sentence: str) -> Answer:
         allowed = max(abs(limit[0]), abs(limit[1]))
         said = (
             f"Too {_way(size)} by {points(size)}{within(interval)}: {facts.says}. "
-            f"Chance alone would give at most {points(allowed)} (p = {shown(facts.test.pvalue)}, adjusted "
-            f"{shown(facts.test.deciding_pvalue)})."
+            f"Chance alone would give at most {points(allowed)} ({p_is(facts.test.pvalue)}, adjusted for "
+            f"several tests {shown(facts.test.deciding_pvalue)})."
         )
     else:
         said = _in_parts(facts)
@@ -263,7 +265,7 @@ def _error_question(work: Work) -> Answer:
         interval = _by_halves(curve.n, half, risk)
     among, instead = percents(half, risk)
     word: Word = "cannot tell"
-    said = f"{among} of its surest half are wrong, against {instead} of all answers."
+    said = f"Of the half of its answers it is most sure of, {among} are wrong; of all answers, {instead}."
     if risk == 0:
         said = f"It made no mistake in {instances(curve.n)}: nothing to find."
     elif risk == 1:
@@ -271,9 +273,9 @@ def _error_question(work: Work) -> Answer:
     elif np.ptp(curve.threshold) == 0:
         said = "It is equally sure of all its answers, so its confidence cannot point to its mistakes."
     elif interval[1] < risk:
-        word = "no conflict found"
+        word, said = "no conflict found", f"Low confidence marks its mistakes. {said}"
     elif interval[0] > risk:
-        word, said = "conflict", f"No: {said} Its surest answers are wrong more often than the others."
+        word, said = "conflict", f"The surer it is, the more often it is wrong. {said}"
     else:
         said += " These data do not show that low confidence marks its mistakes."
     return Answer("errors", "Does it know when it is wrong?", word, said)
@@ -307,7 +309,11 @@ def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
         return (Answer("spread", question, "cannot tell", said),)
     found = []
     if work.found.get("validity") is not None:
-        found += [Answer("spread", question, one.word, one.finding) for one in work.found["validity"].answers]
+        own = _pairs_of_raters(work) if isinstance(rows.sample.predictions, Point) else ""
+        found += [
+            Answer("spread", question, one.word, f"{own}{one.finding}")
+            for one in work.found["validity"].answers
+        ]
     if work.found.get("credal") is not None:
         found.append(_credal_answer(work.found["credal"], question, work))
     if work.found.get("check") is not None:
@@ -315,6 +321,16 @@ def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
         found += [Answer("spread", question, one.word, one.finding) for one in told[:1]]
     worst = next((one for one in found if one.word == "conflict"), None)
     return tuple(found[:1]) if worst is None else (worst,)
+
+
+def _pairs_of_raters(work: Work) -> str:
+    """Say how often two raters of an instance disagree, and how often the model says so."""
+    raters = work.found.get("raters")
+    if raters is None:
+        return ""
+    pairs = raters.disagreement
+    says, seen_in = percents(float(pairs.predicted.value), float(pairs.observed.value))
+    return f"It says that two raters disagree {says} of the time; they do {seen_in} of the time. "
 
 
 def _disagree(ensemble: Any) -> bool:
@@ -326,9 +342,10 @@ def _disagree(ensemble: Any) -> bool:
 def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
     """Answer whether the set holds the truth, and say where it does not."""
     first, said = credal.verdicts[0], ""
-    if first.word == "conflict" and credal.validity.directions:
-        told = credal.validity.directions[0].words(work.classes)
-        said = f"The true probabilities lie outside its sets: {told}."
+    if first.word == "conflict":
+        told = credal.validity.where(work.classes)
+        off = f": {told}" if told else " in several classes at once; no single class is off"
+        said = f"The true probabilities lie outside its sets{off} ({p_is(credal.validity.pvalue)})."
     elif first.word == "no conflict found":
         said = "Nothing shows that the true probabilities lie outside its sets, given what it predicts."
     return Answer("spread", question, first.word, said or first.finding)
@@ -395,8 +412,11 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
         change = one.changes.get(statistic) or one.changes.get("confidence_ece")
         if change is not None and (best is None or abs(float(change.after.value)) < best[0]):
             best = abs(float(change.after.value)), name, one, change
-    if best is None:
+    if best is None and isinstance(facts.rows.sample.predictions, (Point, Ensemble, Dirichlet)):
         return "", (("Recalibrate on data that the model has not seen.", fit_command(file, "temperature")),)
+    if best is None:
+        first = "Recalibrate the outputs of the model before sets are made from them, then look again."
+        return "", ((first, again_command(file)),)
     after, name, one, change = best
     before = abs(float(change.before.value))
     what = one.description[0].upper() + one.description[1:] if one.description else name
@@ -406,7 +426,8 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
             f"{what}, fitted on held-out folds, would bring {thing} to {points(after)}.",
             (("Recalibrate, then evaluate on new data.", fit_command(file, name)),),
         )
-    vain = f"would not help: {points(before)} before, {points(after)} after."
+    error = "gap" if facts.is_gap else "binned error"
+    vain = f"would not help: the {error} is {points(before)} before and {points(after)} after."
     return f"{what}, fitted on held-out folds, {vain}", (
         ("Compare other recalibrations.", compare_command(file)),
     )

@@ -8,6 +8,7 @@ import shlex
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.evaluation.stages import Work
+from credibly.evaluation.words import shown
 from credibly.predictions import Rows
 from credibly.results.estimates import Estimate
 
@@ -67,8 +68,14 @@ def within(interval: tuple[float, float] | None) -> str:
         return ""
     low, high = sorted(abs(100 * end) for end in interval)
     if interval[0] < 0 < interval[1]:
-        return f" (95 %: {100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
+        unsure, certain = -100 * interval[0], 100 * interval[1]
+        return f" (95 %: {unsure:.1f} too unsure to {certain:.1f} too sure)"
     return f" (95 %: {low:.1f} to {high:.1f})"
+
+
+def p_is(pvalue: float) -> str:
+    """Write a p-value; how far below 1 in 10 000 it is says nothing more."""
+    return "p < 0.0001" if pvalue < 1e-4 else f"p = {shown(pvalue)}"
 
 
 def clustered(work: Work) -> str:
@@ -94,7 +101,7 @@ _DEPENDENCE = ("--clusters", "--blocks")
 _COLUMNS = ("--labels", "--columns", "--exclude", "--ignore-label", "--id", "--classes", "--levels")
 
 
-_READING = (*_COLUMNS, "--kind", "--member-axis", "--n-raters", *_DEPENDENCE)
+_READING = (*_COLUMNS, "--kind", "--member-axis", "--n-raters", "--claimed", *_DEPENDENCE)
 """Flags that say how a file is read, each with a value: without them the next command would not run."""
 
 
@@ -119,11 +126,23 @@ def compare_command(file: str | None, methods: tuple[str, ...] = ("temperature",
     return f"credibly calibrate compare {file} {' '.join(f'--method {one}' for one in methods)}"
 
 
+def again_command(file: str | None) -> str:
+    """Write how new predictions are evaluated."""
+    return "cr.evaluate(predictions, labels)" if file is None else f"credibly report {file} --force"
+
+
 def plan_command(file: str | None, margin: float) -> str:
     """Write how labels are planned."""
     if file is None:
         return f"cr.plan_labels(predictions, gap={margin:g})"
     return f"credibly plan {file} --gap {margin:g}"
+
+
+def groups_command(file: str | None) -> str:
+    """Write how an evaluation is repeated group by group."""
+    if file is None:
+        return "cr.evaluate(predictions, labels, groups=groups)"
+    return f"credibly report {file} --by COLUMN --force"
 
 
 def audit_command(file: str | None) -> str:

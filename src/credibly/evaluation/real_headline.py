@@ -15,6 +15,7 @@ from credibly.evaluation.phrases import (
     file_of,
     fit_command,
     interval_of,
+    p_is,
     percents,
     points,
     seen,
@@ -92,7 +93,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
                 "coverage",
                 "Do its intervals contain as many labels as they promise?",
                 "conflict" if curve.rejects(work.level) else other,
-                f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals)."
+                f"{held[0].upper()}{held[1:]} ({p_is(curve.pvalue)} over intervals of all sizes)."
                 f"{_sharpness(parts)}",
             )
         )
@@ -102,9 +103,8 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
             "where",
             "Where does it fail?",
             "conflict" if parts.pit.rejects(work.level) else other,
-            f"{said[0].upper()}{said[1:]}; the largest difference is "
-            f"{points(float(parts.pit.difference[worst]))} at quantile "
-            f"{shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",
+            f"{said[0].upper()}{said[1:]}; the largest difference is {_below(parts.pit, worst)} "
+            f"({p_is(parts.pit.pvalue)}).",
         )
     )
     questions += _spread_answer(parts, work, other)
@@ -162,11 +162,16 @@ def _sharpness(parts: Any) -> str:
     """Say how wide its intervals are, beside the one interval that all labels need."""
     if parts.width is None or not parts.label_width:
         return ""
-    share = percents(parts.width / parts.label_width)[0]
     return (
-        f" On average its {percents(INTERVAL)[0]} intervals are {shown(parts.width)} wide, {share} of the "
-        f"range that contains {percents(INTERVAL)[0]} of all labels."
+        f" On average they are {shown(parts.width)} wide; without a model, one interval for all labels would "
+        f"be {shown(parts.label_width)} wide."
     )
+
+
+def _below(curve: EnvelopeCurve, at: int) -> str:
+    """Say what share of labels lies below a quantile, beside the share that should."""
+    level, gap = float(curve.levels[at]), float(curve.difference[at])
+    return f"at the {shown(100 * level)} % quantile, below which {percents(level + gap)[0]} of the labels lie"
 
 
 def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
@@ -181,9 +186,8 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
         f"{shown(float(curve.observed[at]))} where it states {shown(float(curve.stated[at]))}"
         for at in (0, -1)
     ]
-    said = f"Its errors are {ends[0]}, and {ends[1]} (root mean squares)."
-    if own:
-        said += f" p = {shown(min(one.deciding_pvalue for one in own))} over all stated spreads."
+    said = f"Its errors (root mean square) are {ends[0]} and {ends[1]}"
+    said += f" ({p_is(min(one.deciding_pvalue for one in own))} over all stated spreads)." if own else "."
     return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
 
 

@@ -379,23 +379,22 @@ def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
 def _validity_verdict(result: ValidityResult, work: Work) -> Verdict:
     level = work.level
     decided, word = _decided(result, level)
-    start, region = (
-        f"Evidence of the raters against the set {shown(result.statistic)}",
-        shown_range(decided.acceptance_region),
-    )
+    point = work.summary.kind == "Point"
+    what = "the predicted probabilities" if point else "any distribution in the predicted sets"
+    limit = f"chance alone would give {shown_range(decided.acceptance_region)}"
+    start = f"Deviance of the raters' labels from {what} {shown(result.statistic)}"
     failing = len(result.failing(level))
     single = f"{failing} of {result.n} instances stand out on their own after adjustment"
     if failing < 2:
         single = f"{failing or 'none'} of {result.n} instances stands out on its own after adjustment"
     if word == "conflict":
         finding = (
-            f"{start} is above what labels drawn from the predicted sets would show ({percent(1 - level)} "
-            f"acceptance {region}): for some instances the labels' distribution is outside the set; {single}."
+            f"The raters' labels do not fit {what} (deviance {shown(result.statistic)}; {limit}); {single}."
         )
     elif word == "no conflict found":
-        finding = f"{start}: no conflict found, but this check would accept {region}."
+        finding = f"{start}: no conflict found ({limit})."
     else:
-        finding = f"{start}: cannot tell, because this check would accept {region}."
+        finding = f"{start}: cannot tell ({limit})."
     return _verdict(word, "validity_test", finding, decided, work)
 
 

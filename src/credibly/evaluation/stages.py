@@ -29,9 +29,9 @@ from credibly.predictions import (
     Dataset,
     Dirichlet,
     Ensemble,
-    Gaussian,
     Point,
     Predictions,
+    Quantiles,
     RealPredictions,
     Rows,
 )
@@ -361,8 +361,11 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     if pit is None:
         return None
     spread = None
-    if isinstance(rows.sample.predictions, Gaussian):
-        spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
+    if not isinstance(rows.sample.predictions, Quantiles):
+        try:
+            spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
+        except UnsupportedError as error:
+            work.leave_out("spread curve", f"{error.subject} {error.rule}, {error.evidence}")
     return RealParts(pit, coverage, spread, *_widths(rows))
 
 
@@ -398,7 +401,10 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
     if not work.tests or not work.statistics:
         return NOT_ASKED
     if not has_members(rows.sample.predictions):
-        return "only averages are stored, so the members are lost"
+        return (
+            "they compare members, and there is one distribution per instance; if these are averages of an "
+            "ensemble, evaluate its members"
+        )
     if rows.sample.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"
     if rows.sample.clusters is not None and not isinstance(rows.sample.predictions, ClassPredictions):

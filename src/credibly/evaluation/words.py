@@ -16,7 +16,7 @@ from credibly._arrays.namespace import namespace, to_host
 from credibly._arrays.sums import State, count_cells
 from credibly.evaluation.rows import PredictionSummary, has_counts
 from credibly.hypotests.resampling.pvalues import acceptance_region
-from credibly.predictions import Classes, ClassPredictions, Dataset, Point, Rows, as_point
+from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point
 from credibly.predictions.passes import Sums, merged, on_host
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
@@ -255,10 +255,6 @@ FEW_PER_CLASS = 5
 _MOST_CLASSES = 2048
 _OFFSETS = (-3, -2, -1, 1, 2, 3)
 
-_ONE_DISTRIBUTION = (
-    "there is one distribution per instance; if these are averages of an ensemble, the members are needed "
-    "to judge whether their disagreement is credible"
-)
 _SHARED_TRUTH = (
     "the curves use the labels of all raters, which are not independent within an instance, so a band for "
     "independent labels would be too narrow; tests use one label per instance"
@@ -383,8 +379,6 @@ def source_warnings(source: Mapping[str, Any]) -> tuple[str, ...]:
 def input_limits(rows: Rows) -> tuple[tuple[str, str], ...]:
     """Return what this kind of input leaves untested, and why."""
     found = []
-    if isinstance(rows.sample.predictions, Point):
-        found.append(("checks of the members", _ONE_DISTRIBUTION))
     if has_counts(rows):
         found.append(("consistency bands", _SHARED_TRUTH))
     return tuple(found)

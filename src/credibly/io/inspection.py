@@ -12,8 +12,13 @@ from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, re
 from credibly.io.loading import arranged, assemble
 from credibly.io.naming import assign_roles
 from credibly.io.roles import Content, Said
-from credibly.predictions import Dataset, Ensemble, LabelCounts, OverClasses
+from credibly.predictions import Dataset, Ensemble, LabelCounts, OverClasses, Point
 from credibly.results.base import Result
+
+_ONE_DISTRIBUTION = (
+    "one distribution per instance: methods that compare members (credal test, Bayesian predictive check) "
+    "cannot be run; if this is an averaged ensemble, save its members"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,8 +191,13 @@ def inspect(
         labels=None if data is None else _label_kind(data),
         classes=content.classes,
         problems=tuple(problems),
-        notes=(*content.notes, *(() if data is None else data.predictions.notes)),
+        notes=(*content.notes, *(() if data is None else _of_predictions(data.predictions))),
     )
+
+
+def _of_predictions(predictions: Any) -> tuple[str, ...]:
+    """Return what to know of the predictions beyond the reading of the file."""
+    return (*predictions.notes, *((_ONE_DISTRIBUTION,) if isinstance(predictions, Point) else ()))
 
 
 def _read(path: Any) -> Content:

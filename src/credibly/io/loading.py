@@ -11,16 +11,14 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
 from credibly._arrays.namespace import Array, is_numpy
-from credibly._arrays.notes import Note
 from credibly.io.columns import tabulate
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
 from credibly.io.labelling import joined_labels, label_role, label_source, set_aside_all, shared_id
 from credibly.io.limits import located, reworded
 from credibly.io.naming import assign_roles, share_of_distributions, use_canonical_names
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said
-from credibly.predictions import Dataset, LabelCounts, OverClasses, Point, Predictions, as_labels
+from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
-from credibly.predictions.given import ROUTINE
 from credibly.predictions.label_reading import (
     counts_of_raters,
     counts_of_shares,
@@ -32,11 +30,6 @@ from credibly.predictions.point import ROUNDED, rounding_of
 
 _FEW_ROWS = 256
 _NOT_ROWS = frozenset({"levels", "weights"})
-_AVERAGED = Note(
-    ROUTINE,
-    "one distribution per instance: methods that compare members (credal test, Bayesian predictive check) "
-    "cannot be run; if this is an averaged ensemble, save its members",
-)
 
 
 def load(
@@ -336,8 +329,6 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
             dropped.append(f"{number} row{' was' if number == 1 else 's were'} dropped on request: {words}")
         except CrediblyError as error:
             raise _for_files(error, content) from error
-    if isinstance(predictions, Point):
-        content.note(_AVERAGED)
     return Dataset(
         predictions,
         labels,
@@ -402,9 +393,12 @@ def _make(content: Content, said: Said) -> Predictions:
         return made.make(*arrays, weights, raw=True)
     if weights is None:
         return made.make(*arrays)
-    if content.kind in ("probs", "logits", "gaussian") and content.has_members:
+    weighted = content.kind in ("probs", "logits", "gaussian") and content.has_members
+    if weighted or content.kind == "samples":
         return made.make(*arrays, weights)
-    content.note("`member_weights` are not used: only members with probabilities, logits or means take them")
+    content.note(
+        "`member_weights` are not used: only draws, and members with probabilities, logits or means take them"
+    )
     return made.make(*arrays)
 
 

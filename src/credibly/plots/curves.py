@@ -213,7 +213,7 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw band, diagonal, points and counts."""
-        self._draw_bins(ax, small, 1.0, f"holds {100 * (self.curve.level or 0):.4g} % of the draws")
+        self._draw_bins(ax, small, 1.0, f"{100 * (self.curve.level or 0):.4g} % band of chance")
         own = self.bins
         hang_counts(ax, own.left, own.right, own.count)
         unit_square(ax, small, COUNTS_DEPTH + (0.03 if small else 0.08))
@@ -455,9 +455,11 @@ class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
 
     def _marks(self, ax: Axes, small: bool) -> None:
         first = next(iter(self.named.values()))
-        ax.fill_between(first.coverage, 0, first.best, color=SKY, alpha=0.4, linewidth=0, label="best order")
+        ax.fill_between(
+            first.coverage, 0, first.best, color=SKY, alpha=0.4, linewidth=0, label="best possible order"
+        )
         style: Style = {"linestyle": (0, (4, 3)), "linewidth": 0.8, "color": INK}
-        ax.plot(first.coverage, first.stated, label="stated by the predictions", **style)
+        ax.plot(first.coverage, first.stated, label="what the model expects", **style)
         for place, (name, one) in enumerate(self.named.items()):
             style = {**line_style(place), "marker": None}
             ax.plot(one.coverage, one.risk, linewidth=1.4, label=f"by {name}", **style)

@@ -82,7 +82,7 @@ class ErrorSpreadDisplay(_ByStatedSpread, BinnedDisplay, kind="spread", of=Sprea
         own = self.bins
         highest = [own.predicted.max(), own.observed.max(), *([] if own.high is None else [own.high.max()])]
         top = 1.05 * float(max(highest))
-        self._draw_bins(ax, small, top, f"holds {100 * (self.curve.level or 0):.4g} % of the draws")
+        self._draw_bins(ax, small, top, f"{100 * (self.curve.level or 0):.4g} % band of chance")
         ax.set_xlim(0, top)
         ax.set_ylim(0, top)
 
@@ -121,7 +121,7 @@ class ZScoreDisplay(_ByStatedSpread, kind="z", of=SpreadCurve):
         own = self.bins
         ax.axhline(1.0, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), label="perfect calibration")
         if own.low is not None and own.high is not None:
-            label = f"holds {100 * (self.curve.level or 0):.4g} % of the draws"
+            label = f"{100 * (self.curve.level or 0):.4g} % band of chance"
             style: Any = {"facecolor": SKY, "alpha": 0.35, "edgecolor": BLUE, "linewidth": 0.6, "zorder": 1}
             draw_boxes(ax, own.left, own.right, own.low, own.high, label=label, **style)
         words = ("observed" if own.low is None else "inside its band", "outside its band")

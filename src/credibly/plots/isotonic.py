@@ -117,11 +117,11 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
         if own.confidence_band is not None:
             style: Style = {"color": INK, "alpha": 0.1, "linewidth": 0}
             ax.fill_between(
-                own.at, *own.confidence_band, label=f"holds the true curve, {level} sure", **style
+                own.at, *own.confidence_band, label=f"true curve lies here, {level} sure", **style
             )
         if own.band is not None:
             style = {"color": SKY, "alpha": 0.4, "linewidth": 0}
-            ax.fill_between(own.at, *own.band, label=f"holds {level} of the draws", **style)
+            ax.fill_between(own.at, *own.band, label=f"{level} band of chance", **style)
         far = own.beyond != 0
         if far.any():  # broader than the curve, not only of another colour
             style = {"color": VERMILION, "linewidth": 2.5 if small else 4.0, "solid_capstyle": "round"}
@@ -130,7 +130,7 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
             apart = np.flatnonzero(np.diff(places) > 1) + 1
             for run in np.split(places, apart):
                 ax.plot(np.repeat(own.at[run], 2), np.repeat(own.values[run], 2), **style)
-            ax.plot([], [], label="outside the band of draws", **style)
+            ax.plot([], [], label="outside the band of chance", **style)
         ax.plot(*self.line, color=BLUE, linewidth=1.4, label="observed, isotonic")
         edges = np.linspace(0, 1, len(own.counts) + 1)
         hang_counts(ax, edges[:-1], edges[1:], own.counts)

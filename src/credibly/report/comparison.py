@@ -44,12 +44,12 @@ class RankedRow:
 def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return the header: what was compared, against what, with what."""
     first = next(iter(comparison.models.values()))
-    members = [one.m for one in comparison.models.values()]
+    few, many = (of(one.m for one in comparison.models.values()) for of in (min, max))
     score = (("Score", settings_text(comparison.ranking.settings)),) if comparison.has_imprecision else ()
     return (
         *_data(comparison),
         ("Classes K", str(first.k)),
-        ("Members M", str(members[0]) if len(set(members)) == 1 else f"{min(members)} to {max(members)}"),
+        *([] if many == 1 else [("Members M", str(many) if few == many else f"{few} to {many}")]),
         *score,
         *_sources(comparison),
     )

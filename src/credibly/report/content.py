@@ -123,7 +123,7 @@ def asked(
         if answer.about in ("confidence", "where"):
             figure = main_figure(evaluation)
         elif answer.about == "spread":
-            figure = taken(*SPREAD)
+            figure = taken(*SPREAD if evaluation.predictions.kind != "Point" else ("raters", *SPREAD))
         else:
             figure = taken(FIGURE_OF[answer.about])
         questions.append((answer, figure))
@@ -238,7 +238,7 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
         ("Predictions", seen.kind),
         ("Instances N", f"{seen.n}{left_out}"),
         *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
-        ("Members M", str(seen.m)),
+        *([("Members M", str(seen.m))] if seen.m > 1 else []),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
     )
 
@@ -362,15 +362,35 @@ def decomposition_table(evaluation: Evaluation) -> Table | None:
 
 
 def groups_table(evaluation: Evaluation) -> Table | None:
-    """Return the cheap statistics of every group."""
+    """Return numbers of every group that can be compared between groups, in units that a reader knows."""
     if not evaluation.groups:
         return None
-    names = list(next(iter(evaluation.groups.values())))
+    first = next(iter(evaluation.groups.values()))
+    # a sum that grows with the number of instances says nothing beside a group of another size
+    names = [name for name in first if name != "hosmer_lemeshow"]
     rows = []
     for group, estimates in evaluation.groups.items():
         n = max((estimate.n for estimate in estimates.values()), default=0)
-        rows.append((group, str(n), *(shown(estimates[name].value) for name in names)))
-    return Table(("group", "instances", *(title(name) for name in names)), tuple(rows))
+        rows.append((group, str(n), *(_in_units(name, estimates[name].value) for name in names)))
+    named = (f"{title(name)}{_UNITS.get(name, ('', ''))[0]}" for name in names)
+    return Table(("group", "instances", *named), tuple(rows))
+
+
+_UNITS = {
+    "accuracy": ("", " %"),
+    "confidence_gap": (" (points)", ""),
+    "confidence_ece": (" (points)", ""),
+    "classwise_ece": (" (points)", ""),
+    "top_label_ece": (" (points)", ""),
+}
+"""Shares and differences of shares: what stands in the head of the column, and behind the number."""
+
+
+def _in_units(name: str, value: float) -> str:
+    """Write shares as per cent and differences of shares in points."""
+    if name not in _UNITS or not np.isfinite(value):
+        return shown(value)
+    return f"{100 * value:.1f}{_UNITS[name][1]}"
 
 
 def class_table(evaluation: Evaluation) -> Table | None:

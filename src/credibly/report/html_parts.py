@@ -197,8 +197,19 @@ def _templates() -> Environment:
     # a number and its % sign stay on one line
     environment.filters["nobreak"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     environment.filters["digits"] = shown
+    environment.filters["coded"] = coded
     environment.globals["markup"] = Markup  # figures are our own too
     return environment
+
+
+def coded(text: str) -> Any:
+    """Return a sentence with what stands in backticks as code."""
+    from markupsafe import Markup, escape
+
+    parts = [str(escape(one)) for one in str(text).split("`")]
+    if len(parts) % 2 == 0:  # a lone backtick is part of the text
+        return escape(text)
+    return Markup("".join(f"<code>{one}</code>" if at % 2 else one for at, one in enumerate(parts)))
 
 
 def embedded_json(results: dict[str, Any]) -> str:

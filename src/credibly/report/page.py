@@ -80,6 +80,7 @@ def render_report(result: Reported) -> str:
 def _render_evaluation(evaluation: Evaluation) -> str:
     assert evaluation.headline is not None
     numbers, footnotes = content.key_numbers(evaluation)
+    reading = [str(note) for note in evaluation.source.get("notes") or ()]
     parts = {type(part): part for part in evaluation.parts.values()}
     sections = [section(parts[of], evaluation) for of, section in SECTION_OF.items() if of in parts]
     class_finding, classes = class_figures(evaluation)
@@ -102,7 +103,8 @@ def _render_evaluation(evaluation: Evaluation) -> str:
         verdicts=evaluation.verdicts,
         numbers=numbers,
         footnotes=footnotes,
-        warnings=evaluation.warnings,
+        warnings=[one for one in evaluation.warnings if one not in reading],
+        reading=reading,
         notes=evaluation.notes,
         tests=content.tests_table(evaluation),
         nulls=null_figures(evaluation),

@@ -246,7 +246,7 @@ class AuditResult(Tested, Result):
             if all(not one.conditions for one in found) and self.n_groups > 1:
                 return f"Off for everyone: no group{named} differs from the rest ({tested})."
             off = "1 is" if len(found) == 1 else f"{len(found)} are"
-            return f"Not calibrated for everyone: of {looked}, {off} off ({tested})."
+            return f"Miscalibrated for some groups: of {looked}, {off} off ({tested})."
         if word == "cannot tell":
             return f"Too few data or replicates to tell: no labels could have shown a conflict in {looked}."
         return (

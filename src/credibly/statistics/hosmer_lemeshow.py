@@ -61,7 +61,7 @@ class HosmerLemeshowBound(CellBound):
         # The classes' counts add up to n, so one class's worth of the filled cells is not free.
         degrees = float(xp.sum(xp.astype(filled, xp.float64))) * (k - 1) / k
         small = int(xp.sum(xp.astype(filled & (expected < _SMALL), xp.int64)))
-        name = f"chi-square with {degrees:g} degrees of freedom"
+        name = f"chi-square with {degrees:.4g} degrees of freedom"
         if small:
             name += f"; unreliable, {small} expected counts are below {_SMALL:g}"
         return degrees, name

@@ -88,7 +88,7 @@ def test_evaluations_and_reports_audit_the_same_groups(
     words = ("--by", "sex,age", "--statistic", "brier", *FAST)
     ran = credibly("report", patients, *words, "--out", page, "--fail-on", "conflict")
     assert ran.code == 1
-    assert "Not calibrated for everyone" in ran.out
+    assert "Miscalibrated for some groups" in ran.out
     text = page.read_text()
     assert "Does this hold for every group?" in text
     assert "--by sex,age" in text  # the command that makes it again

@@ -43,7 +43,7 @@ def test_lines_lie_on_given_axes() -> None:
     ax = Figure().add_subplot()
     assert RiskCoverageDisplay({"confidence": CURVE, "chance": OTHER}).draw(ax) is ax
     labels = ax.get_legend_handles_labels()[1]
-    assert labels == ["best order", "stated by the predictions", "by confidence", "by chance"]
+    assert labels == ["best possible order", "what the model expects", "by confidence", "by chance"]
     line = next(one for one in ax.lines if one.get_label() == "by chance")
     assert np.array_equal(line.get_ydata(), OTHER.risk)
     assert RiskCoverageDisplay(CURVE).draw().get_figure() is not None

@@ -32,7 +32,7 @@ def directions(
     lower, upper = (to_host(one) for one in singleton_bounds(credal))
     mean = to_host(credal.mean().probs)
     k = mean.shape[1]
-    columns: list[Column] = [(f"mean P(class {j})", int(j), mean[:, j]) for j in classes]
+    columns: list[Column] = [(f"the mean probability of class {j}", int(j), mean[:, j]) for j in classes]
     columns.append(("the largest mean probability", None, mean.max(axis=1)))
     if features is not None:
         columns += [(f"feature {j}", None, one) for j, one in enumerate(features.T)]
@@ -49,7 +49,7 @@ def directions(
             observed = float((labels[rows] == j).mean())
             gap = observed - float(bound.mean()) if more else float(bound.mean()) - observed
             spread = np.sqrt(max(float((bound * (1 - bound)).sum()), 1e-12)) / count
-            width = (f"the width of class {j}", j, upper[:, j] - lower[:, j])
+            width = (f"the width of the set for class {j}", j, upper[:, j] - lower[:, j])
             where, about = _condition([*columns, width], rows)
             found.append(
                 WitnessDirection(

@@ -111,7 +111,9 @@ class Resampled:
 
     def __post_init__(self) -> None:
         if self.values.ndim == 1:
-            object.__setattr__(self, "values", settled(self.values, self.bound.term_size, self.bound.n))
+            own = self.bound
+            found = settled(self.values, own.term_size, own.n, own.rounding)
+            object.__setattr__(self, "values", found)
 
     @classmethod
     def of(cls, bound: Bound, values: Sequence[HostArray], observed: State | None) -> Resampled:
@@ -640,4 +642,5 @@ def paired_values(
         values[:, column] = [float(bound(labels)[0]) for bound in bounds]
         if progress is not None:
             progress(column + 1, total)
-    return np.stack([settled(row, one.term_size, one.n) for row, one in zip(values, bounds, strict=True)])
+    pairs_of = zip(values, bounds, strict=True)
+    return np.stack([settled(row, one.term_size, one.n, one.rounding) for row, one in pairs_of])

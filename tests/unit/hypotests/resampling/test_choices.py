@@ -11,7 +11,7 @@ from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests.resampling.choices import pooled
 from credibly.hypotests.resampling.replicates import LabelSource
 from credibly.predictions import Dataset
-from credibly.predictions.regression import LeftOut
+from credibly.predictions.samples import LeftOut
 from libraries import Library
 from optional import torch
 
