@@ -84,6 +84,12 @@ def _accelerators() -> list[str]:
     return ["cuda"] if torch.cuda.is_available() else []
 
 
+@pytest.fixture
+def without_learned_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learn no weights in the evaluation of a set, as where it has many rows: they take most of its time."""
+    monkeypatch.setattr("credibly.evaluation.set_tests.MOST_REFITS", 0)
+
+
 @pytest.fixture(params=["numpy", "torch", "array_api_strict", "second_device", *_accelerators()])
 def library(request: pytest.FixtureRequest) -> Library:
     """Every array library the tests run on; the strict one also on its fake second device, torch on CUDA."""

@@ -195,7 +195,8 @@ def test_the_nearest_vertex_by_hand() -> None:
 
 @pytest.mark.slow
 def test_ablations() -> None:
-    result = studies()["c25-ablations"].run()
+    study = studies()["c25-ablations"]
+    result = dataclasses.replace(study, small=AblationsSize(300, 100, (2, 10), (10, 40))).run()
     assert outcomes(result, "A budget of the most relevant sets").popitem()[1] == "not confirmed"
     assert outcomes(result, "KL tells right from wrong").popitem()[1] == "not confirmed"
     assert outcomes(result, "Credal set size and NS").popitem()[1] == "confirmed"

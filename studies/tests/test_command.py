@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from credibly import simulate
 from credibly.results.base import jsonable
 from credibly.results.power import PowerStudy
 from credibly.simulate import CalibrationTest, MulticlassWorld
-from credibly_studies import STUDIES, PowerSize, PowerWork, Study
+from credibly_studies import STUDIES, Findings, PowerSize, PowerWork, Study, power
 from unit.cli.runs import Command
 
 pytestmark = pytest.mark.slow
@@ -53,6 +55,19 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Study[PowerSize]:
     )
     monkeypatch.setitem(STUDIES, "tiny", study)
     return study
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave figures empty, which take most of the time of so small a study."""
+    real = power.power_findings
+
+    def without(*given: Any) -> Findings:
+        found = real(*given)
+        return dataclasses.replace(found, drawings=dict.fromkeys(found.drawings, lambda: None))
+
+    monkeypatch.setattr(power, "power_findings", without)
+    monkeypatch.setattr("credibly.report.svg.svg_text", lambda figure: "<svg></svg>")
 
 
 def test_list(credibly: Command) -> None:
@@ -128,6 +143,7 @@ def test_running_again_computes_nothing_and_gives_the_same(
     assert {name: (out / name).read_bytes() for name in FILES} == before
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_json_and_size(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
     ran = credibly("study", "tiny", "--size", "full", "--out", tmp_path / "full", "--json", "--quiet")
     found = json.loads(ran.out)
@@ -147,6 +163,7 @@ def test_a_study_without_distances_has_no_such_figure(
     assert not (tmp_path / "one" / "distance.svg").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_refused(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
     ran = credibly("study", "m23-figg1", "--out", tmp_path / "x")
     assert ran.code == 2
@@ -179,6 +196,7 @@ def test_what_is_refused(credibly: Command, tiny: Study[PowerSize], tmp_path: Pa
     assert "its seed is" in ran.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_processes_change_nothing(
     credibly: Command, tiny: Study[PowerSize], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,6 +214,7 @@ def test_processes_change_nothing(
 
 
 @pytest.mark.filterwarnings("ignore")  # of the cluster's own
+@pytest.mark.usefixtures("undrawn")
 def test_a_cluster_changes_nothing(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs the extra dask")
     with distributed.LocalCluster(

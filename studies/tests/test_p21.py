@@ -17,7 +17,7 @@ from credibly_studies import Run, StudyResult, p21_printed, p21_uci
 from credibly_studies.outcomes import Share, more_often, near
 from credibly_studies.p21_corruption import CORRUPTION, corrupted
 from credibly_studies.p21_location import LOCATION, LocationSize, work
-from credibly_studies.p21_quadratic import QUADRATIC
+from credibly_studies.p21_quadratic import QUADRATIC, QuadraticSize
 from credibly_studies.p21_uci import UCI, UciSize, splits_of
 from credibly_studies.p21_uci_tables import Row, claims
 from credibly_studies.regressors import MODELS, predictions, ridge
@@ -35,17 +35,30 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def location() -> StudyResult:
-    return dataclasses.replace(LOCATION, small=dataclasses.replace(LOCATION.small, data_sets=50)).run()
+    size = LocationSize(n=200, data_sets=40, replicates=99, members=(5, 25), few_n=40, repetitions=30)
+    return dataclasses.replace(LOCATION, small=size).run()
 
 
 @pytest.fixture(scope="module")
 def quadratic(cache: Path) -> StudyResult:
-    return QUADRATIC.run()
+    size = QuadraticSize(
+        data_sets=2,
+        n_train=1000,
+        n=200,
+        n_gap=300,
+        members=6,
+        masks=10,
+        hidden=(32, 32),
+        steps=250,
+        replicates=99,
+    )
+    return dataclasses.replace(QUADRATIC, small=size).run()
 
 
 @pytest.fixture(scope="module")
 def corruption(cache: Path) -> StudyResult:
-    return CORRUPTION.run()
+    size = dataclasses.replace(CORRUPTION.small, images=150, members=3)
+    return dataclasses.replace(CORRUPTION, small=size).run()
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +104,7 @@ def test_few_members_reject_means_that_lie_outside_all_of_them(location: StudyRe
     assert 0.1 < rejected(5, "new mean") < 0.5
     assert rejected(5, "new mean, member p") == 0  # never below 2 / 6
     assert rejected(5, "a member") < 0.15
-    assert rejected(50, "new mean") < rejected(5, "new mean")
+    assert rejected(25, "new mean") < rejected(5, "new mean")
 
 
 def test_workers_change_nothing() -> None:

@@ -97,7 +97,7 @@ def test_every_network_finds_the_line_and_its_noise(name: str, line: tuple[objec
     splits, _ = line
     network, generator = NETWORKS[name], np.random.default_rng(0)
     grid = Grid(rates=(1e-2, 1e-9), decays=(0.0,), dropouts=(0.1,))
-    layers, own = tuned(network, splits, Training(hidden=(20,), steps=400), grid, generator)
+    layers, own = tuned(network, splits, Training(hidden=(20,), steps=250), grid, generator)
     assert own.learning_rate == 1e-2  # the other learns nothing
     arrays = network.says(layers, splits.test_x, 100, own.dropout, generator)
     for split in range(2):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from credibly import FileError
 from credibly._arrays.philox import as_seed
-from credibly_studies import STUDIES, StudyResult, StudyTable
+from credibly.hypotests import calibration_test
+from credibly_studies import STUDIES, StudyResult, StudyTable, set_tables
 from credibly_studies.outcomes import Share
 from credibly_studies.real_sets import SNLI, real_set
 from credibly_studies.set_tables import (
     COLUMNS,
     LEARNED,
     MEAN,
+    WAYS,
     TableSize,
     _better,
     _often,
@@ -37,8 +41,20 @@ def cached(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CREDIBLY_CACHE", str(cache))
 
 
-def found_in(name: str) -> StudyResult:
-    return STUDIES[name].run("small")
+@pytest.fixture(autouse=True)
+def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw 19 replicates, the least that can reject at 5 %, where a table draws hundreds."""
+    ways = {name: given if name == LEARNED else given | {"n_resamples": 19} for name, given in WAYS.items()}
+    monkeypatch.setattr(set_tables, "WAYS", ways)
+    fewer = functools.partial(calibration_test, n_resamples=19)
+    monkeypatch.setattr(set_tables, "calibration_test", fewer)
+
+
+def found_in(name: str, **smaller: Any) -> StudyResult:
+    """Run a study on few rows."""
+    study = STUDIES[name]
+    size = dataclasses.replace(study.small, rows=150, **smaller)
+    return dataclasses.replace(study, small=size).run("small")
 
 
 @pytest.mark.slow
@@ -60,9 +76,7 @@ def test_m23_table() -> None:
 
 @pytest.mark.slow
 def test_j25_table() -> None:
-    table = STUDIES["j25-table1"]
-    small = dataclasses.replace(table.small, rows=150, n_resamples=9)
-    result = dataclasses.replace(table, small=small).run("small")
+    result = found_in("j25-table1", models=("deep ensemble",))
     rows = result.table("sets").records()
     assert {row["test"] for row in rows} == {MEAN, LEARNED, "J25, CE_2", "J25, CE_KL"}
     assert {claim.design for claim in result.findings.claims} == {"another"}
@@ -129,7 +143,7 @@ def test_a_published_set_has_two_parts(any_data_dir: Path, monkeypatch: pytest.M
 @pytest.mark.data
 def test_the_table_of_snli(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))
-    findings = j25_table(TableSize((SNLI,), rows=200, n_resamples=19), Run(as_seed(0)))
+    findings = j25_table(TableSize((SNLI,), rows=100, n_resamples=19), Run(as_seed(0)))
     assert [row[0] for row in findings.tables[0].rows] == [SNLI] * 4
 
 

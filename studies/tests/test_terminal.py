@@ -10,23 +10,13 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("pseudo-terminals need a POSIX system", allow_module_level=True)
 
-from unit.cli.terminal import in_terminal
+from unit.cli.terminal import Screen, Shown, in_terminal, one_by_one
 
 pytestmark = pytest.mark.slow
 
 
-def test_studies_are_listed_within_eighty_columns() -> None:
-    screen = in_terminal("study", "list", width=80)
-    assert screen.code == 0
-    assert max(len(line) for line in screen.text.splitlines()) <= 80
-    assert "m23-fig1" in screen.text
-
-
-# The command with one study more, which waits instead of computing.
-WAITING = [
-    sys.executable,
-    "-c",
-    """
+# One study more, which waits instead of computing.
+WAITING = """
 import sys, time
 from credibly.cli import main
 from credibly.simulate import MulticlassWorld
@@ -39,15 +29,30 @@ def patient(sample, rng):
 tests = {"one test": patient, "another test": lambda sample, rng: float(rng.random())}
 worlds = {name: MulticlassWorld("H0,1", n_members=3) for name in ("S1", "S2", "S3")}
 STUDIES["waiting"] = Study(
-    "waiting", "", "", PowerSize(10, 50), PowerSize(10, 50_000), PowerWork(tests, worlds, (0.05, 0.5))
+    "waiting", "", "", PowerSize(10, 25), PowerSize(10, 50_000), PowerWork(tests, worlds, (0.05, 0.5))
 )
-sys.exit(main(sys.argv[1:]))
-""",
-]
+"""
 
 
-def test_a_study_shows_one_level_and_progress(tmp_path: Path) -> None:
-    screen = in_terminal("study", "waiting", "--out", tmp_path / "study", width=120, command=WAITING)
+@pytest.fixture(scope="module")
+def screens(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Screen]:
+    out = tmp_path_factory.mktemp("terminal") / "study"
+    commands = {
+        "list": Shown(["study", "list"], 80),
+        "waiting": Shown(["study", "waiting", "--out", out], 120),
+    }
+    return one_by_one(commands, first=WAITING)
+
+
+def test_studies_are_listed_within_eighty_columns(screens: dict[str, Screen]) -> None:
+    screen = screens["list"]
+    assert screen.code == 0
+    assert max(len(line) for line in screen.text.splitlines()) <= 80
+    assert "m23-fig1" in screen.text
+
+
+def test_a_study_shows_one_level_and_progress(screens: dict[str, Screen]) -> None:
+    screen = screens["waiting"]
     assert screen.code == 0
     assert "s left" in screen.text  # it takes more than a second
     assert "another test" in screen.text
@@ -59,9 +64,10 @@ def test_a_study_shows_one_level_and_progress(tmp_path: Path) -> None:
 def test_a_stopped_study_keeps_what_is_finished_and_goes_on(tmp_path: Path) -> None:
     words = ("study", "waiting", "--size", "full", "--out", tmp_path / "study")
     parts = tmp_path / "study" / "parts" / "power"
+    command = [sys.executable, "-c", f"{WAITING}\nsys.exit(main(sys.argv[1:]))"]
 
     def stopped() -> dict[str, int]:
-        screen = in_terminal(*words, interrupt_at=" s left", command=WAITING)
+        screen = in_terminal(*words, interrupt_at=" s left", command=command)
         assert screen.code == 130
         assert screen.text.rstrip().endswith("credibly: stopped.")
         return {path.name: path.stat().st_mtime_ns for path in parts.iterdir()}

@@ -166,7 +166,8 @@ class Page:
     def look(
         self, *, width: int = 1280, height: int = 800, dark: bool = False, media: str = "screen"
     ) -> None:
-        """Set the size of the window, light or dark, screen or print."""
+        """Bring the tab to the front; set the size of the window, light or dark, screen or print."""
+        self.call("Page.bringToFront")  # a tab behind another draws no pictures and has no keyboard
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,

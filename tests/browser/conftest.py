@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ HOSTILE = '<script>document.title = "run"</script>'
 
 
 def demo_report(path: Path) -> None:
-    assert main(["demo", "--out", str(path), "--n-resamples", "199", "--quiet"]) == 0
+    assert main(["demo", "--out", str(path), "--n-resamples", "99", "--quiet"]) == 0
 
 
 def raters_report(path: Path) -> None:
@@ -27,7 +28,9 @@ def raters_report(path: Path) -> None:
     probs = rng.dirichlet(0.5 * np.ones(3), size=200)
     counts = cr.LabelCounts(rng.multinomial(5, probs))
     groups = np.where(np.arange(200) % 2, "odd", HOSTILE)
-    cr.evaluate(probs, counts, classes=[HOSTILE, "b", "c"], groups=groups, n_resamples=199).report(path)
+    chosen = ["accuracy", "brier", "confidence_gap", "confidence_ece", "classwise_ece"]
+    classes = [HOSTILE, "b", "c"]
+    cr.evaluate(probs, counts, statistics=chosen, classes=classes, groups=groups, n_resamples=99).report(path)
 
 
 def regression_report(path: Path) -> None:
@@ -35,12 +38,17 @@ def regression_report(path: Path) -> None:
     rng = np.random.default_rng(5)
     mean = rng.normal(size=(200, 4))
     labels = mean[:, 0] + rng.normal(size=200)
-    cr.evaluate(cr.Gaussian(mean, np.ones_like(mean)), labels, n_resamples=199).report(path)
+    cr.evaluate(cr.Gaussian(mean, np.ones_like(mean)), labels, n_resamples=99).report(path)
+
+
+@functools.cache
+def three_models() -> cr.Comparison:
+    models = {name: demo_data(name).predictions for name in ("ensemble", "single", "intervals")}
+    return cr.compare(models, demo_data("single").labels, n_resamples=100)
 
 
 def comparison_report(path: Path) -> None:
-    models = {name: demo_data(name).predictions for name in ("ensemble", "single", "intervals")}
-    cr.compare(models, demo_data("single").labels, n_resamples=100).report(path)
+    three_models().report(path)
 
 
 REPORTS: dict[str, Callable[[Path], None]] = {
@@ -65,6 +73,12 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         yield browser
     finally:
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def comparison() -> cr.Comparison:
+    """What the report "comparison" is about."""
+    return three_models()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,6 @@ import pytest
 
 import credibly as cr
 from browser.chromium import Chromium
-from credibly.io import demo
-from credibly.report import render_report
 
 pytestmark = pytest.mark.browser
 
@@ -20,15 +19,13 @@ ROWS = """[...document.querySelectorAll("#ranking tbody tr")].map((row) =>
 BOTTOM = "(name) => [...document.querySelectorAll(name)].at(-1).getBoundingClientRect().bottom"
 
 
-@pytest.fixture(scope="module")
-def comparison() -> cr.Comparison:
-    names = ("ensemble", "single", "intervals")
-    models = {name: demo(name).predictions for name in names}
-    return cr.compare(models, demo("single").labels, n_resamples=100)
+@pytest.fixture
+def three(chromium: Chromium, written: Callable[[str], Path]) -> Path:
+    return written("comparison")
 
 
 @pytest.fixture(scope="module")
-def ten() -> cr.Comparison:
+def ten(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten ensembles, so twenty rows: each takes part by its mean, too."""
     rng = np.random.default_rng(0)
     truth = rng.dirichlet(0.3 * np.ones(5), size=150)
@@ -38,50 +35,40 @@ def ten() -> cr.Comparison:
         noisy = np.log(truth + 1e-3)[:, None, :] + 0.1 * (1 + place) * rng.normal(size=(150, 3, 5))
         probs = np.exp(noisy - noisy.max(axis=-1, keepdims=True))
         models[f"network {place}"] = probs / probs.sum(axis=-1, keepdims=True)
-    return cr.compare(models, labels, n_resamples=100)
+    path = tmp_path_factory.mktemp("ten") / "page.html"
+    return cr.compare(models, labels, n_resamples=100).report(path)
 
 
-def written(comparison: cr.Comparison, folder: Path) -> Path:
-    path = folder / "page.html"
-    path.write_text(render_report(comparison), encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize("tradeoff", [0.0, 0.5, 2.0])
-def test_the_slider_ranks_again(
-    chromium: Chromium, comparison: cr.Comparison, tradeoff: float, tmp_path: Path
-) -> None:
-    with chromium.page(written(comparison, tmp_path)) as page:
+def test_the_slider_ranks_again(chromium: Chromium, comparison: cr.Comparison, three: Path) -> None:
+    with chromium.page(three) as page:
         assert page.evaluate("document.getElementById('control').checkVisibility()") is True
-        page.evaluate(
-            "((slider) => { slider.value = "
-            f"{tradeoff}; slider.dispatchEvent(new Event('input')); }})(document.getElementById('tradeoff'))"
-        )
-        rows = page.evaluate(ROWS)
+        for tradeoff in (0.0, 0.5, 2.0):
+            page.evaluate(
+                f"((slider) => {{ slider.value = {tradeoff}; slider.dispatchEvent(new Event('input')); }})"
+                "(document.getElementById('tradeoff'))"
+            )
+            rows = page.evaluate(ROWS)
+            standing = comparison.ranking.at(tradeoff)
+            assert [name for _, name, _ in rows] == list(standing.names)
+            assert [place for place, _, _ in rows] == [str(j + 1) for j in range(len(rows))]
+            for (_, _, score), expected in zip(rows, standing.scores, strict=True):
+                assert float(score) == pytest.approx(expected, rel=6e-3)  # three digits
         assert page.complaints() == []
-    standing = comparison.ranking.at(tradeoff)
-    assert [name for _, name, _ in rows] == list(standing.names)
-    assert [place for place, _, _ in rows] == [str(j + 1) for j in range(len(rows))]
-    for (_, _, score), expected in zip(rows, standing.scores, strict=True):
-        assert float(score) == pytest.approx(expected, rel=6e-3)  # three digits
 
 
 def test_without_the_script_nothing_is_hidden_but_the_slider(
-    chromium: Chromium, comparison: cr.Comparison, tmp_path: Path
+    chromium: Chromium, comparison: cr.Comparison, three: Path, tmp_path: Path
 ) -> None:
-    path = written(comparison, tmp_path)
-    silent = re.sub(r"script-src 'sha256-[^']+'", "script-src 'none'", path.read_text().replace("&#39;", "'"))
-    path.write_text(silent, encoding="utf-8")
+    path, html = tmp_path / "silent.html", three.read_text(encoding="utf-8").replace("&#39;", "'")
+    path.write_text(re.sub(r"script-src 'sha256-[^']+'", "script-src 'none'", html), encoding="utf-8")
     with chromium.page(path) as page:
         assert "Content Security Policy" in " ".join(page.complaints())  # the policy did refuse it
         assert page.evaluate("document.getElementById('control').checkVisibility()") is False
         assert [name for _, name, _ in page.evaluate(ROWS)] == list(comparison.ranking.order(1.0))
 
 
-def test_ten_models_are_ranked_on_the_first_screen(
-    chromium: Chromium, ten: cr.Comparison, tmp_path: Path
-) -> None:
-    with chromium.page(written(ten, tmp_path), width=1280, height=800) as page:
+def test_ten_models_are_ranked_on_the_first_screen(chromium: Chromium, ten: Path) -> None:
+    with chromium.page(ten, width=1280, height=800) as page:
         assert len(page.evaluate(ROWS)) == 20
         assert page.evaluate("document.querySelectorAll('.leading tbody tr').length") == 10
         for name in (".headline h2", ".leading tbody tr", ".compared .picture svg"):
@@ -93,7 +80,8 @@ def test_points_alone_have_no_slider(chromium: Chromium, tmp_path: Path) -> None
     truth = rng.dirichlet(np.ones(3), size=200)
     labels = (rng.random((200, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     models = {"truth": truth, "blurred": 0.5 * truth + 1 / 6}
-    with chromium.page(written(cr.compare(models, labels, n_resamples=100), tmp_path)) as page:
+    path = cr.compare(models, labels, n_resamples=100).report(tmp_path / "page.html")
+    with chromium.page(path) as page:
         assert page.complaints() == []
         assert page.evaluate("document.querySelector('#tradeoff, #ranking')") is None
         assert page.evaluate("document.querySelectorAll('.leading tbody tr').length") == 2
@@ -102,26 +90,22 @@ def test_points_alone_have_no_slider(chromium: Chromium, tmp_path: Path) -> None
         assert lines >= 3  # two models and the diagonal
 
 
-def test_no_number_is_cut_off_and_each_has_its_interval_beside_it(
-    chromium: Chromium, comparison: cr.Comparison, tmp_path: Path
-) -> None:
+def test_no_number_is_cut_off_and_each_has_its_interval_beside_it(chromium: Chromium, three: Path) -> None:
     fits = """[...document.querySelectorAll(".leading")].every((table) =>
         table.scrollWidth <= table.closest(".scroll").clientWidth)"""
     beside = """[...document.querySelectorAll(".leading td")].map((cell) => {
         const [value, interval] = [".value", ".interval"].map((name) => cell.querySelector(name));
         return Math.abs(value.getBoundingClientRect().bottom - interval.getBoundingClientRect().bottom);
     })"""
-    with chromium.page(written(comparison, tmp_path), width=1280) as page:
+    with chromium.page(three, width=1280) as page:
         assert page.evaluate(fits) is True
         assert max(page.evaluate(beside)) < 6  # on one line
 
 
-def test_tables_are_not_squeezed_on_a_narrow_screen(
-    chromium: Chromium, ten: cr.Comparison, tmp_path: Path
-) -> None:
+def test_tables_are_not_squeezed_on_a_narrow_screen(chromium: Chromium, ten: Path) -> None:
     heights = """[...document.querySelector("#standings .scroll").querySelectorAll("tbody td")]
         .map((cell) => cell.getBoundingClientRect().height)"""
-    with chromium.page(written(ten, tmp_path), width=390) as page:
+    with chromium.page(ten, width=390) as page:
         page.evaluate("document.querySelector('#standings').open = true")
         assert page.evaluate("document.documentElement.scrollWidth") == 390
         assert max(page.evaluate(heights)) < 70  # at most three lines, of a long name in the same row

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,13 @@ pytestmark = pytest.mark.browser
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 """Where people look at them; `build` is not in git."""
 ENOUGH = 4.5  # WCAG 2.2, 1.4.3, level AA
+
+
+@pytest.fixture(scope="module")
+def spare(chromium: Chromium, report: Path) -> Iterator[Page]:
+    """The report in a second tab, for tests that press keys or add to it."""
+    with chromium.page(report) as page:
+        yield page
 
 
 def names_by_role(page: Page) -> dict[str, list[str]]:
@@ -39,21 +47,21 @@ def test_it_loads_itself_and_nothing_else_and_says_nothing(opened: Page, report:
     assert opened.evaluate(f"{results}.schema_version") == 1
 
 
-def test_what_would_be_seen_if_it_did_otherwise(chromium: Chromium, report: Path) -> None:
+def test_what_would_be_seen_if_it_did_otherwise(spare: Page) -> None:
     """The policy refuses foreign scripts and addresses, and the tests above would have noticed."""
-    with chromium.page(report) as page:
-        page.evaluate(
-            "(() => {"
-            "const script = document.createElement('script'); script.textContent = 'window.foreign = 1';"
-            "const image = document.createElement('img'); image.src = 'http://example.org/x.png';"
-            "document.body.append(script, image);"
-            "})()"
-        )
-        page.evaluate("new Promise((done) => setTimeout(done, 100))")
-        assert page.evaluate("typeof window.foreign") == "undefined"
-        refused = " ".join(page.complaints())
-        assert "script-src" in refused
-        assert "example.org" in refused
+    spare.look()
+    spare.evaluate(
+        "(() => {"
+        "const script = document.createElement('script'); script.textContent = 'window.foreign = 1';"
+        "const image = document.createElement('img'); image.src = 'http://example.org/x.png';"
+        "document.body.append(script, image);"
+        "})()"
+    )
+    spare.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert spare.evaluate("typeof window.foreign") == "undefined"
+    refused = " ".join(spare.complaints())
+    assert "script-src" in refused
+    assert "example.org" in refused
 
 
 def test_ids_are_unique_and_every_reference_has_its_target(opened: Page) -> None:
@@ -121,27 +129,26 @@ def test_the_first_screen_has_the_answer_and_its_figures(opened: Page, report: P
         assert box["bottom"] <= 800, name
 
 
-def test_details_open_with_the_keyboard_alone(chromium: Chromium, report: Path) -> None:
-    with chromium.page(report) as page:
-        for _ in range(100):
-            page.press("Tab")
-            if page.evaluate("document.activeElement.tagName") == "SUMMARY":
-                break
-        opened = "document.activeElement.parentElement.open"
-        visible = "document.activeElement.parentElement.querySelector('table').checkVisibility()"
-        assert (page.evaluate(opened), page.evaluate(visible)) == (False, False)
-        page.press("Enter", "\r")
-        assert (page.evaluate(opened), page.evaluate(visible)) == (True, True)
-        page.press(" ", " ")
-        assert page.evaluate(opened) is False
+def test_details_open_with_the_keyboard_alone(spare: Page) -> None:
+    spare.look()
+    for _ in range(100):
+        spare.press("Tab")
+        if spare.evaluate("document.activeElement.tagName") == "SUMMARY":
+            break
+    is_open = "document.activeElement.parentElement.open"
+    visible = "document.activeElement.parentElement.querySelector('table').checkVisibility()"
+    assert (spare.evaluate(is_open), spare.evaluate(visible)) == (False, False)
+    spare.press("Enter", "\r")
+    assert (spare.evaluate(is_open), spare.evaluate(visible)) == (True, True)
+    spare.press(" ", " ")
+    assert spare.evaluate(is_open) is False
 
 
-def test_nothing_is_missing_without_javascript(chromium: Chromium, report: Path) -> None:
+def test_nothing_is_missing_without_javascript(chromium: Chromium, report: Path, opened: Page) -> None:
     # without spaces: rows that a script has moved leave theirs behind
     text = "document.querySelector('main').textContent.replace(/\\s+/g, '')"
-    with chromium.page(report) as page:
-        with_script = page.evaluate(text)
-        assert page.evaluate("document.querySelectorAll('th button').length") > 0
+    with_script = opened.evaluate(text)
+    assert opened.evaluate("document.querySelectorAll('th button').length") > 0
     with chromium.page(report, javascript=False) as page:
         assert page.evaluate("document.querySelectorAll('th button').length") == 0
         assert page.evaluate(text) == with_script
@@ -176,11 +183,16 @@ def test_the_page_is_short_before_the_appendix(opened: Page) -> None:
     assert opened.evaluate(WORDS) < 1500
 
 
-def test_the_contents_lead_to_parts_that_open(chromium: Chromium, report: Path) -> None:
-    with chromium.page(report) as page:
-        names = page.evaluate("[...document.querySelectorAll('.contents a')].map((one) => one.hash.slice(1))")
-        assert len(names) >= 5
-        page.evaluate("document.querySelector('.contents a').click()")
-        page.evaluate("new Promise((done) => setTimeout(done, 50))")
-        assert page.evaluate(f"document.getElementById({names[0]!r}).open") is True
-        assert page.evaluate(f"document.getElementById({names[-1]!r}).open") is False
+def test_the_contents_lead_to_parts_that_open(opened: Page) -> None:
+    opened.look()
+    names = opened.evaluate("[...document.querySelectorAll('.contents a')].map((one) => one.hash.slice(1))")
+    assert len(names) >= 5
+    parts = [f"document.getElementById({name!r}).open" for name in (names[0], names[-1])]
+    assert [opened.evaluate(part) for part in parts] == [False, False]
+    opened.evaluate(
+        "new Promise((done) => { addEventListener('hashchange', () => setTimeout(done), { once: true });"
+        " document.querySelector('.contents a').click(); })"
+    )
+    assert [opened.evaluate(part) for part in parts] == [True, False]
+    opened.evaluate(OPEN.replace("true", "false"))
+    opened.evaluate("scrollTo(0, 0)")  # as the other tests of this tab expect it

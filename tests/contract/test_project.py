@@ -482,7 +482,10 @@ def test_rows_that_ran_apart_stand_in_one_table(
 
 
 @pytest.mark.slow
-def test_skipped_tests_are_counted_with_their_reasons(tmp_path: Path) -> None:
+def test_skipped_tests_are_counted_with_their_reasons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # most of the time of so short a run
     (tmp_path / "test_three.py").write_text(
         "import pytest\n"
         "def test_good(): pass\n"

@@ -156,7 +156,10 @@ def _tests() -> Iterator[tuple[str, Case]]:
         test = getattr(cr, name)
         yield name, lambda make, test=test: test(gaussian(make), make(REALS), n_resamples=39, rng=7)
     yield "plan_labels", lambda make: cr.plan_labels(ensemble(make), gap=0.05)
-    yield "detection", lambda make: cr.selection.detection(ensemble(make), make(LABELS), rng=7)
+    yield (
+        "detection",
+        lambda make: cr.selection.detection(ensemble(make), make(LABELS), n_resamples=39, rng=7),
+    )
     yield (
         "decision_costs",
         lambda make: cr.selection.decision_costs(ensemble(make), make(LABELS), costs=1.0 - np.eye(K)),
@@ -169,9 +172,9 @@ def _tests() -> Iterator[tuple[str, Case]]:
         ),
     )
     yield (
-        "set_coverage",
+        "set_coverage reals",
         lambda make: cr.hypotests.set_coverage(
-            (make(MEANS[:, 0] - 1.0), make(MEANS[:, 0] + 1.0)), make(REALS), claimed=0.7
+            (make(MEANS[:, 0] - 1.0), make(MEANS[:, 0] + 1.0)), make(REALS), claimed=0.7, rng=7
         ),
     )
     yield (
@@ -180,7 +183,10 @@ def _tests() -> Iterator[tuple[str, Case]]:
             cr.PredictionSets(make(MEMBERS.mean(axis=1) > 0.2), 0.8), make(LABELS), rng=7
         ),
     )
-    yield "spread_curve", lambda make: cr.hypotests.spread_curve(gaussian(make), make(REALS), rng=7)
+    yield (
+        "spread_curve",
+        lambda make: cr.hypotests.spread_curve(gaussian(make), make(REALS), n_resamples=39, rng=7),
+    )
     yield "decompose_crps", lambda make: cr.hypotests.decompose_crps(gaussian(make), make(REALS))
     yield "observation_check", lambda make: cr.hypotests.observation_check(gaussian(make), make(REALS))
     yield (
@@ -434,7 +440,7 @@ LEAVES: dict[str, str] = {
     "decision_costs": DECIDED,
     "murphy_curve": DECIDED,
     "set_coverage": "sets with a claimed coverage",
-    "spread_curve": "bins of the stated spread",
+    "set_coverage reals": "sets with a claimed coverage",
     "logistic_calibration": OPTIMISERS,
     "contains hull": LINEAR_PROGRAMS,
     "boundary hull": LINEAR_PROGRAMS,
@@ -470,4 +476,6 @@ LEAVES: dict[str, str] = {
 LEARNED = ("credal_test", "CredalRecalibration", "evaluate", "inflate")
 """Where weights are learned again for every replicate, by steps that stop where they gain no more."""
 
-CASES: dict[str, Case] = dict([*_statistics(), *_tests(), *_credal(), *_others()])
+_EVERY = [*_statistics(), *_tests(), *_credal(), *_others()]
+CASES: dict[str, Case] = dict(_EVERY)
+assert len(CASES) == len(_EVERY)  # no case hides another of its name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from typing import Any
 
 from credibly.results.power import PowerStudy
@@ -13,24 +14,35 @@ from credibly_studies.outcomes import Share
 from credibly_studies.power import Rates
 
 
-def cheaper(name: str, *, once: bool = False) -> Study[PowerSize]:
+def cheaper(
+    name: str, *, often: Collection[str] | None = None, never: Collection[str] = ()
+) -> Study[PowerSize]:
     """The study with 19 replicates in the tests that learn or search: the least that can reject at 5 %.
 
     Parameters
     ----------
     name : str
         Name of the study.
-    once : bool
-        Run those tests in the first world alone, where no conclusion is drawn from their rates.
+    often : collection of str, optional
+        Tests whose rates a conclusion is drawn from: they see all data sets, the others the first one.
+        Default: all tests.
+    never : collection of str
+        Tests that another study runs in the same way; here their p-value is 1.
     """
     study = STUDIES[name]
     assert isinstance(study.work, PowerWork)
+    known = {**study.work.tests, **study.work.costly}
+    assert {*(often or ()), *never} <= set(known)
+
+    def changed(key: str, test: Any) -> Any:
+        if key in never:
+            return Once(test, 1.0)
+        return with_few(test) if often is None or key in often else Once(with_few(test))
+
     tests, costly = (
-        {key: with_few(test) for key, test in given.items()}
+        {key: changed(key, test) for key, test in given.items()}
         for given in (study.work.tests, study.work.costly)
     )
-    if once:
-        costly = {key: Once(test) for key, test in costly.items()}
     return dataclasses.replace(study, work=dataclasses.replace(study.work, tests=tests, costly=costly))
 
 

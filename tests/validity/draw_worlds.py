@@ -12,6 +12,7 @@ import scipy.stats
 import credibly as cr
 
 DRAWN = ("crps", "rmse", "mae", "picp", "quantile_calibration_error", "interval_score")
+SPREADS = ("spread_ratio", "spread_slope", "ence")
 CELLS = ("quantile_calibration_error",)
 DRAW_COUNTS = (1, 2, 3, 5, 10, 20, 100)
 LEVEL_COUNTS = (1, 2, 3, 9, 19, 39)
@@ -45,6 +46,31 @@ def draws(
     centre = rng.normal(size=n)
     given = cr.Samples(_laplace(rng, centre, s), member_axis=1)
     return _tested(given, _labels(rng, centre, shift, spread), DRAWN, reps, seed)
+
+
+def weighted_draws(
+    seed: int, *, n: int, s: int, joint: bool = False, shift: float = 0.0, reps: int = 199
+) -> dict[str, float]:
+    """Samples (n, s) of two components, of which labels come as often as the weights of their draws say."""
+    rng = np.random.default_rng((6, seed))
+    centre = rng.normal(size=n)
+    second = np.arange(s) % 2
+    weights = np.where(second, 0.3, 0.7)
+    draws = _laplace(rng, centre, s) + 2.0 * second
+    shape = (n, s, 1) if joint else (n, s)
+    given = cr.Samples(draws.reshape(shape), weights=weights / weights.sum(), member_axis=1)
+    labels = _labels(rng, centre, shift, 1.0) + 2.0 * (rng.random(n) < 0.3)
+    return _tested(given, labels, (*DRAWN, *SPREADS), reps, seed)
+
+
+def spread_of_draws(seed: int, *, n: int, s: int, spread: float = 1.0, reps: int = 199) -> dict[str, float]:
+    """Samples (n, s) of different widths."""
+    rng = np.random.default_rng((7, seed))
+    centre, width = rng.normal(size=n), np.exp(0.5 * rng.normal(size=n))
+    zero = np.zeros(n)
+    given = cr.Samples(centre[:, None] + width[:, None] * _laplace(rng, zero, s), member_axis=1)
+    labels = centre + width * _labels(rng, zero, 0.0, spread)
+    return _tested(given, labels, SPREADS, reps, seed)
 
 
 def tied_draws(seed: int, *, n: int, s: int, reps: int = 199) -> dict[str, float]:

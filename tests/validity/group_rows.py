@@ -148,7 +148,7 @@ def simultaneous(shift: float, scale: float) -> Callable[[int], Numbers]:
 
 GROUP_ROWS = [
     *(
-        Row("audit", f"calibrated, {cells} cells", "null", calibrated(cells), few=4 if cells < 5000 else 0)
+        Row("audit", f"calibrated, {cells} cells", "null", calibrated(cells), few=3 if cells < 5000 else 0)
         for cells in GROUPS
     ),
     Row("audit", "calibrated, other kinds", "null", other_kinds, frozenset({"quantiles"})),

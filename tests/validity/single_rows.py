@@ -241,16 +241,16 @@ def draws_and_quantiles(test: str) -> list[Row]:
     for s in (1, 5, 20):
         for n in (100, 1000):
             run = of_test(test, draw_worlds.draws, n=n, s=s)
-            made.append(Row(test, f"{s} perfect draws, n = {n}", "null", run, s < 3 or loose, few=4))
+            made.append(Row(test, f"{s} perfect draws, n = {n}", "null", run, s < 3 or loose, few=3))
     for q in (1, 9, 39):
         run = of_test(test, draw_worlds.quantiles, n=200, q=q)
-        made.append(Row(test, f"{q} perfect quantiles", "null", run, q == 1 or loose, few=4))
+        made.append(Row(test, f"{q} perfect quantiles", "null", run, q == 1 or loose, few=3))
     run = of_test(test, draw_worlds.tied_draws, n=100, s=5)
-    made.append(Row(test, "5 draws of whole numbers", "null", run, loose, few=4))
+    made.append(Row(test, "5 draws of whole numbers", "null", run, loose, few=3))
     run = of_test(test, draw_worlds.draws, n=200, s=5, spread=1.5)
-    made.append(Row(test, "5 draws, labels too spread", "alternative", run, few=4))
+    made.append(Row(test, "5 draws, labels too spread", "alternative", run, few=3))
     run = of_test(test, draw_worlds.quantiles, n=200, q=9, spread=1.5)
-    made.append(Row(test, "9 quantiles, labels too spread", "alternative", run, few=4))
+    made.append(Row(test, "9 quantiles, labels too spread", "alternative", run, few=3))
     return made
 
 
@@ -344,12 +344,12 @@ def clustered_coverage(number: int, mean: float) -> Callable[[int], Numbers]:
 REAL_ROWS = [
     Row("set_coverage", "90 % in 40 clusters of 10", "null", clustered_coverage(40, 0.9), few=8),
     Row("set_coverage", "80 % in 40 clusters of 10", "alternative", clustered_coverage(40, 0.8), few=8),
-    Row("set_coverage", "90 % as claimed, n = 100", "null", claimed_coverage(100, 0.0), True, few=4),
-    Row("set_coverage", "90 % as claimed, n = 400", "null", claimed_coverage(400, 0.0), True, few=4),
-    Row("set_coverage", "90 % on average only", "alternative", claimed_coverage(400, 0.1), few=4),
+    Row("set_coverage", "90 % as claimed, n = 100", "null", claimed_coverage(100, 0.0), True, few=3),
+    Row("set_coverage", "90 % as claimed, n = 400", "null", claimed_coverage(400, 0.0), True, few=3),
+    Row("set_coverage", "90 % on average only", "alternative", claimed_coverage(400, 0.1), few=3),
     Row("spread_curve", "calibrated Gaussians", "interval", spread_bands, True),
-    Row("calibration_test", "skce of real values, n = 100", "null", kernel_errors_of_reals(100), few=4),
-    Row("calibration_test", "skce of real values, n = 400", "null", kernel_errors_of_reals(400), few=4),
+    Row("calibration_test", "skce of real values, n = 100", "null", kernel_errors_of_reals(100), few=3),
+    Row("calibration_test", "skce of real values, n = 400", "null", kernel_errors_of_reals(400), few=3),
     Row("calibration_test", "calibrated Gaussians", "null", all_real_statistics(1.0), DISCRETE),
     Row("calibration_test", "Gaussians, labels too spread", "alternative", all_real_statistics(1.6)),
     *draws_and_quantiles("calibration_test"),

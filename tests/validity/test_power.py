@@ -14,7 +14,7 @@ from validity import worlds
 pytestmark = pytest.mark.validity
 
 NAMES = CLASS_STATISTICS
-REPETITIONS = worlds.repetitions(14, 1000)
+REPETITIONS = worlds.repetitions(10, 1000)
 MANY = 300 if worlds.FULL else 180  # pairs of instances cost their square
 # Smoothing pulls their estimates together, so labels more decided than predicted make these errors smaller,
 # and an upper-tailed test cannot notice (docs/studies/omnibus-family.md).

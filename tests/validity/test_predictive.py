@@ -13,7 +13,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(30, 1000)
+REPETITIONS = worlds.repetitions(20, 1000)
 REPLICATES = 39
 CLASSES = ("accuracy", "brier", "log_loss", "confidence_ece", "classwise_ece", "hosmer_lemeshow")
 REALS = ("picp", "quantile_calibration_error", "crps", "rmse", "mae", "gaussian_log_loss")

@@ -18,7 +18,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(35, 2000)
+REPETITIONS = worlds.repetitions(20, 2000)
 LOSS = ("expected", "epistemic", "irreducible", "calibration", "dispersion", "refinement")
 DISAGREEMENT = ("expected", "calibration", "refinement", "predicted", "observed")
 
@@ -98,7 +98,7 @@ def test_figure_1_of_d21(raters: tuple[int, int], n_bins: int) -> None:
     """Ideal predictor: every epistemic term is 0, and only the debiased ones say so, at every N."""
     rng = np.random.default_rng(1)
     for n in (100, 1000, 10_000):
-        repetitions = max(20, REPETITIONS * 100 // n)
+        repetitions = max(12, REPETITIONS * 100 // n)
         found = {name: [] for name in ("epistemic", "calibration", "dispersion")}
         plugin = {name: [] for name in found}
         for _ in range(repetitions):
@@ -187,15 +187,16 @@ def test_weighting_by_raters_keeps_coverage() -> None:
 def test_full_debiasing_is_right_where_the_papers_is_not() -> None:
     """Two wide bins: eq. 13 takes the spread of the predictions for noise and subtracts it."""
     made, rng = make("ideal"), np.random.default_rng(6)
+    repetitions = worlds.repetitions(35, 2000)
     values: dict[str, list[float]] = {"full": [], "paper": []}
-    for _ in range(REPETITIONS):
+    for _ in range(repetitions):
         predicted, counts = made.sample(200, (5, 5), rng)
         for debias, found in values.items():
             found.append(
                 cr.raters.decompose_loss(predicted, counts, n_bins=2, debias=debias).calibration.value
             )
     for debias, unbiased in (("full", True), ("paper", False)):
-        error = np.std(values[debias], ddof=1) / REPETITIONS**0.5
+        error = np.std(values[debias], ddof=1) / repetitions**0.5
         assert (abs(np.mean(values[debias])) < 4.5 * error) == unbiased
     assert np.mean(values["paper"]) < 0
 
@@ -203,7 +204,7 @@ def test_full_debiasing_is_right_where_the_papers_is_not() -> None:
 def test_one_drawn_rater_keeps_the_level_where_all_of_them_do_not() -> None:
     """Raters of an instance share its truth: as independent draws they reject a calibrated model."""
     rng = np.random.default_rng(8)
-    repetitions, rejected = worlds.repetitions(25, 1000), {"one": 0, "all": 0}
+    repetitions, rejected = worlds.repetitions(15, 1000), {"one": 0, "all": 0}
     for _ in range(repetitions):
         z = worlds.predictions(100, 3, rng)
         gammas = rng.standard_gamma(5 * z) + 1e-300  # truths spread around their predictions

@@ -1,6 +1,7 @@
 """Under the hypothesis `calibration_test` rejects as often as its level says, with each statistic.
 
-199 replicates make 5 % a possible p-value of one- and two-sided tests alike (10 / 200 and 2 * 5 / 200).
+79 replicates make 5 % a possible p-value of one- and two-sided tests alike (4 / 80 and 2 * 2 / 80), and so do
+199.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.validity
 NAMES = CLASS_STATISTICS
 DISCRETE = {"accuracy"}  # ties make the test conservative
 REPETITIONS = worlds.repetitions(50, 5000)
-N, K, REPLICATES = 60, 3, 199
+N, K, REPLICATES = 60, 3, worlds.repetitions(79, 199)
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +60,9 @@ def test_p_values_are_uniform(name: str, pvalues: dict[str, np.ndarray]) -> None
         for level in np.arange(1, 20) / 20:
             assert (pvalues[name] <= level + 1e-12).sum() <= worlds.bounds(REPETITIONS, level)[1]
         return
-    # p-values are multiples of 1/200: ten bins of equally many possible values
-    tenth = np.ceil(np.round(pvalues[name] * 200) / 20).astype(int) - 1
+    # p-values are multiples of 1/80: ten bins of equally many possible values
+    steps = REPLICATES + 1
+    tenth = np.ceil(np.round(pvalues[name] * steps) / (steps // 10)).astype(int) - 1
     counts = np.bincount(tenth, minlength=10)
     assert scipy.stats.chisquare(counts).pvalue > 0.001
 

@@ -39,7 +39,7 @@ def draw(truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.minimum(passed.sum(axis=1), truth.shape[1] - 1)
 
 
-SIZES = tuple((n, k, 4 if n == 100 else 0) for n in (100, 400, 2000) for k in (2, 5, 10))
+SIZES = tuple((n, k, 3 if n == 100 else 0) for n in (100, 400, 2000) for k in (2, 5, 10))
 """Instances, classes, and runs of the small copy."""
 
 World = Callable[[int], tuple[np.ndarray, np.ndarray]]

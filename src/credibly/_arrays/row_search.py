@@ -20,6 +20,8 @@ from credibly._arrays.namespace import (
 
 _LONG_COLUMN = 64
 """Values per row from which on one library call per row is faster than steps over all rows."""
+_GRID_COLUMN = 16
+"""Values per row from which on a grid of cells pays."""
 
 
 def count_at_most(table: Array, values: Array, *, strict: bool = False) -> Array:
@@ -88,7 +90,7 @@ class SortedRows:
 
         Both are the same array where no value equals an entry.
         """
-        if not is_numpy(self.table) or values.shape[0] < _LONG_COLUMN:
+        if not is_numpy(self.table) or values.shape[0] < _GRID_COLUMN:
             return count_at_most(self.table, values, strict=True), count_at_most(self.table, values)
         below = np.empty(values.shape, dtype=np.int32)
         equal = np.empty(values.shape, dtype=bool)

@@ -117,10 +117,13 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
         return counted.reshape(b, n_cells + 1)[:, :n_cells]
     ones = xp.ones(cells.shape, dtype=xp.float64, device=device(cells))
     spread = ones if weights is None else ones * weights
-    columns = [
-        xp.sum(xp.where(cells == cell, spread, xp.zeros_like(spread)), axis=1) for cell in range(n_cells)
-    ]
-    return xp.stack(columns, axis=1)
+    spread = spread[:, None, :]
+    columns = xp.arange(n_cells, dtype=cells.dtype, device=device(cells))[None, :, None]
+    blocks = []
+    for block in tiles(n_cells, max(1, CACHE_ELEMENTS // max(1, b * cells.shape[1]))):
+        inside = cells[:, None, :] == columns[:, block, :]
+        blocks.append(xp.sum(xp.where(inside, spread, xp.zeros_like(spread)), axis=2))
+    return xp.concat(blocks, axis=1)
 
 
 def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:

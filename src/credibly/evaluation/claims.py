@@ -155,8 +155,8 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
         )
     else:
         sentence = (
-            f"No sign of wrong coverage in {seen(rows, work)}: {held}; their true coverage is within "
-            f"{at_most(bound)} of the claim, {sure(work)}."
+            f"No sign of wrong coverage in {seen(rows, work)}: {_held(claims)}; their true coverage is "
+            f"within {at_most(bound)} of the claim, {sure(work)}."
         )
     questions = (_average(claims, tests, word, off), *_everywhere(claims, tests, word, off))
     remedy = ""

@@ -16,6 +16,7 @@ from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
+    MOST_ROWS_UNASKED,
     REAL_WIDTH,
     checked_rows,
     class_names,
@@ -74,8 +75,8 @@ STAGES: tuple[Stage, ...] = (
     DECOMPOSITION,
     RATERS,
     SCORE,
-    CURVES,
     TESTS,
+    CURVES,  # bands of which are made of replicates that the tests have drawn
     AUDIT,
     CREDAL_SETS,
     VALIDITY_OF_SETS,
@@ -135,7 +136,8 @@ def evaluate(
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
-        What to compute. Default: all registered statistics. Names use `n_bins`, objects keep their settings.
+        What to compute. Default: all registered statistics. Names use `n_bins`, and single precision where
+        pairs of a part of at most 1250 instances are compared; objects keep their settings.
     n_bins : int
         Number of bins of the binned errors and of the curves.
     n_resamples : int
@@ -195,8 +197,9 @@ def evaluate(
     recorded = origin(source or _read_from(rows))
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
-    chosen, unsuited = choose(rows, statistics, n_bins, tests)
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or REAL_WIDTH)
+    single_precision = most < rows.n and most <= MOST_ROWS_UNASKED
+    chosen, unsuited = choose(rows, statistics, n_bins, tests, single_precision=single_precision)
     work = Work(
         summary=summarise(rows),
         single=single,

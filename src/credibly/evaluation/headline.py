@@ -415,8 +415,8 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
     if best is None and isinstance(facts.rows.sample.predictions, (Point, Ensemble, Dirichlet)):
         return "", (("Recalibrate on data that the model has not seen.", fit_command(file, "temperature")),)
     if best is None:
-        what = "Recalibrate the outputs of the model before sets are made from them, then look again."
-        return "", ((what, again_command(file)),)
+        first = "Recalibrate the outputs of the model before sets are made from them, then look again."
+        return "", ((first, again_command(file)),)
     after, name, one, change = best
     before = abs(float(change.before.value))
     what = one.description[0].upper() + one.description[1:] if one.description else name

@@ -29,9 +29,9 @@ from credibly.predictions import (
     Dataset,
     Dirichlet,
     Ensemble,
-    Gaussian,
     Point,
     Predictions,
+    Quantiles,
     RealPredictions,
     Rows,
 )
@@ -361,8 +361,11 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     if pit is None:
         return None
     spread = None
-    if isinstance(rows.sample.predictions, Gaussian):
-        spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
+    if not isinstance(rows.sample.predictions, Quantiles):
+        try:
+            spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
+        except UnsupportedError as error:
+            work.leave_out("spread curve", f"{error.subject} {error.rule}, {error.evidence}")
     return RealParts(pit, coverage, spread, *_widths(rows))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
+from credibly._arrays.namespace import on_accelerator
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
 from credibly.hypotests import audit, calibration_test
@@ -49,8 +50,14 @@ def choose(
     statistics: Sequence[str | Statistic] | None,
     n_bins: int,
     tests: bool,
+    *,
+    single_precision: bool = False,
 ) -> tuple[list[Statistic], Reasons]:
-    """Return the statistics that can be computed, and the reasons of those that cannot."""
+    """Return the statistics that can be computed, and the reasons of those that cannot.
+
+    With `single_precision`, pairs of classes are compared in it on the host, in half the time, where a
+    statistic is named: all label vectors go through the same product, so p-values stay exact.
+    """
     if isinstance(statistics, (str, Statistic)):
         raise InputTypeError(
             "`statistics`",
@@ -65,6 +72,8 @@ def choose(
         statistic = as_statistic(one)
         if isinstance(one, str) and "n_bins" in statistic.settings():
             statistic = statistic.with_(n_bins=n_bins)
+        if isinstance(one, str) and single_precision and _has_halves(statistic, rows.sample.predictions):
+            statistic = statistic.with_(precision="float32")
         reason = _why_not(statistic, rows, tests)
         if reason is None and statistics is None:
             reason = _why_not_unasked(statistic, rows)
@@ -80,6 +89,12 @@ def choose(
     if len(set(names)) < len(names):
         raise InputError("`statistics`", "must be distinct", f"got {names}", "Name each statistic once.")
     return chosen, reasons
+
+
+def _has_halves(statistic: Statistic, predictions: Predictions) -> bool:
+    """Tell whether single precision halves the time of a statistic: of classes, on the host."""
+    on_host = isinstance(predictions, ClassPredictions) and not on_accelerator(predictions._leading)
+    return on_host and "precision" in statistic.settings()
 
 
 def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:

@@ -10,10 +10,14 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, nearest
 from credibly._arrays.namespace import Array
+from credibly._arrays.notes import Note
 from credibly.io.roles import BESIDE, ROLES, ROW_NUMBERS, Content, Said
 from credibly.predictions.label_reading import numbers_of
 
 Columns = Mapping[str, Array]
+
+CLASS_EACH = "one class each"
+"""Code of the note that columns without a role are classes."""
 
 _PREFIXES = {prefix: name for name, role in ROLES.items() for prefix in role.prefixes}
 _NAMED = re.compile(
@@ -399,7 +403,7 @@ def _place_classes(numeric: dict[str, Array], names: list[str], content: Content
     counted = numbers is not None and sorted(numbers) == list(range(len(names)))
     if not (counted and all(name.isdigit() for name in names)):
         content.classes, content.named_by = tuple(names), "columns"
-    content.note(f"columns {shown(names)} are read as one class each")
+    content.note(Note(CLASS_EACH, f"columns {shown(names)} are read as one class each"))
 
 
 def shown(names: Any) -> str:

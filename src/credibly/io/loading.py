@@ -393,9 +393,12 @@ def _make(content: Content, said: Said) -> Predictions:
         return made.make(*arrays, weights, raw=True)
     if weights is None:
         return made.make(*arrays)
-    if content.kind in ("probs", "logits", "gaussian") and content.has_members:
+    weighted = content.kind in ("probs", "logits", "gaussian") and content.has_members
+    if weighted or content.kind == "samples":
         return made.make(*arrays, weights)
-    content.note("`member_weights` are not used: only members with probabilities, logits or means take them")
+    content.note(
+        "`member_weights` are not used: only draws, and members with probabilities, logits or means take them"
+    )
     return made.make(*arrays)
 
 

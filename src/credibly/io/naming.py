@@ -15,7 +15,7 @@ from credibly._arrays.checks import row_blocks, sum_tolerance
 from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
-from credibly.io.columns import extra_column
+from credibly.io.columns import CLASS_EACH, extra_column
 from credibly.io.roles import BESIDE, FIELDS, KINDS, PREDICTED, ROLES, ROW_NUMBERS, Content, Said, described
 from credibly.predictions.convert import from_binary_scores, require_no_confidence
 from credibly.predictions.given import ROUTINE
@@ -69,6 +69,8 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
     if "score" in arrays:
         observed = labels if labels is not None else arrays
         arrays["probs"] = _both_columns(arrays.pop("score"), content, observed.get("y"))
+    if said.claimed is not None or "claimed" in arrays:
+        _split_ends(content)
     one_value = [name for name in ("lower", "upper") if name in arrays and arrays[name].ndim == 1]
     if said.claimed is not None:
         _require_same_claim(arrays.get("claimed"), said.claimed)
@@ -86,6 +88,24 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
     if "std" in arrays and "mean" not in arrays and len(forecast) == 1:
         arrays["mean"] = arrays.pop(forecast[0])
         content.note(f"array {forecast[0]!r} is read as `mean`")
+
+
+_ENDS = (("lo", "hi"), ("low", "high"), ("lwr", "upr"), ("lb", "ub"))
+"""Names of two columns that are the ends of intervals where a coverage is claimed."""
+
+
+def _split_ends(content: Content) -> None:
+    """Take two columns with names of ends apart, which would be two classes if no coverage were claimed."""
+    names = [one.lower() for one in content.classes or ()]
+    ends = next((pair for pair in _ENDS if sorted(pair) == sorted(names)), None)
+    if content.lone != "columns" or ends is None:
+        return
+    both = content.arrays.pop("columns")
+    for name, end in zip(("lower", "upper"), ends, strict=True):
+        content.arrays[name] = both[..., names.index(end)]
+    content.notes = [one for one in content.notes if getattr(one, "code", "") != CLASS_EACH]
+    content.note(f"columns {ends[0]!r} and {ends[1]!r} are read as `lower` and `upper`")
+    content.classes = content.named_by = content.lone = None
 
 
 def _require_same_claim(own: Array | None, said: float) -> None:
@@ -373,6 +393,11 @@ def _kind_of_lone(content: Content, said: Said) -> str:
             share = 1.0
         if share < 0.5:
             looks, remedy = _looks_like(array, content.classes)
+            if "claimed" in content.arrays:
+                remedy = (
+                    "With a claimed coverage, name the ends of intervals `lower` and `upper`, or the columns "
+                    "of sets `in_set_CLASS`, with 0 and 1."
+                )
             raise InputError(
                 "predictions",
                 "must be rows of probabilities if no kind is given",

@@ -215,7 +215,7 @@ ROLES: dict[str, Role] = {
     "id": Role("id", "(n,)", _ID_WORDS, columns=("instance", "file", *ROW_NUMBERS), text="names"),
     "group": Role("group", "(n,)", ("groups", "subgroup"), text="names"),
     "cluster": Role("cluster", "(n,)", ("clusters", "cluster_id"), text="names"),
-    "member_weights": Role("weights of the members", "(m,)", per="member"),
+    "member_weights": Role("weights of the members, or of draws without members", "(m,)", per="member"),
     # columns of tables with several lines per instance
     "member": Role("member", "(n,)", columns=("draw",), per="line", text="names"),
     "class": Role("class", "(n,)", per="line", text="names"),
@@ -302,8 +302,8 @@ def _of_gaussian(mean: Array, std: Array, weights: Array | None = None) -> Predi
     return Gaussian(mean, std, member_axis=1 if mean.ndim == 2 else None, weights=weights)
 
 
-def _of_samples(samples: Array) -> Predictions:
-    return Samples(samples, member_axis=1)
+def _of_samples(samples: Array, weights: Array | None = None) -> Predictions:
+    return Samples(samples, member_axis=1, weights=weights)
 
 
 def _of_beliefs(beliefs: Array, focal_sets: Array) -> Predictions:
@@ -315,8 +315,6 @@ def _of_masses(masses: Array, focal_sets: Array) -> Predictions:
 
 
 def _of_sets(sets: Array, claimed: Array) -> Predictions:
-    if sets.dtype.kind == "f" and np.isin(sets, (0, 1)).all():  # as the text of a table is read
-        sets = sets.astype(np.bool_)
     return PredictionSets(sets, _one_claim(claimed))
 
 

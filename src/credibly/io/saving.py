@@ -36,6 +36,7 @@ from credibly.predictions import (
     PredictionIntervals,
     Predictions,
     PredictionSets,
+    Samples,
     as_predictions,
 )
 from credibly.predictions.convert import column_names, is_frame
@@ -207,7 +208,7 @@ def content_of(predictions: Predictions) -> Content:
         arrays["focal_sets"] = membership_of(predictions.focal_sets, predictions.n_classes)
     if isinstance(predictions, (PredictionSets, PredictionIntervals)):
         arrays["claimed"] = np.array([predictions.claimed])
-    if isinstance(predictions, (Ensemble, Gaussian)) and predictions.weights is not None:
+    if isinstance(predictions, (Ensemble, Gaussian, Samples)) and predictions.weights is not None:
         arrays["member_weights"] = predictions.weights
     held = {name: np.asarray(to_host(array)) for name, array in arrays.items()}
     return Content("memory", held, kind=kind)

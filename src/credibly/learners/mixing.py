@@ -28,6 +28,7 @@ import numpy as np
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
+    HostArray,
     as_float64,
     device,
     is_numpy,
@@ -57,8 +58,12 @@ class Minimum(NamedTuple):
     converged: Array  # (b,) of bool: largest slope below the tolerance, or no further decrease possible
 
 
+Loss = Callable[[Array, HostArray | None], tuple[Array, Array]]
+"""From parameters (r, p) of the problems in `rows`, or of all, to values (r,) and their slopes (r, p)."""
+
+
 def minimise_batch(
-    objective: Callable[[Array], tuple[Array, Array]],
+    objective: Loss,
     start: Array,
     *,
     tolerance: float,
@@ -69,7 +74,8 @@ def minimise_batch(
     Parameters
     ----------
     objective : callable
-        (b, p) -> values (b,) and gradients (b, p).
+        Parameters (r, p) of some problems and their places (r,), or (b, p) and None, -> values (r,) and
+        gradients (r, p).
     start : array (b, p)
         Where to begin.
     tolerance : float
@@ -84,7 +90,7 @@ def minimise_batch(
     """
     xp = namespace(start)
     at = start
-    value, slope = objective(at)
+    value, slope = objective(at, None)
     moves: list[tuple[Array, Array, Array]] = []
     scale = xp.ones_like(value)
     done = xp.max(xp.abs(slope), axis=1) <= tolerance
@@ -136,7 +142,7 @@ def _direction(slope: Array, moves: list[tuple[Array, Array, Array]], scale: Arr
 
 
 def _line_search(
-    objective: Callable[[Array], tuple[Array, Array]],
+    objective: Loss,
     at: Array,
     value: Array,
     slope: Array,
@@ -152,7 +158,7 @@ def _line_search(
     moved = xp.zeros_like(done)
     for _ in range(_BACKTRACKS):
         tried = at + xp.where(accepted, xp.zeros_like(length), length)[:, None] * direction
-        tried_value, tried_slope = objective(tried)
+        tried_value, tried_slope = _of_those_left(objective, tried, accepted, value, slope)
         enough = tried_value <= value + _ARMIJO * length * descent
         fresh = enough & ~accepted
         found_at = xp.where(fresh[:, None], tried, found_at)
@@ -165,8 +171,17 @@ def _line_search(
     return found_at, found_value, found_slope, moved
 
 
-Loss = Callable[[Array], tuple[Array, Array]]
-"""From parameters (b, p) to sums of losses (b,) and their slopes (b, p)."""
+def _of_those_left(
+    objective: Loss, tried: Array, accepted: Array, value: Array, slope: Array
+) -> tuple[Array, Array]:
+    """Evaluate the problems that are not accepted; on the host no others, which are most of them."""
+    if not is_numpy(tried) or not accepted.any():
+        return objective(tried, None)
+    rows = np.flatnonzero(~accepted)
+    values, slopes = value.copy(), slope.copy()
+    values[rows], slopes[rows] = objective(tried[rows], rows)
+    return values, slopes
+
 
 _LEAST = 1e-200  # a label that every point calls impossible: the loss is large, not infinite
 
@@ -312,14 +327,20 @@ def _loss(columns: Columns, points: Array, labels: Array, counted: Array | None)
     xp = namespace(points)
     likely = likelihoods(points, labels)
 
-    def loss(parameters: Array) -> tuple[Array, Array]:
-        total, slope = _slope(columns.logits(parameters), likely)
+    def loss(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
+        total, slope = _slope(columns.logits(parameters), _of_rows(likely, rows))
         losses = -xp.log(total)
         if counted is not None:
-            losses, slope = losses * counted, slope * counted[:, :, None]
+            kept = _of_rows(counted, rows)
+            losses, slope = losses * kept, slope * kept[:, :, None]
         return xp.sum(losses, axis=1), columns.pulled_back(slope)
 
     return loss
+
+
+def _of_rows(array: Array, rows: HostArray | None) -> Array:
+    """Return what belongs to some problems; one row, or none, belongs to all of them."""
+    return array if rows is None or array.ndim == 1 or array.shape[0] == 1 else array[rows]
 
 
 def _slope(logits: Array, likely: Array) -> tuple[Array, Array]:
@@ -343,15 +364,16 @@ def _loss_alike(columns: Columns, points: Array, labels: Array, counted: Array |
     """The same where all instances share their weights."""
     xp = namespace(points)
     likely = likelihoods(points, labels)
-    often = points.shape[0] if counted is None else xp.sum(counted, axis=1, keepdims=True)
 
-    def loss(parameters: Array) -> tuple[Array, Array]:
-        weights = softmax(parameters)  # (b, a)
-        total = xp.clip(xp.matmul(likely, weights[:, :, None])[:, :, 0], _LEAST, None)  # (b, n)
-        losses, inverse = -xp.log(total), 1.0 / total
+    def loss(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
+        weights, own = softmax(parameters), _of_rows(likely, rows)  # (b, a), (b, n, a)
+        total = xp.matmul(own, weights[:, :, None])[:, :, 0]  # (b, n)
+        total = np.maximum(total, _LEAST) if is_numpy(total) else xp.clip(total, _LEAST, None)
+        losses, inverse, often = -xp.log(total), 1.0 / total, float(points.shape[0])
         if counted is not None:
-            losses, inverse = losses * counted, inverse * counted
-        ratios = xp.matmul(inverse[:, None, :], likely)[:, 0, :]  # sum over instances of P_ay / f_y
+            kept = _of_rows(counted, rows)
+            losses, inverse, often = losses * kept, inverse * kept, xp.sum(kept, axis=1, keepdims=True)
+        ratios = xp.matmul(inverse[:, None, :], own)[:, 0, :]  # sum over instances of P_ay / f_y
         return xp.sum(losses, axis=1), weights * (often - ratios)
 
     return loss
@@ -360,9 +382,9 @@ def _loss_alike(columns: Columns, points: Array, labels: Array, counted: Array |
 def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float, max_steps: int) -> Minimum:
     xp = namespace(start)
 
-    def objective(parameters: Array) -> tuple[Array, Array]:
-        value, slope = loss(parameters)
-        pull = penalty * parameters
+    def objective(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
+        value, slope = loss(parameters, rows)
+        pull = _of_rows(penalty, rows) * parameters
         return value + 0.5 * xp.vecdot(pull, parameters), slope + pull
 
     return minimise_batch(objective, start, tolerance=tolerance, max_steps=max_steps)

@@ -23,8 +23,9 @@ from credibly.predictions.labels import Classes, Counts, Labels, Reals, as_label
 from credibly.predictions.point import Point
 from credibly.predictions.prediction_sets import PredictionIntervals, PredictionSets
 from credibly.predictions.quantiles import Quantiles
-from credibly.predictions.regression import Gaussian, Samples
+from credibly.predictions.regression import Gaussian
 from credibly.predictions.rows import GroupRows, InMemory, RandomRows, Rows, Ungrouped, group_rows, one_rater
+from credibly.predictions.samples import Samples
 
 __all__ = [
     "Belief",

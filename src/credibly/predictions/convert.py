@@ -21,7 +21,8 @@ from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import numbers_of
 from credibly.predictions.point import Point
-from credibly.predictions.regression import Gaussian, Samples
+from credibly.predictions.regression import Gaussian
+from credibly.predictions.samples import Samples
 
 _SAMPLE_AXES = ("sample_axis", "sample_dim")
 

@@ -248,8 +248,8 @@ def refuse_member_axis(array: Array, name: str, member_axis: int) -> None:
     )
 
 
-def check_weights(weights: Any, members: Array) -> Array:
-    """Return member weights (m,) as a distribution in the library of `members`."""
+def check_weights(weights: Any, members: Array, what: str = "member") -> Array:
+    """Return weights (m,) of the second axis, of which each is `what`, in the library of `members`."""
     array = beside(as_real(weights, "weights"), weights, members, what="`probs` and `weights`")
     require_shape(array, "weights", ("(m,)",))
     require_finite(array, "weights")
@@ -258,9 +258,9 @@ def check_weights(weights: Any, members: Array) -> Array:
     if values.shape[0] != members.shape[1] or (values < 0).any() or off > sum_tolerance(array):
         raise InputError(
             "`weights`",
-            f"must be {members.shape[1]} non-negative numbers summing to 1, one per member",
+            f"must be {members.shape[1]} non-negative numbers summing to 1, one per {what}",
             f"got {values.shape[0]} numbers summing to {values.sum():.6g}, the smallest {values.min():.6g}",
-            "Give one weight per member, and divide them by their sum.",
+            f"Give one weight per {what}, and divide them by their sum.",
         )
     return array
 

@@ -54,7 +54,8 @@ class PredictionSets(OverClasses):
     Parameters
     ----------
     members : bool array (n, k)
-        Which classes are in the set of every instance; 0 and 1 are read as booleans. Sets may be empty.
+        Which classes are in the set of every instance; numbers that are all 0 or 1 are read as booleans. Sets
+        may be empty.
     claimed : float
         Share of labels that the sets claim to contain, 0.9 for 90 %.
 
@@ -90,10 +91,12 @@ class PredictionSets(OverClasses):
                 remedy="Write `probs >= threshold`.",
             )
             members = xp.astype(members, xp.bool)
+        if xp.isdtype(members.dtype, "real floating") and bool(xp.all((members == 0) | (members == 1))):
+            members = xp.astype(members, xp.bool)  # as the text of a table is read
         if not xp.isdtype(members.dtype, "bool"):
             raise InputTypeError(
                 "`members`",
-                "must be booleans (n, k)",
+                "must be booleans (n, k), or 0 and 1",
                 f"got dtype {members.dtype} and shape {tuple(members.shape)}",
                 "Write `probs >= threshold`; for probabilities use `Point`.",
             )

@@ -1,4 +1,4 @@
-"""Predictions of real numbers by Gaussians and samples, with or without members.
+"""Predictions of real numbers by Gaussians, with or without members.
 
 Mixtures of normal distributions: distribution function, density and quantiles.
 
@@ -30,7 +30,6 @@ from credibly._arrays.namespace import (
     Array,
     as_float64,
     clip,
-    device,
     is_numpy,
     is_torch,
     like,
@@ -252,11 +251,12 @@ def _solve_few(
 
 
 def used_weights(
-    weights: Any, members: Array, axes: int
+    weights: Any, members: Array, axes: int, what: str = "member"
 ) -> tuple[Array | None, Array | None, tuple[str, ...]]:
     """Return weights of the members that count, which of them these are (None: all), and a note.
 
-    Equal weights count as no weights, to give the same numbers; `axes` is that of arrays with members.
+    Equal weights count as no weights, to give the same numbers; `axes` is that of arrays with members, and
+    `what` says what a member is called.
     """
     if weights is None:
         return None, None, ()
@@ -267,17 +267,19 @@ def used_weights(
             f"got predictions of shape {tuple(members.shape)}",
             "Leave them out, or give the members.",
         )
-    array = check_weights(weights, members)
+    array = check_weights(weights, members, what)
     values = to_host(as_float64(array))
     kept = np.flatnonzero(values > 0)
-    few, notes = (None, ()) if kept.size == values.size else (like(kept, members), (_left_out(values, kept),))
+    few, notes = (
+        (None, ()) if kept.size == values.size else (like(kept, members), (_left_out(values, kept, what),))
+    )
     equal = np.ptp(values[kept]) <= 1e-12 * values.max()
     return None if equal else array if few is None else namespace(array).take(array, few), few, notes
 
 
-def _left_out(values: Any, kept: Any) -> str:
+def _left_out(values: Any, kept: Any, what: str) -> str:
     number = values.size - kept.size
-    return f"{number} member{'s' * (number > 1)} of weight 0 {'are' if number > 1 else 'is'} left out"
+    return f"{number} {what}{'s' * (number > 1)} of weight 0 {'are' if number > 1 else 'is'} left out"
 
 
 def normalised(weights: Array | None) -> Array | None:
@@ -409,183 +411,3 @@ class Gaussian(RealPredictions):
 
     def _facts(self) -> str:
         return f"n={len(self)}, m={self.n_members}{', weighted' * (self.weights is not None)}"
-
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Samples(RealPredictions):
-    """Draws from the predictive distribution of every instance, or of every instance and member.
-
-    Parameters
-    ----------
-    values : array (n, s) or (n, m, s)
-        Draws, finite. Any number works: tests pool each label with its draws and are exact even for one draw.
-    member_axis : {0, 1}, optional
-        Where the members are, or the draws if there are no members: 1 (the default) for (n, m, s) and
-        (n, s), 0 for (m, n, s) and (s, n). Required if there are as many of them as instances, because the
-        shape then does not show the order.
-
-    Notes
-    -----
-    Draws for an instance are independent draws from one distribution, and their order carries no information.
-    In (n, m, s), member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
-    posterior predictive distribution stores them.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> cr.Samples([[0.1, 0.2, 0.4]])
-    Samples(n=1, m=1, s=3, dtype=float64)
-    """
-
-    values: Array
-    member_axis: dataclasses.InitVar[int | None] = None
-    row_fields: ClassVar[tuple[str, ...]] = ("values",)
-
-    def __post_init__(self, member_axis: int | None) -> None:
-        values = as_real(self.values, "values")
-        require_shape(values, "values", ("(n, s)", "(n, m, s)"))
-        shape, what = ("(n, s)", "draws") if values.ndim == 2 else ("(n, m, s)", "members")
-        values = members_second(values, "values", member_axis, shape, what)
-        require_finite(values, "values")
-        self._set(values=values)
-
-    @property
-    def n_members(self) -> int:
-        """Number of members."""
-        return int(self.values.shape[1]) if self.values.ndim == 3 else 1
-
-    def pooled(self) -> Array:
-        """Return the draws of all members in order, (n, m s), double precision."""
-        xp = namespace(self.values)
-        return xp.sort(xp.reshape(as_float64(self.values), (len(self), -1)), axis=1)
-
-    def cdf(self, values: Any) -> Array:
-        """Return the share of draws that are at most `values`.
-
-        Parameters
-        ----------
-        values : array (n,) or (b, n)
-            One value per instance.
-
-        Returns
-        -------
-        array
-            Probabilities, in the shape of `values`.
-
-        Examples
-        --------
-        >>> import credibly as cr
-        >>> cr.Samples([[1.0, 2.0, 3.0, 4.0]]).cdf([3.5])
-        array([0.75])
-        """
-        given, draws = self._values(values), self.pooled()
-        xp = namespace(draws)
-        counts = count_at_most(draws, xp.reshape(given, (-1, len(self))))
-        return xp.reshape(xp.astype(counts, xp.float64) / draws.shape[1], given.shape)
-
-    def quantile(self, levels: Any) -> Array:
-        """Return, for each level, the smallest draw such that the share of draws up to it reaches the level.
-
-        Parameters
-        ----------
-        levels : array (l,)
-            Strictly between 0 and 1.
-
-        Returns
-        -------
-        array (n, l)
-            Draws of each instance.
-
-        Examples
-        --------
-        >>> import credibly as cr
-        >>> cr.Samples([[4.0, 1.0, 3.0, 2.0]]).quantile([0.5, 0.75])
-        array([[2., 3.]])
-        """
-        wanted, draws = self._levels(levels), self.pooled()
-        xp = namespace(draws)
-        return xp.take(draws, _ranks(wanted, draws.shape[1]), axis=1)
-
-    def expectation(self) -> Array:
-        """Return the mean of all draws, (n,)."""
-        xp = namespace(self.values)
-        return xp.mean(as_float64(self.values), axis=tuple(range(1, self.values.ndim)))
-
-    def _facts(self) -> str:
-        return f"n={len(self)}, m={self.n_members}, s={self.values.shape[-1]}"
-
-
-def _ranks(levels: Array, n_draws: int) -> Array:
-    """Return the places, from 0, of the quantiles at `levels` among sorted draws."""
-    xp = namespace(levels)
-    # 0.7 * 10 is a little more than 7
-    return xp.astype(xp.ceil(levels * n_draws * (1.0 - 4e-16)), xp.int64) - 1
-
-
-class LeftOut(Samples):
-    """Draws of every instance without one of them, for each of them in turn: n p predictions of p - 1 draws.
-
-    Prediction i p + j holds the numbers of row i of the pool but number j. Quantiles and means follow from
-    the sorted row and its sum, so that all p predictions of a row cost little more than one.
-
-    Parameters
-    ----------
-    pool : array (n, p)
-        Numbers of every instance, double precision.
-    """
-
-    def __init__(self, pool: Array) -> None:
-        xp = namespace(pool)
-        self._set(pool=pool, ordered=xp.sort(pool, axis=1), notes=())
-
-    pool: Array
-    ordered: Array
-
-    @property
-    def _leading(self) -> Array:
-        return self.pool
-
-    def __len__(self) -> int:
-        return int(self.pool.shape[0] * self.pool.shape[1])
-
-    @property
-    def n_members(self) -> int:
-        """One: members are pooled."""
-        return 1
-
-    @property
-    def values(self) -> Array:
-        """The draws of every prediction, (n p, p - 1)."""
-        return self.pooled()
-
-    def pooled(self) -> Array:
-        """Return the draws of every prediction in order, (n p, p - 1)."""
-        p = self.pool.shape[1]
-        xp = namespace(self.pool)
-        return self._at(xp.arange(p - 1, dtype=xp.int64, device=device(self.pool)))
-
-    def quantile(self, levels: Any) -> Array:
-        """Return the quantiles of every prediction, (n p, l)."""
-        return self._at(_ranks(self._levels(levels), self.pool.shape[1] - 1))
-
-    def expectation(self) -> Array:
-        """Return the mean of every prediction, (n p,)."""
-        xp = namespace(self.pool)
-        p = self.pool.shape[1]
-        centre = self.ordered[:, p // 2][:, None]  # the sum loses fewer digits around it
-        away = self.pool - centre
-        mean = centre + (xp.sum(away, axis=1, keepdims=True) - away) / (p - 1)
-        return xp.reshape(mean, (-1,))
-
-    def below(self, *, strict: bool = True) -> Array:
-        """Return how many numbers of its row are below (or at most) each number of the pool, (n, p)."""
-        return count_at_most(self.ordered, self.pool.T, strict=strict).T
-
-    def _at(self, ranks: Array) -> Array:
-        """Return the draws at places `ranks` (l,) of every prediction, (n p, l)."""
-        xp = namespace(self.pool)
-        n, p = self.pool.shape
-        # equal numbers leave the same draws, so the first of them may be the one that is left out
-        place = ranks[None, None, :] + xp.astype(ranks[None, None, :] >= self.below()[:, :, None], xp.int64)
-        found = xp.take_along_axis(self.ordered, xp.reshape(place, (n, -1)), axis=1)
-        return xp.reshape(found, (n * p, ranks.shape[0]))

@@ -20,6 +20,7 @@ from credibly._arrays.namespace import Array, HostArray, is_numpy, like, namespa
 from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
+from credibly.predictions.base import ClassPredictions
 from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of
 from credibly.predictions.dataset import Dataset, joined
 from credibly.predictions.labels import Classes, Counts
@@ -451,8 +452,10 @@ def one_rater(rows: Rows, seed: Seed) -> tuple[Rows, tuple[str, ...]]:
         return rows, ()
     note = (
         "one label per instance was tested, drawn from its raters with the seed of the test, because "
-        "labels of one instance are not independent; `validity_test` uses all of them"
+        "labels of one instance are not independent"
     )
+    if isinstance(rows.sample.predictions, ClassPredictions):  # which sets without probabilities are not
+        note += "; `validity_test` uses all of them"
     whole = rows.loaded()
     return OneRater(rows, rows.n, seed) if whole is None else InMemory(_one_rater(seed, whole)), (note,)
 

@@ -48,8 +48,9 @@ class IsotonicRecalibration(RealRecalibration):
     The shares of labels already increase with the levels, so their isotonic regression is the shares
     themselves, and the fit is a single sort. R(F(y)) of a new label is uniform up to 1 / (n + 1) for any
     model, if instances are exchangeable. The result is `Quantiles`, since R(F) is no longer Gaussian. Draw j
-    of s is placed at level j / (s + 1); between draws and between quantiles, which must be dense (levels at
-    most 0.05 apart), F is linear, and beyond the outermost its tails are exponential.
+    of s is placed at level j / (s + 1), where weighted draws count as 1 / sum of squared weights; between
+    draws and between quantiles, which must be dense (levels at most 0.05 apart), F is linear, and beyond the
+    outermost its tails are exponential.
 
     References
     ----------
@@ -125,21 +126,26 @@ class IsotonicRecalibration(RealRecalibration):
 
 
 def _table(predictions: RealPredictions) -> tuple[Array, Array]:
-    """Return quantiles (n, q) and their levels; draw j of s is the quantile at j / (s + 1)."""
+    """Return quantiles (n, q) and their levels; draw j of s is the quantile at j / (s + 1).
+
+    Weighted draws are represented by as many quantiles as they count for.
+    """
     if isinstance(predictions, Quantiles):
         predictions._require_dense("a distribution function")
         return as_float64(predictions.values), as_float64(predictions.levels)
     assert isinstance(predictions, Samples)
-    draws = predictions.pooled()
-    s = draws.shape[1]
+    s = int(predictions.n_effective + 1e-9)
     if s < 2:
         raise UnsupportedError(
             "a distribution function of draws",
             "needs at least two draws per instance",
-            "got 1",
+            "got 1"
+            if predictions.weights is None
+            else f"got weights that count as {predictions.n_effective:.3g}",
             "Use `QuantileShift`, or give more draws.",
         )
-    return draws, like(np.arange(1, s + 1) / (s + 1), draws)
+    levels = like(np.arange(1, s + 1) / (s + 1), predictions.flat())
+    return predictions.pooled() if predictions.weights is None else predictions.quantile(levels), levels
 
 
 def _cdf(predictions: RealPredictions, labels: Array) -> HostArray:

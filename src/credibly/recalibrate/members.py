@@ -31,6 +31,8 @@ LIMITS = (1e-3, 1e4)
 _GRID = np.linspace(math.log(LIMITS[0]), math.log(LIMITS[1]), 25)
 _GRID_ROWS = 1000
 _FAR = math.log(20.0)
+_NEAR, _ENOUGH = 1e-3, 1e-6  # last steps of searches on some rows and on all; what is left is about a square
+_SECANTS = 12
 _GRADIENT = 1e-7
 _STILL = 1e-12  # relative fall of the loss in a step that ends the search
 _AT_LIMIT = 1.01
@@ -233,6 +235,7 @@ class _Part(NamedTuple):
 
 def _mixture(part: _Part, inverse: HostArray, log_shares: HostArray) -> tuple[float, HostArray]:
     """Return the loss and its slope in b of some rows."""
+    inverse, log_shares = inverse.astype(part.z.dtype), log_shares.astype(part.z.dtype)
     terms = part.z * inverse[:, None]
     np.exp(terms, out=terms)
     total = np.sum(terms, axis=0)  # (m, rows), at least 1
@@ -249,30 +252,79 @@ def _mixture(part: _Part, inverse: HostArray, log_shares: HostArray) -> tuple[fl
     return -float(part.counts @ (np.log(mixed) + top)), slope
 
 
-def shared_temperature(data: FitData) -> tuple[float, Convergence]:
-    """Return the one temperature of all members that maximises the likelihood of their mean."""
-    from scipy.optimize import brentq
+Along = Callable[[float], tuple[float, float]]
 
+
+class _Search(NamedTuple):
+    """Where a search for the zero of a slope ends: with its last bend, loss and slope."""
+
+    at: float
+    bend: float
+    loss: float
+    slope: float
+    steps: int
+
+
+def shared_temperature(data: FitData) -> tuple[float, Convergence]:
+    """Return the one temperature of all members that maximises the likelihood of their mean.
+
+    Which dip of the loss is the deepest shows on some rows, in single precision. The search in it sees all
+    rows, and begins where the same search ends on some.
+    """
     z, counts = dense(data)
-    objective = mixture_objective(z, counts, data.member_weights)
-    m = z.shape[1]
+    along = _along(z, counts, data.member_weights)
+    step = -(-len(z) // _GRID_ROWS)
+    found = None
+    if counts[::step].any():
+        some = _along(z[::step].astype(np.float32), counts[::step], data.member_weights)
+        losses = np.array([some(at)[0] for at in _GRID])
+        best = int(np.argmin(losses))
+        if 0 < best < len(_GRID) - 1:
+            bend = float(losses[best - 1] - 2 * losses[best] + losses[best + 1]) / (_GRID[1] - _GRID[0]) ** 2
+            near = _zero(some, best, _GRID[best], bend, _NEAR)
+            found = near and _zero(along, best, near.at, near.bend, _ENOUGH)
+    found = found or _bracketed(along)
+    steps = len(_GRID) + found.steps
+    ended = Convergence(True, steps, abs(found.slope), along(0.0)[0], found.loss, "secants on log T")
+    return math.exp(found.at), ended
+
+
+def _along(z: HostArray, counts: HostArray, weights: Array | None) -> Along:
+    """Return the loss and its slope as a function of one log temperature for all members."""
+    objective, m = mixture_objective(z, counts, weights), z.shape[1]
 
     @cache  # ends of brackets are asked for more than once
     def along(log_temperature: float) -> tuple[float, float]:
         loss, slopes = objective(np.full(m, log_temperature))
         return loss, float(slopes.sum())
 
+    return along
+
+
+def _zero(along: Along, best: int, at: float, bend: float, enough: float) -> _Search | None:
+    """Follow secants to the minimum beside a point of the grid; None where they lead elsewhere."""
+    last: tuple[float, float] | None = None
+    for steps in range(1, _SECANTS + 1):
+        loss, slope = along(at)
+        if last is not None:
+            bend = (slope - last[1]) / (at - last[0])
+        change = -slope / bend if bend > 0 else math.inf
+        if not _GRID[best - 1] < at + change < _GRID[best + 1]:
+            return None
+        if abs(change) < enough:
+            return _Search(at + change, bend, loss + slope * change / 2, slope, steps)
+        last, at = (at, slope), at + change
+    return None
+
+
+def _bracketed(along: Along) -> _Search:
+    """Find the deepest dip on the grid and the zero of the slope in it, on all rows."""
+    from scipy.optimize import brentq  # slow to load, and few data need it
+
     def slope(log_temperature: float) -> float:
         return along(log_temperature)[1]
 
-    # which dip is the deepest shows on some rows too; the search in it sees all
-    step = -(-len(z) // _GRID_ROWS)
-    losses = [0.0]
-    if step > 1 and counts[::step].any():
-        some = mixture_objective(z[::step], counts[::step], data.member_weights)
-        losses = [some(np.full(m, at))[0] for at in _GRID]
-    if not _dips(slope, losses):
-        losses = [along(at)[0] for at in _GRID]
+    losses = [along(at)[0] for at in _GRID]
     if max(losses) - min(losses) <= 1e-12 * abs(min(losses)):
         raise UnsupportedError(
             "the temperature",
@@ -287,21 +339,7 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
     if slope(low) >= 0 or slope(high) <= 0:  # a second dip beside the best point: search it alone
         low, high = (_GRID[best], high) if slope(_GRID[best]) < 0 else (low, _GRID[best])
     at, report = brentq(slope, low, high, xtol=1e-12, rtol=1e-12, full_output=True)
-    ended = Convergence(
-        bool(report.converged),
-        len(_GRID) + int(report.iterations),
-        abs(slope(at)),
-        along(0.0)[0],
-        along(at)[0],
-        "Brent on log T",
-    )
-    return math.exp(at), ended
-
-
-def _dips(slope: Callable[[float], float], losses: list[float]) -> bool:
-    """Tell whether the loss of all rows falls before, and rises behind, the grid point of the smallest."""
-    best = int(np.argmin(losses))
-    return 0 < best < len(_GRID) - 1 and slope(_GRID[best - 1]) < 0 < slope(_GRID[best + 1])
+    return _Search(at, math.nan, *along(at), int(report.iterations))
 
 
 def _own_temperature(z: HostArray, counts: HostArray, shared: float) -> float:

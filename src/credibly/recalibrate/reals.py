@@ -45,6 +45,8 @@ FEWEST = 20
 MOST_SCORED = 10_000
 """Instances whose CRPS stands in `convergence` where quantiles have to be made for it."""
 _STEP = math.log(4.0)
+_CLOSE = 1e-10
+"""Length of a bracket of log s in which a search ends."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -431,7 +433,6 @@ def _mean(values: Array, weight: Array) -> float:
 
 def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
     """Return the scale with the smallest mean CRPS: where its derivative in log s changes sign."""
-    from scipy.optimize import brentq
 
     @cache  # ends of brackets are asked for more than once
     def along(at: float) -> tuple[float, float]:
@@ -466,10 +467,33 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
         )
     at = 0.0
     if first != 0.0:
-        at, found = brentq(slope, low, high, xtol=1e-10, rtol=1e-12, full_output=True)
-        steps += int(found.iterations)
+        at, more = _zero(slope, low, high)
+        steps += more
     loss, last = along(at)
-    return math.exp(at), Convergence(True, steps, abs(last), before, loss, "Brent on log s")
+    return math.exp(at), Convergence(True, steps, abs(last), before, loss, "secants on log s")
+
+
+def _zero(slope: Callable[[float], float], low: float, high: float) -> tuple[float, int]:
+    """Return where a slope turns positive in a bracket, and the steps to there.
+
+    Secants through the last two points, midpoints where those do not shorten the bracket enough: scores of
+    draws and quantiles have a slope that jumps.
+    """
+    last, at, steps, before = low, high, 0, high - low
+    while high - low > _CLOSE:
+        rise = slope(at) - slope(last)
+        found = at - slope(at) * (at - last) / rise if rise else low
+        if steps % 3 == 2:  # three steps must halve the bracket
+            if high - low > 0.5 * before:
+                found = 0.5 * (low + high)
+            before = high - low
+        # a step ends beyond the zero, or within this distance of it
+        found = min(max(found, low + 0.5 * _CLOSE), high - 0.5 * _CLOSE)
+        last, at, steps = at, found, steps + 1
+        if slope(at) == 0.0:
+            return at, steps
+        low, high = (at, high) if slope(at) < 0.0 else (low, at)
+    return min((low, high), key=lambda end: abs(slope(end))), steps
 
 
 def _group_names(groups: Any, n: int) -> HostArray:

@@ -201,7 +201,7 @@ def _settled(
     """Return the statistic for every model: of draws beside other kinds the fair one, and what to note."""
     whole = dict.fromkeys(terms, statistic)
     draws = {name: one for name, one in terms.items() if isinstance(one, Samples)}
-    sizes = {one.pooled().shape[1] for one in draws.values()}
+    sizes = {one.n_effective for one in draws.values()}
     alike = not draws or (len(draws) == len(terms) and len(sizes) == 1)
     if statistic.name != crps.name or statistic != crps or alike:
         return whole, ()

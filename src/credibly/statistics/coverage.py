@@ -31,7 +31,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, clip, like, namespace, tiles, to_host
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly._arrays.row_search import SortedRows, count_at_most
+from credibly._arrays.row_search import SortedRows
 from credibly._arrays.sums import count_cells
 from credibly.predictions import (
     Classes,
@@ -46,9 +46,10 @@ from credibly.predictions import (
     paired,
 )
 from credibly.results.base import require_level
+from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.proper import MeanBound, share_moments
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits, total_weight
-from credibly.statistics.regression import Loss, LossBound, RealMean, central_interval, real_traits
+from credibly.statistics.regression import LossBound, RealMean, central_interval, real_traits
 
 MOST_LEVELS = 10_000
 
@@ -56,13 +57,16 @@ MOST_LEVELS = 10_000
 class ShareBound(LossBound):
     """A share of instances: one that is not weighted is a binomial count."""
 
+    share: float
+    """Which share of labels is expected inside."""
+
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
         """Wilson's interval holds near 0 and 1; weighted shares have the normal one."""
         return "wilson" if labels.weights is None else "normal"
 
     def expectation(self) -> Array:
-        """Return the share that the interval is said to hold."""
-        return np.asarray(self.statistic.level)  # type: ignore[attr-defined]
+        """Return the share that the interval holds if the predictions are right."""
+        return np.asarray(self.share)
 
     def scatter(self) -> Array:
         """Return the variance of a label being inside."""
@@ -116,7 +120,12 @@ class IntervalCoverage(RealMean):
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)
-        return ShareBound(self, self.loss(predictions), plan, predictions.notes)
+        bound = ShareBound(self, self.loss(predictions), plan, predictions.notes)
+        bound.share = self.level
+        if isinstance(predictions, Samples):
+            ends = np.array([(1.0 - self.level) / 2.0, (1.0 + self.level) / 2.0])
+            bound.share = float(np.diff(_reached(predictions, ends))[0])
+        return bound
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """1 inside the interval."""
@@ -217,6 +226,8 @@ class CoverageShares(LevelShares):
 
     looks: Mapping[str, bool] = {"below": True, "reached": False}
     """Names of the counts in the state; whether quantiles count that are below the label, or at most it."""
+    expected: HostArray | None = None
+    """Shares of labels expected below the quantiles, where these are not their levels."""
 
     def __init__(
         self, statistic: Statistic, table: Array, heights: Array, n: int, notes: tuple[str, ...]
@@ -247,7 +258,8 @@ class CoverageShares(LevelShares):
         total = np.bincount(codes, weight, minlength=number)
         expected, added = State(weight=np.array([weight.sum()])), State()
         for name, places in self.places(labels.values).items():
-            steps = np.diff(to_host(self.heights), prepend=0.0, append=1.0)
+            shares = to_host(self.heights) if self.expected is None else self.expected
+            steps = np.diff(shares, prepend=0.0, append=1.0)
             cells = codes * steps.size + to_host(places)[0].astype(np.intp)
             counts = np.bincount(cells, weight, minlength=number * steps.size)
             expected[name] = weight.sum() * steps[None, :]
@@ -326,7 +338,10 @@ class QuantileCalibrationError(Statistic):
         assert isinstance(predictions, RealPredictions)
         table, levels, notes = quantile_grid(predictions, self.levels)
         own = self.with_(levels=tuple(to_host(levels).tolist())) if notes else self
-        return QuantileErrorBound(own, table, levels, plan.n, (*predictions.notes, *notes))
+        bound = QuantileErrorBound(own, table, levels, plan.n, (*predictions.notes, *notes))
+        if isinstance(predictions, Samples):
+            bound.expected = _reached(predictions, to_host(levels))
+        return bound
 
 
 def quantile_grid(
@@ -340,6 +355,15 @@ def quantile_grid(
     chosen = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
     wanted = like(chosen, predictions._leading, predictions.xp.float64)
     return predictions.quantile(wanted), wanted, ()
+
+
+def _reached(predictions: Samples, levels: HostArray) -> HostArray:
+    """Return the share of labels expected below the quantiles of s draws: j / (s + 1) for the j-th draw."""
+    number = predictions.n_effective
+    places = (
+        np.ceil(levels * number * (1.0 - 4e-16)) if predictions.weights is None else levels * number + 0.5
+    )
+    return np.asarray(places / (number + 1.0))
 
 
 def _are_levels(given: Any) -> bool:
@@ -366,6 +390,7 @@ class CentralShares(CoverageShares):
     ) -> None:
         own = quantiles.rows.table, quantiles.heights
         super().__init__(quantiles.statistic, *own, quantiles.n, notes)
+        self.expected = quantiles.expected
         self.lower, self.upper, self.levels = lower, upper, levels
 
     def shares(self, state: State) -> Array:
@@ -498,7 +523,7 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     randomised : bool, optional
         Place labels at random inside a step of F, so that the result is uniform if labels are drawn from the
         predictions. Default: only for ordered classes. For `Samples`, the place is chosen among the label and
-        the s draws, which is exact for every s.
+        the s draws, which is exact for every s; weighted draws count as 1 / sum of squared weights.
     rng : None, int or Generator
         Seed of the random places.
 
@@ -534,11 +559,10 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     if isinstance(given, RealPredictions) and not (randomised and isinstance(given, Samples)):
         return given.cdf(values)  # nowhere a step, or the height behind it
     if isinstance(given, Samples):
-        draws = given.pooled()
-        low, high = (count_at_most(draws, values[None, :], strict=one)[0, :] for one in (True, False))
-        xp = namespace(draws)
-        low, high = xp.astype(low, xp.float64), xp.astype(high, xp.float64) + 1.0
-        low, high = low / (draws.shape[1] + 1), high / (draws.shape[1] + 1)
+        number = given.n_effective
+        seen = as_float64(values)[None, :]
+        low, high = (given.share_below(seen, strict=one)[0, :] * number for one in (True, False))
+        low, high = low / (number + 1.0), (high + 1.0) / (number + 1.0)
     else:
         point, _ = as_point(given)
         probs = as_float64(point.probs)

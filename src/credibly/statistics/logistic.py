@@ -25,6 +25,7 @@ from credibly._arrays.namespace import (
     HostArray,
     as_float64,
     is_numpy,
+    like,
     namespace,
     tiles,
     to_host,
@@ -272,6 +273,41 @@ class LogisticBound(Bound):
         super().__init__(statistic, plan.n, notes)
         self.logits = logits
 
+    def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
+        """Return itself, with what is worth knowing about the observed labels."""
+        self._note(observed)
+        return self
+
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the state, and note what is worth knowing about the labels."""
+        self._note(labels)
+        return self.state(labels)
+
+    def _note(self, labels: Labels) -> None:
+        self.notes = (*self.notes, *(one for one in self._told(labels) if one not in self.notes))
+
+    def _told(self, labels: Labels) -> tuple[str, ...]:
+        """Say where the likelihood has no finite maximum, and in which direction two classes are off."""
+        kept = np.ones(labels.n, bool) if labels.weights is None else to_host(labels.weights)[0] > 0
+        seen, logits = to_host(labels.values)[0, kept], to_host(self.logits)[:, kept]
+        classes = len(logits)
+        apart = [_is_separated(logits[c], seen == c, self.statistic.slopes) for c in range(classes)]
+        if any(apart):
+            what = (
+                "the predictions separate the labels" if self.statistic.slopes else "a class never happened"
+            )
+            number = "" if classes == 2 else f" for {sum(apart)} of {classes} classes"
+            return (f"{what}, so the likelihood has no maximum{number}: a weak penalty decides the number",)
+        if classes > 2 or self.statistic.slopes:
+            return ()
+        events = like((seen == 1).astype(np.float64)[None, :], self.logits)
+        weights = None if labels.weights is None else like(to_host(labels.weights)[:, kept], self.logits)
+        intercept = float(to_host(self._coefficient(events, like(logits[1], self.logits), weights))[0])
+        if abs(intercept) < _ALIKE:
+            return ()
+        way = "rarely" if intercept > 0 else "often"
+        return (f"the second class is predicted too {way}: its intercept is {intercept:.3g}",)
+
     def state(self, labels: Labels) -> State:
         """Return the values themselves, replicates in tiles that stay in cache."""
         if not is_numpy(labels.values):
@@ -286,11 +322,12 @@ class LogisticBound(Bound):
         classes = self.logits.shape[0]
         for c in range(1 if classes == 2 else 0, classes):  # of two classes either has the same
             events = xp.astype(labels.values == c, xp.float64)
-            found.append(self._coefficient(events, self.logits[c, :], labels.weights))
+            own = self._coefficient(events, self.logits[c, :], labels.weights)
+            found.append(own if self.statistic.slopes else xp.abs(own))
         return sum(found[1:], found[0]) / len(found)
 
     def _coefficient(self, events: Array, x: Array, weights: Array | None) -> Array:
-        """Return the slope, or the size of the intercept, of every label vector, (b, n) -> (b,)."""
+        """Return the slope, or the intercept with a slope of 1, of every label vector, (b, n) -> (b,)."""
         xp = namespace(x)
         share = xp.ones_like(events[:1, :]) if weights is None else as_float64(weights)
         share = share / xp.sum(share, axis=1, keepdims=True)
@@ -314,7 +351,7 @@ class LogisticBound(Bound):
             a, b = a + scale * to_a, b + scale * to_b
             if bool(xp.all(largest < _CLOSE)):
                 break
-        return b if self.statistic.slopes else xp.abs(a)
+        return b if self.statistic.slopes else a
 
     def finish(self, state: State) -> Array:
         """Return the values."""
@@ -323,6 +360,16 @@ class LogisticBound(Bound):
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: two classes have an interval in `logistic_calibration`."""
         return None, "it is given by `statistics.logistic_calibration`, for two classes"
+
+
+def _is_separated(x: HostArray, event: HostArray, slopes: bool) -> bool:
+    """Tell whether some threshold of x, if slopes are fitted, parts the events from the others."""
+    if event.all() or not event.any():
+        return True
+    if not slopes or np.ptp(x) <= _ALIKE:
+        return False
+    with_, without = x[event], x[~event]
+    return bool(with_.min() >= without.max() or with_.max() <= without.min())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -335,6 +382,8 @@ class CalibrationSlope(LogisticStatistic):
     to about five digits the slope of `logistic_calibration`, which has the interval. About ten passes of
     Newton's steps over n k numbers per label vector. Probabilities below 1e-12 have the logit of that one.
     Any deviation but a stretched logit is hardly seen: a curve that crosses the diagonal twice has slope 1.
+    If the predictions separate the labels, there is no finite slope; the weak penalty then decides the
+    number, and a note says so (`logistic_calibration` refuses).
 
     Examples
     --------
@@ -366,9 +415,10 @@ class CalibrationInTheLarge(LogisticStatistic):
     Notes
     -----
     The intercept a of logit P(y = c) = a + logit p, its size averaged over all classes, each against the
-    others; of two classes both are the same. Its sign and its interval are in `logistic_calibration`. About
-    ten passes of Newton's steps over n k numbers per label vector. Probabilities below 1e-12 have the logit
-    of that one. What leaves the number of labels of every class as expected is not seen.
+    others; of two classes both are the same, and a note says which one is predicted too often. Its interval
+    is in `logistic_calibration`. About ten passes of Newton's steps over n k numbers per label vector.
+    Probabilities below 1e-12 have the logit of that one. What leaves the number of labels of every class as
+    expected is not seen.
 
     Examples
     --------

@@ -41,7 +41,7 @@ from credibly.statistics.protocol import (
     Statistic,
     Story,
     Traits,
-    replicates,
+    in_cache,
 )
 
 
@@ -64,11 +64,7 @@ class MeanBound(Bound):
 
     def state(self, labels: Labels) -> State:
         """Sum weights and contributions, replicates in tiles that stay in cache."""
-        if not isinstance(labels, Counts) and is_numpy(labels.values) and len(labels) > 1:
-            step = max(1, CACHE_ELEMENTS // labels.n)
-            states = [self._state(replicates(labels, reps)) for reps in tiles(len(labels), step)]
-            return State({name: np.concatenate([s[name] for s in states]) for name in states[0]})
-        return self._state(labels)
+        return in_cache(self._state, labels)
 
     def _state(self, labels: Labels) -> State:
         values, weights = self.contributions(labels), labels.weights

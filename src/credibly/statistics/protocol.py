@@ -18,13 +18,22 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError, nearest
-from credibly._arrays.namespace import Array, HostArray, device, is_numpy, namespace, to_host
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    device,
+    is_numpy,
+    namespace,
+    tiles,
+    to_host,
+)
 from credibly._arrays.sums import State as State  # part of the protocol; its home is below credal, too
 from credibly.predictions import (
     Classes,
@@ -140,6 +149,10 @@ class Bound(ABC):
     term_size: float = 0.0
     """Size of the terms that cancel in a value, averaged as the value is: what its rounding error is relative
     to. 0 where terms have one sign, so that the value itself tells."""
+
+    rounding: float = 100 * float(np.finfo(np.float64).eps)
+    """The rounding error in units of these terms over the root of n, and more: values closer than that are
+    equal."""
 
     def __init__(self, statistic: Statistic, n: int, notes: tuple[str, ...] = ()) -> None:
         self.statistic, self.n, self.notes = statistic, n, notes
@@ -548,6 +561,15 @@ def replicates(labels: Labels, reps: slice) -> Labels:
     if weights is not None and weights.shape[0] > 1:
         weights = weights[reps, :]
     return dataclasses.replace(labels, values=labels.values[reps, ...], weights=weights)
+
+
+def in_cache(state_of: Callable[[Labels], State], labels: Labels) -> State:
+    """Return the state of a batch, on the host from replicates in tiles that stay in cache."""
+    if isinstance(labels, Counts) or not is_numpy(labels.values) or len(labels) == 1:
+        return state_of(labels)
+    step = max(1, CACHE_ELEMENTS // labels.n)
+    states = [state_of(replicates(labels, reps)) for reps in tiles(len(labels), step)]
+    return State({name: np.concatenate([one[name] for one in states]) for name in states[0]})
 
 
 def total_weight(labels: Labels, rows: slice, like: Array) -> Array:

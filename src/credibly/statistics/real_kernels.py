@@ -33,6 +33,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
     Array,
     HostArray,
     as_float64,
@@ -41,6 +42,7 @@ from credibly._arrays.namespace import (
     is_numpy,
     like,
     namespace,
+    tiles,
     to_host,
 )
 from credibly._arrays.row_search import count_at_most
@@ -132,31 +134,37 @@ class LabelFeatures:
         xp = namespace(values)
         angle = self._angle(clip(as_float64(values), self.low, self.high))
         cosine, sine = xp.cos(angle), xp.sin(angle)
-        amplitudes = self._amplitudes().tolist()
-        out = [np.empty((angle.shape[0], self.width, angle.shape[1]))] if is_numpy(angle) else []
-        cosines, sines = [], []
+        amplitudes = self._amplitudes()
+        if not is_numpy(angle):
+            c, s = cosine[:, None, :], sine[:, None, :]
+            while (done := c.shape[1]) < self.nodes:  # up to twice as many multiples of the angle
+                more, last_c, last_s = min(done, self.nodes - done), c[:, -1:, :], s[:, -1:, :]
+                first_c, first_s = c[:, :more, :], s[:, :more, :]
+                c = xp.concat([c, first_c * last_c - first_s * last_s], axis=1)
+                s = xp.concat([s, first_s * last_c + first_c * last_s], axis=1)
+            return xp.concat([c, s], axis=1) * like(np.tile(amplitudes, 2), angle)[None, :, None]
+        out = np.empty((angle.shape[0], self.width, angle.shape[1]))
         c, s = cosine, sine
-        for j, amplitude in enumerate(amplitudes):
+        for j, amplitude in enumerate(amplitudes.tolist()):
             if j:  # the next multiple of the angle, without another cosine
                 c, s = c * cosine - s * sine, s * cosine + c * sine
-            if out:
-                np.multiply(c, amplitude, out=out[0][:, j, :])
-                np.multiply(s, amplitude, out=out[0][:, self.nodes + j, :])
-            else:
-                cosines.append(amplitude * c)
-                sines.append(amplitude * s)
-        return out[0] if out else xp.stack([*cosines, *sines], axis=1)
+            np.multiply(c, amplitude, out=out[:, j, :])
+            np.multiply(s, amplitude, out=out[:, self.nodes + j, :])
+        return out
 
     def expected(self, mean: Array, std: Array, shares: Array | None = None) -> Array:
         """Return E f under mixtures of normal members (n, m), (n, width)."""
         xp = namespace(mean)
-        angle, spread = self._angle(mean), std * (self.step / self.bandwidth)
+        angle = self._angle(mean)[:, :, None]
+        spread = (std * (self.step / self.bandwidth))[:, :, None]
+        amplitudes = self._amplitudes()
         cosines, sines = [], []
-        for j, amplitude in enumerate(self._amplitudes().tolist(), start=1):
-            damped = amplitude * xp.exp(-0.5 * (j * spread) ** 2)
-            cosines.append(over_members(damped * xp.cos(j * angle), shares))
-            sines.append(over_members(damped * xp.sin(j * angle), shares))
-        return xp.stack([*cosines, *sines], axis=1)
+        for block in tiles(self.nodes, max(1, CACHE_ELEMENTS // max(1, angle.shape[0] * angle.shape[1]))):
+            at = like(np.arange(block.start + 1.0, block.stop + 1.0), mean)
+            damped = like(amplitudes[block], mean) * xp.exp(-0.5 * (at * spread) ** 2)
+            cosines.append(over_members(damped * xp.cos(at * angle), shares))
+            sines.append(over_members(damped * xp.sin(at * angle), shares))
+        return xp.concat([*cosines, *sines], axis=1)
 
     def covariances(self, mean: Array, std: Array, shares: Array | None = None) -> Covariances:
         """Return the covariances of f under mixtures of normal members (n, m)."""
@@ -218,10 +226,15 @@ class Covariances:
 
 
 class PoolCovariances(Covariances):
-    """Covariances of a choice with equal probabilities among vectors (n, p, r)."""
+    """Covariances of a choice among vectors (n, p, r), with equal or given probabilities (p,)."""
 
-    def __init__(self, vectors: HostArray) -> None:
-        object.__setattr__(self, "vectors", vectors - vectors.mean(axis=1, keepdims=True))
+    def __init__(self, vectors: HostArray, chances: HostArray | None = None) -> None:
+        if chances is None:
+            away = vectors - vectors.mean(axis=1, keepdims=True)
+        else:  # squares are averaged over p
+            away = vectors - np.einsum("npr,p->nr", vectors, chances)[:, None, :]
+            away *= np.sqrt(chances * chances.size)[None, :, None]
+        object.__setattr__(self, "vectors", away)
 
     vectors: HostArray
 
@@ -319,23 +332,30 @@ def of_quantiles(predictions: Quantiles) -> Sides:
 
 
 def of_pool(
-    values: Array, labels: Array, bandwidth: Any, precision: str, weights: Array | None
+    values: Array,
+    labels: Array,
+    bandwidth: Any,
+    precision: str,
+    weights: Array | None,
+    shares: Array | None = None,
 ) -> tuple[Sides, Any]:
     """Return places and residuals of pools (n, p), of which a choice is the label, and the label bandwidth.
 
     `labels` (n, p) is what is seen where a number is chosen. Everything but the choice is a symmetric
-    function of the pool.
+    function of the pool. With `shares` (p - 1,) of the draws only the first number may be chosen.
     """
     xp, p = namespace(values), values.shape[1]
     if isinstance(bandwidth, str):
         bandwidth = pool_bandwidth(values, weights)
     low, high = float(to_host(xp.min(values))), float(to_host(xp.max(values)))
     features = LabelFeatures.over(bandwidth, low, high, precision)
-    # the features of every number of the pool, a column at a time
-    mean = features.of(values[:, :1].T)[0, ...]
-    for j in range(1, p):
-        mean = mean + features.of(values[:, j : j + 1].T)[0, ...]
-    mean = (mean / p).T
+    if shares is not None:
+        return _of_weighted(values, shares, features), bandwidth
+    # the features of every number of the pool, some columns at a time
+    total: Any = 0.0
+    for block in tiles(p, max(1, CACHE_ELEMENTS // (features.width * values.shape[0]))):
+        total = total + xp.sum(features.of(values[:, block].T), axis=0)
+    mean = (total / p).T
 
     def residuals(chosen: Labels, rows: slice, dtype: Any) -> Array:
         at = xp.astype(chosen.values, xp.int64).T
@@ -351,6 +371,32 @@ def of_pool(
         return PoolCovariances(every * (p / (p - 1.0)))
 
     return Sides(mean, features.width, residuals, covariances=covariances), bandwidth
+
+
+def _of_weighted(values: Array, shares: Array, features: LabelFeatures) -> Sides:
+    """Return places and residuals of labels (the first column) and draws with shares.
+
+    The draws count as 1 / sum w^2: residual and place of calibrated draws are then uncorrelated.
+    """
+    label = features.of(values[:, :1].T)[0, ...]
+    xp = namespace(values)
+    mean = xp.zeros_like(label)
+    for j in range(shares.shape[0]):
+        mean = mean + shares[j] * features.of(values[:, j + 1 : j + 2].T)[0, ...]
+    square = xp.sum(shares * shares)
+    residual = label - mean
+
+    def residuals(chosen: Labels, rows: slice, dtype: Any) -> Array:
+        return xp.astype(residual[:, rows][None, ...], dtype, copy=False)
+
+    def covariances() -> Covariances:
+        every = [to_host(features.of(values[:, j : j + 1].T)[0, ...].T) for j in range(values.shape[1])]
+        q = float(to_host(square))
+        chances = np.append(q, to_host(shares)) / (1.0 + q)  # the label counts as one of 1 + 1 / q numbers
+        return PoolCovariances(np.stack(every, axis=1) * (1.0 + q), chances)
+
+    places = (mean + residual * (square / (1.0 + square))).T
+    return Sides(places, features.width, residuals, covariances=covariances)
 
 
 def _less(values: Array, expected: Array) -> Array:
@@ -468,10 +514,9 @@ def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...
         found = sorted_[middle] if apart.shape[0] % 2 else 0.5 * (sorted_[middle - 1] + sorted_[middle])
         largest = as_number(sorted_[-1])
     else:
-        from scipy.spatial.distance import pdist
-
-        apart = pdist(to_host(numbers)[:, None].astype(np.float64), "cityblock")
-        found, largest = float(np.median(apart)), float(apart.max())
+        ranked = np.sort(to_host(numbers).astype(np.float64))
+        apart = np.concatenate([ranked[j + 1 :] - one for j, one in enumerate(ranked)])
+        found, largest = float(np.median(apart)), float(ranked[-1] - ranked[0])
     if not as_number(found) > 0:
         found = largest if largest > 0 else 1.0
     return found, (f"bandwidth {as_number(found):.4g} of labels is the median distance of {what}",)

@@ -26,7 +26,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -34,29 +33,23 @@ import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import (
-    CACHE_ELEMENTS,
     Array,
     HostArray,
     as_float64,
-    clip,
     device,
     is_numpy,
-    like,
     namespace,
     ndtr,
-    tiles,
     to_host,
 )
 from credibly._arrays.remembered import remembered
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
-from credibly.predictions.regression import LeftOut
+from credibly.predictions.samples import LeftOut
 from credibly.results.base import Tail, require_level
+from credibly.statistics.mixture_tables import MANY_REPLICATES, Loss, LossTable
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Story, Traits
-
-Loss = Callable[[Array], Array]
-"""From labels (b, n) to contributions (b, n)."""
 
 
 class LossBound(MeanBound):
@@ -92,14 +85,9 @@ class RealMean(Statistic):
     def loss(self, predictions: Any) -> Loss:
         """Return the loss of labels (b, n), with all that needs no labels computed."""
 
-
-MANY_REPLICATES = 200
-"""Replicates from which on losses of mixtures are tabulated; a table costs as much as about 100."""
-_REACH, _CELLS_PER_WIDTH, _MOST_CELLS = 5.0, 2.0, 256
-_GROUPS, _LEAST_ROWS = 32, 64
-"""Groups of rows, by how many cells they need, whose tables are made together; rows of a group at least."""
-TABLE_BYTES = 8 * 4 * _MOST_CELLS // 8
-"""Of a row, on average over targets: few of them are losses, and few rows need all cells they may have."""
+    def loss_but_constant(self, predictions: Any) -> Loss:
+        """Return the loss up to a number per instance, which is the same for all of its labels."""
+        return self.loss(predictions)
 
 
 class MixtureLossBound(LossBound):
@@ -115,102 +103,67 @@ class MixtureLossBound(LossBound):
 
 
 class TabledLossBound(LossBound):
-    """The same mean for many label vectors: cubics between nodes, moved to be exact for observed labels.
+    """The same mean for many label vectors: tabled losses, moved to be exact for observed labels.
 
-    H_i(y) + f_i(o_i) - H_i(o_i),   H_i a cubic Hermite interpolant of the loss f_i,  o_i the observed label
+    H_i(y) + f_i(o_i) - H_i(o_i),   H_i the table of the loss f_i,  o_i the observed label
 
-    What is added is the same for all labels, so ranks among label vectors are those of the sums of H. Nodes
-    reach 5 widths beyond every member, 2 to a width of the narrowest. Labels beyond, and rows that would need
-    more than 256 cells, have the loss itself.
+    What is added is the same for all labels, so ranks among label vectors are those of the sums of H.
     """
 
     def __init__(self, exact: MixtureLossBound, observed: Labels) -> None:
         super().__init__(exact.statistic, exact.loss, Plan(exact.n), exact.notes)
-        self.predictions, self.observed = exact.predictions, observed.values
+        assert isinstance(exact.statistic, RealMean)
+        self.observed = observed.values
+        self.table = LossTable(exact.predictions, exact.statistic, exact.statistic.loss_but_constant)
+        self._first: TabledLossBound | None = None  # who looks labels up for this one too
+        self._others: list[TabledLossBound] = []
+        self._last: tuple[Labels, Array] | None = None  # what was found for it
+
+    def share_with(self, other: Bound) -> bool:
+        """Let `other` look labels up, where it has a loss of the same predictions."""
+        same = isinstance(other, TabledLossBound) and other.table.predictions is self.table.predictions
+        if same:
+            assert isinstance(other, TabledLossBound)
+            self._first = other if other._first is None else other._first
+            if self not in self._first._others:
+                self._first._others.append(self)
+        return same
+
+    def _is_observed(self, labels: Labels) -> bool:
+        return len(labels) == 1 and bool(namespace(self.observed).all(labels.values == self.observed))
 
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's loss, (b, n); of the observed labels nothing is looked up."""
-        xp = namespace(self.observed)
-        if len(labels) == 1 and bool(xp.all(labels.values == self.observed)):
+        if self._is_observed(labels):
             return self.loss(self.observed)
-        return self._looked_up(labels.values) + self._moved
+        return self.table.at(labels.values) + self._moved
 
     def state(self, labels: Labels) -> State:
-        """Sum weights and losses; tiles are made where they are looked up."""
-        return self._state(labels)
+        """Sum weights and losses."""
+        if self._is_observed(labels):
+            return self._state(labels)
+        total, weights = self._looked_up(labels), labels.weights
+        xp = namespace(total)
+        if weights is None:
+            return State(
+                weight=xp.zeros_like(total) + float(labels.n), total=total + xp.sum(self._moved, axis=1)
+            )
+        moved = weights * xp.where(weights > 0, self._moved, xp.zeros_like(self._moved))
+        return State(weight=xp.sum(weights, axis=1), total=total + xp.sum(moved, axis=1))
+
+    def _looked_up(self, labels: Labels) -> Array:
+        """Return the sums of H; the first of several losses finds those of all."""
+        last, self._last = self._last, None
+        if last is not None and last[0] is labels:
+            return last[1]
+        own, *rest = self.table.sums(labels, [one.table for one in self._others])
+        for one, found in zip(self._others, rest, strict=True):
+            one._last = labels, found
+        return own
 
     @cached_property
     def _moved(self) -> Array:
-        return self.loss(self.observed) - self._looked_up(self.observed)
-
-    @cached_property
-    def _table(self) -> tuple[Array, ...]:
-        return remembered((self.predictions, self.statistic), self._made)
-
-    def _made(self) -> tuple[Array, ...]:
-        """Return first node, cells per unit, cells in use and place of the first, (n,), and cubics (., 4)."""
-        mean, std = self.predictions.members()
-        xp, n = namespace(mean), mean.shape[0]
-        low, high = xp.min(mean - _REACH * std, axis=1), xp.max(mean + _REACH * std, axis=1)
-        step = xp.min(std, axis=1) / _CELLS_PER_WIDTH
-        wanted = (high - low) / step  # a row's nodes are its own, whatever rows are beside it
-        used = xp.where(wanted <= _MOST_CELLS, wanted, xp.zeros_like(wanted))
-        cells = np.ceil(to_host(used)).astype(np.int64)
-        order, start = np.argsort(cells, kind="stable"), np.zeros(n, dtype=np.int64)
-        tables, total = [], 0
-        for part in tiles(n, max(_LEAST_ROWS, -(-n // _GROUPS))):  # rows with about as many cells
-            rows = order[part]
-            most = max(1, int(cells[rows[-1]]))
-            start[rows] = total + most * np.arange(rows.size)
-            total += most * rows.size
-            at = like(rows, low)
-            tables.append(self._cubics(rows, xp.take(low, at), xp.take(step, at), most))
-        return low, 1.0 / step, used, like(start, low), xp.concat(tables, axis=0)
-
-    def _cubics(self, rows: HostArray, low: Array, step: Array, cells: int) -> Array:
-        """Return the coefficients of the cubics of some rows, (rows cells, 4)."""
-        xp = namespace(low)
-        assert isinstance(self.statistic, RealMean)
-        loss = self.statistic.loss(self.predictions[rows])
-        # two nodes more on each side: slopes are differences of four neighbours
-        at = xp.arange(-2, cells + 3, dtype=low.dtype, device=device(low))[:, None]
-        f = loss(low + at * step).T
-        slope = (8.0 * (f[:, 3:-1] - f[:, 1:-3]) - (f[:, 4:] - f[:, :-4])) / 12.0
-        first, last, rise = slope[:, :-1], slope[:, 1:], f[:, 3:-2] - f[:, 2:-3]
-        cubic = [f[:, 2:-3], first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise]
-        return xp.reshape(xp.stack(cubic, axis=2), (-1, 4))
-
-    def _looked_up(self, labels: Array) -> Array:
-        """Return the cubics at labels (b, n), rows in tiles whose table stays in cache."""
-        b, n = labels.shape
-        step = max(1, CACHE_ELEMENTS // b) if is_numpy(labels) else n
-        parts = [self._of_rows(labels[:, rows], rows) for rows in tiles(n, step)]
-        xp = namespace(labels)
-        found, outside = (xp.concat(each, axis=1) for each in zip(*parts, strict=True))
-        return self._exact_outside(found, labels, outside) if bool(xp.any(outside)) else found
-
-    def _of_rows(self, labels: Array, rows: slice) -> tuple[Array, Array]:
-        """Return the cubics at labels of some rows, and where there are none."""
-        low, per_unit, used, start, table = self._table
-        xp = namespace(table)
-        place = (labels - low[rows]) * per_unit[rows]
-        outside = (place < 0.0) | (place >= used[rows])
-        if bool(xp.any(outside)):
-            place = xp.where(outside, xp.zeros_like(place), place)
-        cell = xp.astype(place, xp.int64)
-        t = place - xp.astype(cell, place.dtype)
-        own = xp.reshape(xp.take(table, xp.reshape(cell + start[rows], (-1,)), axis=0), (*labels.shape, 4))
-        return own[..., 0] + t * (own[..., 1] + t * (own[..., 2] + t * own[..., 3])), outside
-
-    def _exact_outside(self, found: Array, labels: Array, outside: Array) -> Array:
-        xp = namespace(found)
-        (rows,) = xp.nonzero(xp.any(outside, axis=0))
-        assert isinstance(self.statistic, RealMean)
-        loss = self.statistic.loss(self.predictions[to_host(rows)])
-        exact = loss(xp.take(labels, rows, axis=1))
-        # places of these rows among all, so that no array is written to
-        place = xp.cumulative_sum(xp.astype(xp.any(outside, axis=0), xp.int64)) - 1
-        return xp.where(outside, xp.take(exact, clip(place, 0), axis=1), found)
+        return self.loss(self.observed) - self.table.at(self.observed)
 
 
 def real_traits(
@@ -458,7 +411,12 @@ class ContinuousRankedProbabilityScore(RealMean):
         if isinstance(predictions, Quantiles):
             return _of_quantiles(as_float64(predictions.values), as_float64(predictions.levels))
         assert isinstance(predictions, Gaussian)
-        return _of_mixture(*predictions.members(), predictions.shares)
+        half = remembered((predictions, _half_spread), lambda: (_half_spread(predictions),))[0]
+        return _of_mixture(predictions, half)
+
+    def loss_but_constant(self, predictions: RealPredictions) -> Loss:
+        """Leave out 1/2 E|X - X'| of mixtures: it takes all pairs of members."""
+        return _of_mixture(predictions, 0.0) if isinstance(predictions, Gaussian) else self.loss(predictions)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         bound = super()._bind(predictions, plan)
@@ -472,9 +430,10 @@ class ContinuousRankedProbabilityScore(RealMean):
         return bound
 
 
-def _of_mixture(mean: Array, std: Array, shares: Array | None) -> Loss:
-    """Return the score of mixtures of normal members (n, m), of equal weights or `shares` (m,)."""
-    mean, std = _members_first(mean), _members_first(std)
+def _half_spread(predictions: Gaussian) -> Array:
+    """Return 1/2 E|X - X'| of mixtures, (n,)."""
+    mean, std = (_members_first(one) for one in predictions.members())
+    shares = predictions.shares
     xp, m = namespace(std), mean.shape[0]
     weight = xp.ones_like(std[:, :1]) if shares is None else shares[:, None]
     whole = float(m) if shares is None else 1.0
@@ -483,7 +442,13 @@ def _of_mixture(mean: Array, std: Array, shares: Array | None) -> Loss:
     for j in range(m - 1):
         gap, scale = mean[j + 1 :, :] - mean[j, :], xp.hypot(std[j + 1 :, :], std[j, :])
         spread = spread + 2.0 * weight[j, 0] * xp.sum(weight[j + 1 :, :] * _distance(gap, scale), axis=0)
-    half = spread / (2.0 * whole * whole)
+    return spread / (2.0 * whole * whole)
+
+
+def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
+    """Return E|X - y| of mixtures of normal members, less `half` (n,)."""
+    mean, std = (_members_first(one) for one in predictions.members())
+    shares, m = predictions.shares, mean.shape[0]
 
     def distance(labels: Array, j: int) -> Array:
         own = _distance(labels - mean[j, :], std[j, :])
@@ -493,7 +458,7 @@ def _of_mixture(mean: Array, std: Array, shares: Array | None) -> Loss:
         total = distance(labels, 0)
         for j in range(1, m):
             total = total + distance(labels, j)
-        return total / whole - half
+        return (total / float(m) if shares is None else total) - half
 
     return score
 
@@ -513,6 +478,8 @@ def _distance(gap: Array, scale: Array) -> Array:
 def _of_draws(predictions: Samples, estimator: str) -> Loss:
     if isinstance(predictions, LeftOut):
         return _of_left_out(predictions, estimator)
+    if predictions.weights is not None:
+        return _of_weighted_draws(predictions, estimator)
     draws = predictions.pooled()
     xp = namespace(draws)
     s = draws.shape[1]
@@ -526,6 +493,21 @@ def _of_draws(predictions: Samples, estimator: str) -> Loss:
     slopes = (2.0 * counts - s) / s
     heights = (before[:, -1:] - 2.0 * before) / s - half[:, None]
     return _piecewise(draws, centre, slopes, heights)
+
+
+def _of_weighted_draws(predictions: Samples, estimator: str) -> Loss:
+    """Return sum_k w_k |x_k - y| - sum_{j < k} w_j w_k (x_k - x_j), the second over 1 - sum w^2 if fair."""
+    draws, reached = predictions.steps()
+    s = draws.shape[1]
+    _pairs(predictions, s, estimator)
+    xp = namespace(draws)
+    centre = draws[:, s // 2]
+    away = (draws - centre[:, None]) * (reached[:, 1:] - reached[:, :-1])
+    half = xp.sum((reached[:, 1:] + reached[:, :-1] - 1.0) * away, axis=1)
+    if estimator == "fair":
+        half = half / (1.0 - 1.0 / predictions.n_effective)
+    before = _sums_before(away)
+    return _piecewise(draws, centre, 2.0 * reached - 1.0, before[:, -1:] - 2.0 * before - half[:, None])
 
 
 def _pairs(predictions: Samples, s: int, estimator: str) -> int:
@@ -587,12 +569,18 @@ def _sums_before(values: Array) -> Array:
 
 
 def _piecewise(knots: Array, centre: Array, slopes: Array, heights: Array) -> Loss:
-    """Return a loss that is linear between knots (n, q): slopes (q + 1,), heights (n, q + 1) at `centre`."""
+    """Return a loss that is linear between knots (n, q): heights (n, q + 1) at `centre`.
+
+    Slopes are (q + 1,), or (n, q + 1) where they differ between rows.
+    """
     xp = namespace(knots)
 
     def score(labels: Array) -> Array:
         cell = count_at_most(knots, labels)
-        slope = xp.reshape(xp.take(slopes, xp.reshape(cell, (-1,))), cell.shape)
+        if slopes.ndim == 2:
+            slope = xp.take_along_axis(slopes, cell.T, axis=1).T
+        else:
+            slope = xp.reshape(xp.take(slopes, xp.reshape(cell, (-1,))), cell.shape)
         return slope * (labels - centre) + xp.take_along_axis(heights, cell.T, axis=1).T
 
     return score

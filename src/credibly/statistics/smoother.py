@@ -26,15 +26,17 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
     Array,
     as_float64,
     device,
     gammaln,
     is_numpy,
     is_torch,
-    logsumexp,
     namespace,
+    on_accelerator,
     softmax,
+    tiles,
     to_host,
 )
 from credibly.predictions import Labels
@@ -58,6 +60,9 @@ BANDWIDTHS = np.logspace(-4, 0, 25)
 
 LIKELIHOOD_ROWS = 1000
 
+
+_VANISHED = -45.0
+"""Logarithm of what changes no sum of up to a thousand terms, the largest of which is 1."""
 
 NOTHING = float(np.finfo(np.float64).eps)
 """Probabilities up to this are 0 beside a sum of 1: a row that has them may stand beside one with zeros."""
@@ -161,12 +166,19 @@ def leave_one_out_likelihoods(points: np.ndarray[Any, Any], grid: np.ndarray[Any
     cross = cross[np.isfinite(cross).any(axis=1)]
     if not len(cross):
         return np.full(grid.size, -np.inf)
-    scores = np.empty(grid.size)
-    for at, bandwidth in enumerate(grid):
-        logs = cross / bandwidth
-        logs -= log_normaliser(points, bandwidth)[None, :]
-        scores[at] = float(np.mean(logsumexp(logs, axis=1))) - np.log(n - 1)
-    return scores
+    normalisers = [log_normaliser(points, bandwidth) for bandwidth in grid]
+    scores = np.zeros(grid.size)
+    for rows in tiles(len(cross), max(1, CACHE_ELEMENTS // n)):
+        logs = np.empty_like(cross[rows])
+        for at, (bandwidth, normaliser) in enumerate(zip(grid, normalisers, strict=True)):
+            np.multiply(cross[rows], 1.0 / bandwidth, out=logs)
+            logs -= normaliser
+            top = logs.max(axis=1)
+            logs -= top[:, None]
+            near = logs > _VANISHED  # a few in a hundred, and exponentials are what takes time here
+            starts = np.cumsum(near.sum(axis=1)) - near.sum(axis=1)
+            scores[at] += float(np.sum(np.log(np.add.reduceat(np.exp(logs[near]), starts)) + top))
+    return scores / len(cross) - np.log(n - 1)
 
 
 _SMOOTHED = (
@@ -200,8 +212,10 @@ class SmootherBound(PairwiseBound):
         self, statistic: SmoothedError, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]
     ) -> None:
         super().__init__(statistic, probs, plan, statistic.precision, notes)
-        logs, self.zeros = kernel_logs(self.exact, self.dtype)
-        self.queries, self.keys = with_one(logs), kernel_keys(self.exact, plan.number, self.dtype)
+        # on the host exponents keep every digit, which costs little beside the product
+        dtype = self.dtype if on_accelerator(self.exact) else self.exact.dtype
+        logs, self.zeros = kernel_logs(self.exact, dtype)
+        self.queries, self.keys = with_one(logs), kernel_keys(self.exact, plan.number, dtype)
         self.n_zeros = 0 if self.zeros is None else int(namespace(logs).sum(as_float64(self.zeros)))
         self.notes = (*self.notes, *self.zeros_notes(self.n_zeros, probs.shape[0]))
         self._first: SmootherBound | None = None  # whose estimates serve here too
@@ -242,7 +256,10 @@ class SmootherBound(PairwiseBound):
     @cached_property
     def support(self) -> Array:
         """Where the bound predictions are positive, (n, k)."""
-        return supported(self.exact, self.dtype)
+        return supported(self.exact, self.queries.dtype)
+
+    def _item_bytes(self) -> int:
+        return 4 if self.keys.dtype != self.exact.dtype else 8  # exponents and weights before they are cast
 
     def log_kernel(self, rows: slice, other: Self) -> Array:
         """Return log K of these rows with the rows bound by `other`, (rows, n)."""
@@ -263,7 +280,13 @@ class SmootherBound(PairwiseBound):
             top = xp.maximum(top, own)
             own = xp.exp(own - top)
         weights = flushed(exponential(_shifted(logs, _finite(top))))
-        return SmootherTile(weights, xp.sum(weights, axis=1), own)
+        if weights.dtype == self.dtype:
+            return SmootherTile(weights, xp.sum(weights, axis=1), own)
+        if own is not None:
+            narrow = xp.astype(weights, self.dtype)
+            return SmootherTile(narrow, xp.sum(narrow, axis=1), xp.astype(own, self.dtype))
+        narrow = xp.astype(_on_grid(weights), self.dtype)
+        return SmootherTile(narrow, xp.sum(narrow, axis=1), None)
 
     def values(self, labels: Labels) -> Array:
         """Return label frequencies times multiplicities, (b k, n)."""
@@ -272,6 +295,12 @@ class SmootherBound(PairwiseBound):
         if labels.weights is not None:
             values = values * xp.astype(labels.weights, self.dtype)[:, None, :]
         return xp.reshape(values, (-1, values.shape[-1]))
+
+    def _tile(self, rows: slice, weighted: bool, keep: bool) -> SmootherTile:
+        if self._first is not None:
+            return self._first._tile(rows, weighted, keep)
+        found: SmootherTile = super()._tile(rows, weighted, keep)
+        return found
 
     def smoothed(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> tuple[Array, Array]:
         """Return E[y | f_j] for these rows, (b, k, rows), and which have neighbours, (1 or b, rows)."""
@@ -362,7 +391,7 @@ class SmootherBound(PairwiseBound):
         counted = other_labels.weights
         if counted is not None:
             assert counted.shape[0] == 1  # weights are those of instances, whatever the replicate
-            logs = logs + xp.astype(_log(counted), self.dtype)
+            logs = logs + xp.astype(_log(counted), logs.dtype)
         if other is self:
             # a row is left out once; its other copies stay
             kept = None if counted is None else _log(counted[0, :] - 1.0)
@@ -371,7 +400,7 @@ class SmootherBound(PairwiseBound):
         if before is not None:
             top = xp.maximum(top, before.top)
         level = _finite(top)
-        weights = flushed(exponential(_shifted(logs, level)))
+        weights = xp.astype(flushed(exponential(_shifted(logs, level))), self.dtype)
         values = label_values(other_labels, xp, self.dtype)
         shape = (values.shape[0], values.shape[1], top.shape[0])
         found = xp.reshape(self.product(xp.reshape(values, (-1, values.shape[-1])), weights), shape)
@@ -438,6 +467,17 @@ def _finite(top: Array) -> Array:
     """Return the largest log-weight of every row, 0 for a row that has met nobody."""
     xp = namespace(top)
     return xp.where(top > -xp.inf, top, xp.zeros_like(top))
+
+
+def _on_grid(weights: Array) -> Array:
+    """Return the weights of every row divided by their sum, in whole multiples of 2^-23.
+
+    Their sums over any rows, in any order, are then exact in single precision: replicates with equal
+    frequencies of labels near every prediction have equal estimates, as in double precision.
+    """
+    xp = namespace(weights)
+    shares = xp.round(weights * (2.0**23 / _positive(xp.sum(weights, axis=1)))[:, None])
+    return shares * 2.0**-23
 
 
 def _positive(totals: Array) -> Array:

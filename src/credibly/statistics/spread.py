@@ -6,6 +6,9 @@
     ence           mean over bins of sigma of |rmv - rmse| / rmv
                    rmv^2 = mean sigma^2, rmse^2 = mean (y - mu)^2
 
+Of s draws, sigma^2 is their variance with s - 1 in the denominator. The spread of few draws is uncertain, so
+mean z^2 is above 1 even for a calibrated model: (1 + 1/s) (s - 1) / (s - 3) for normal draws.
+
 The slope needs no bins: below 0 the largest stated variances are too large compared with the smallest ones.
 Levi, Gispan, Giladi and Fetaya 2022 (ENCE); Pernot 2022 (z-scores, consistency given the stated spread).
 """
@@ -14,28 +17,40 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, HostArray, device, like, namespace, to_host
-from credibly._arrays.sums import group_sums
-from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows
+from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, clip, device, like, namespace, to_host
+from credibly._arrays.sums import count_cells, group_sums
+from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
+from credibly.predictions.samples import LeftOut
 from credibly.statistics.cells import bin_index, edge_ranks
-from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
-from credibly.statistics.regression import Loss, RealMean, real_traits
+from credibly.statistics.mixture_tables import Loss
+from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits, in_cache
+from credibly.statistics.regression import RealMean, real_traits
 
 _TINY = 1e-300
 _FLAT = 1e-10
 """Variance of log sigma^2 below which all rows state one spread, up to rounding."""
 
 
+FEWEST_DRAWS = 4
+"""Of fewer draws, mean z^2 has no expectation, whatever is predicted."""
+_FEW_DRAWS = 100
+"""Below, what draws add to mean z^2 is noted: 3 % at 100."""
+
+
 def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
-    """Return mean and variance, (n,) each, of mixtures of normal members."""
+    """Return mean and variance, (n,) each, of mixtures of normal members, or of draws."""
+    if isinstance(predictions, Samples):
+        variance = predictions.variance()
+        return predictions.expectation(), clip(variance, _TINY, None)  # an exchanged label may leave ties
     assert isinstance(predictions, Gaussian)
     mean, std = predictions.members()
     shares = predictions.shares
@@ -54,16 +69,42 @@ class OfSpread(Statistic):
     """What statistics of the stated spread share: predictions must state a variance."""
 
     def require_predictions(self, predictions: Predictions) -> None:
-        """Raise unless a variance is stated."""
+        """Raise unless a variance is stated, or there are draws enough to have one."""
         super().require_predictions(predictions)
-        if not isinstance(predictions, Gaussian):
+        if not isinstance(predictions, (Gaussian, Samples)):
             raise InputTypeError(
                 f"`{self.name}`",
-                "needs a stated variance, which only Gaussian predictions have",
+                "needs a stated variance, which only Gaussian predictions and draws have",
                 f"got {type(predictions).__name__}",
                 "Use `picp` or `skce`, which need none.",
                 argument="predictions",
             )
+        if isinstance(predictions, Samples) and predictions.n_exchanged < FEWEST_DRAWS:
+            raise UnsupportedError(
+                f"`{self.name}`",
+                f"needs at least {FEWEST_DRAWS} draws per instance, and per member if members have several",
+                f"got {predictions.n_exchanged}" + " by weight" * (predictions.weights is not None),
+                "Use `picp` or `skce`, which need only one.",
+                argument="predictions",
+            )
+
+
+def spread_notes(predictions: Predictions) -> tuple[str, ...]:
+    """Return the notes of predictions, and what few or equal draws do to their spread."""
+    if not isinstance(predictions, Samples) or isinstance(predictions, LeftOut):
+        return predictions.notes
+    notes, number = predictions.notes, predictions.n_effective
+    if number < _FEW_DRAWS:
+        usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
+        few = (
+            f"the spread of {number:.3g} draws is itself uncertain: with normal draws, a calibrated model "
+            f"has a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
+        )
+        notes = (*notes, few)
+    flat = int((to_host(predictions.variance()) <= 0.0).sum())
+    if flat:
+        notes = (*notes, f"in {flat} instances all draws are equal: their z-scores are 0 or very large")
+    return notes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,31 +134,50 @@ class SpreadRatio(OfSpread, RealMean):
         aliases={"zms": "", "mean_squared_z": ""},
     )
 
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        bound = super()._bind(predictions, plan)
+        bound.notes = spread_notes(predictions)
+        return bound
+
     def loss(self, predictions: RealPredictions) -> Loss:
         """((y - mean) / std)^2."""
         mean, variance = mean_and_variance(predictions)
         return lambda labels: (labels - mean) ** 2 / variance
 
 
-class SlopeBound(Bound):
-    """Sums of squared z-scores and of their products with log sigma^2."""
+class MomentBound(Bound):
+    """A statistic that sees of a prediction its mean and its variance, which exchanged draws change."""
 
-    def __init__(self, statistic: Statistic, predictions: Gaussian, plan: Plan) -> None:
-        super().__init__(statistic, plan.n, predictions.notes)
+    def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
+        super().__init__(statistic, plan.n, spread_notes(predictions))
         self.mean, self.variance = mean_and_variance(predictions)
-        self.log = namespace(self.variance).log(self.variance)
-        self.term_size = 1.0
 
     def state(self, labels: Labels) -> State:
+        """Return the sums over all instances, replicates in front."""
+        return in_cache(self._state, labels)
+
+    def _state(self, labels: Labels) -> State:
+        return self.sums(labels.values, self.mean[None, :], self.variance[None, :], labels.weights)
+
+    @abstractmethod
+    def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
+        """Return the sums of labels (b, n) with means and variances (b, n) or (1, n)."""
+
+
+class SlopeBound(MomentBound):
+    """Sums of squared z-scores and of their products with log sigma^2."""
+
+    term_size = 1.0
+
+    def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
         """Return the sums that a regression line needs."""
-        xp = namespace(self.log)
-        square = (labels.values - self.mean) ** 2 / self.variance
-        weights = labels.weights
-        one = xp.ones_like(self.log)[None, :] if weights is None else weights
-        every = {"weight": one, "log": one * self.log, "log_log": one * self.log**2}
+        xp = namespace(variance)
+        log, square = xp.log(variance), (labels - mean) ** 2 / variance
+        one = xp.ones_like(log[:1, :]) if weights is None else weights
+        every = {"weight": one, "log": one * log, "log_log": one * log**2}
         nothing = xp.zeros_like(square[:, 0])  # what no label changes is the same for all vectors
-        sums = {name: xp.sum(value, axis=1) + nothing for name, value in every.items()}
-        return State(sums, square=xp.sum(one * square, axis=1), both=xp.sum(one * self.log * square, axis=1))
+        found = {name: xp.sum(value, axis=1) + nothing for name, value in every.items()}
+        return State(found, square=xp.sum(one * square, axis=1), both=xp.sum(one * log * square, axis=1))
 
     def _line(self, state: State) -> tuple[Array, Array, Array, Array]:
         """Return mean of log sigma^2, its variance, mean of z^2 and slope, (b,) each."""
@@ -144,9 +204,9 @@ class SlopeBound(Bound):
 
     def influence(self, sums: State, labels: Labels) -> Array:
         """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
-        centre, spread, level, slope = (like(to_host(one), self.log)[0] for one in self._line(sums))
+        centre, spread, level, slope = (like(to_host(one), self.variance)[0] for one in self._line(sums))
         square = ((labels.values - self.mean) ** 2 / self.variance)[0, :]
-        away = self.log - centre
+        away = namespace(self.variance).log(self.variance) - centre
         return slope + away * (square - level - slope * away) / spread
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
@@ -189,24 +249,28 @@ class SpreadSlope(OfSpread):
     )
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, Gaussian)
+        assert isinstance(predictions, RealPredictions)
         return SlopeBound(self, predictions, plan)
 
 
-class SpreadBound(Bound):
+class SpreadBound(MomentBound):
     """Stated variances, squared errors and squared z-scores of every bin of the stated spread.
 
     The error does not use z-scores; pictures do, and one pass over drawn labels is enough for both.
     """
 
-    def __init__(self, statistic: Statistic, predictions: Gaussian, plan: Plan) -> None:
-        super().__init__(statistic, plan.n, predictions.notes)
-        self.mean, self.variance = mean_and_variance(predictions)
-        self.n_bins = int(plan.edges.shape[0]) - 1
-        xp = namespace(self.variance)
-        self.bins = xp.astype(bin_index(self.variance, np.asarray(plan.edges), "left"), xp.int64)
+    def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
+        super().__init__(statistic, predictions, plan)
+        self.edges = np.asarray(plan.edges)
+        self.n_bins = self.edges.size - 1
+        self.exact = isinstance(predictions, Gaussian)
+        self.bins = self._bins(self.variance)
 
-    def state(self, labels: Labels) -> State:
+    def _bins(self, variance: Array) -> Array:
+        xp = namespace(variance)
+        return xp.astype(bin_index(variance, self.edges, "left"), xp.int64)
+
+    def _state(self, labels: Labels) -> State:
         """Return weight, stated variance, squared error and squared z-score of every bin, (b, bins)."""
         xp = namespace(self.variance)
         square = (labels.values - self.mean) ** 2
@@ -216,6 +280,14 @@ class SpreadBound(Bound):
         nothing = xp.zeros((square.shape[0], 1), dtype=xp.float64, device=device(square))
         observed, z = (group_sums(one, self.bins, self.n_bins) for one in (square, square / self.variance))
         return State(size=size + nothing, stated=stated + nothing, observed=observed, z=z)
+
+    def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
+        """Return the same of variances (b, n), whose bins differ between replicates."""
+        xp = namespace(variance)
+        one = xp.ones_like(variance) if weights is None else weights * xp.ones_like(variance)
+        square, bins = one * (labels - mean) ** 2, self._bins(variance)
+        every = {"size": one, "stated": one * variance, "observed": square, "z": square / variance}
+        return State({name: count_cells(bins, self.n_bins, value) for name, value in every.items()})
 
     def finish(self, state: State) -> Array:
         """Average relative differences over filled bins."""
@@ -229,6 +301,14 @@ class SpreadBound(Bound):
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return what the stated variances expect, and what squares add to it, (number, bins)."""
+        if not self.exact:
+            raise UnsupportedError(
+                f"a test of `{self.statistic.name}` with clusters",
+                "needs a variance that is stated exactly: errors exceed the spread of draws most where that "
+                "happens to be small",
+                "got draws",
+                "Use `picp` or `skce`.",
+            )
         expected = on_host(self.state(labels))
         variance, cells = to_host(self.variance), codes * self.n_bins + to_host(self.bins)
         weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
@@ -304,13 +384,15 @@ class ExpectedNormalisedError(OfSpread):
         return Plan(rows.n, spread_edges(rows, self.n_bins))
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, Gaussian)
+        assert isinstance(predictions, RealPredictions)
         return SpreadBound(self, predictions, plan)
 
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:
     """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
     inner = rows.ranked(_variance, edge_ranks(rows.n, n_bins, "left"))
+    if isinstance(rows.sample.predictions, Samples):  # a variance is found in two ways, up to rounding
+        inner = inner * (1.0 - 1e-9)
     found: HostArray = np.concatenate([[0.0], np.asarray(inner, dtype=np.float64), [np.inf]])
     return found
 

@@ -78,7 +78,8 @@ class SubsampledBound(Bound):
         # the bound statistic knows what a rule such as bandwidth="median" became
         resolved = dataclasses.replace(statistic, inner=inner.statistic)
         super().__init__(resolved, inner.n, (*inner.notes, note))
-        self.inner, self.chosen, self.term_size = inner, statistic.chosen, inner.term_size
+        self.inner, self.chosen = inner, statistic.chosen
+        self.term_size, self.rounding = inner.term_size, inner.rounding
         self.statistic: Subsampled
 
     def _part(self, labels: Labels) -> Labels:

@@ -66,18 +66,21 @@ def dominance(first: HostArray, second: HostArray) -> tuple[float, Interval | No
     The area under the curve with DeLong's interval (1988): no moments of the values are needed, so it tells
     where a few large ones decide the means. None below ten values.
     """
-    from scipy.stats import rankdata  # slow to load, and every command loads this module
-
     m, n = len(first), len(second)
-    together = rankdata(np.concatenate([first, second]))
-    above_second = (together[:m] - rankdata(first)) / n
-    below_first = 1 - (together[m:] - rankdata(second)) / m
+    above_second, below_first = _share_below(first, second), 1 - _share_below(second, first)
     value = float(above_second.mean())
     if min(m, n) < _FEW:
         return value, None
     return value, normal_interval(
         value, math.sqrt(above_second.var(ddof=1) / m + below_first.var(ddof=1) / n)
     )
+
+
+def _share_below(values: HostArray, others: HostArray) -> HostArray:
+    """Return for each value the share of `others` below it, ties half."""
+    ordered = np.sort(others)
+    counts = sum(np.searchsorted(ordered, values, side) for side in ("left", "right"))
+    return np.asarray(counts) / 2 / len(others)
 
 
 def above(interval: Interval | None, bound: float = 0.0) -> Outcome:

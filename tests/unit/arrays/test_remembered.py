@@ -46,6 +46,26 @@ def test_the_oldest_gives_way_and_what_is_too_large_is_not_kept() -> None:
         assert made[4:] == ["huge", "huge"]
 
 
+def test_what_is_spare_displaces_nothing_and_goes_first() -> None:
+    made = []
+
+    def make(name: str, share: float, spare: bool = False) -> None:
+        size = int(share * 2**20 / 4 / 8)
+        remembered(name, lambda: made.append(name) or (np.zeros(size),), spare=spare)
+
+    with cr.memory_limit(2**20), remembering():
+        make("needed", 0.5)
+        make("spare", 0.4, spare=True)
+        make("too much", 0.2, spare=True)
+        for name in ("needed", "spare", "too much"):
+            make(name, 0.2, spare=True)
+        assert made == ["needed", "spare", "too much", "too much"]
+        make("other", 0.4)
+        for name in ("needed", "other", "spare"):
+            make(name, 0.2)
+        assert made[4:] == ["other", "spare"]
+
+
 def test_quantiles_of_changed_predictions_are_not_those_of_before() -> None:
     mean = np.zeros((1, 2))
     given = cr.Gaussian(mean, np.ones((1, 2)))

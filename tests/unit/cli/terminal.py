@@ -109,10 +109,13 @@ for words, width, changes in json.loads(sys.argv[1]):
 """
 
 
-def one_by_one(commands: Mapping[str, Shown]) -> dict[str, Screen]:
-    """Run several commands in one process, which loads its modules once, and return what each showed."""
+def one_by_one(commands: Mapping[str, Shown], first: str = "") -> dict[str, Screen]:
+    """Run several commands in one process, which loads its modules once, and return what each showed.
+
+    Code in `first` is run before them.
+    """
     given = [([*map(str, one.words)], one.width, dict(one.changes)) for one in commands.values()]
-    screen = in_terminal(command=[sys.executable, "-c", _ONE_BY_ONE, json.dumps(given)])
+    screen = in_terminal(command=[sys.executable, "-c", first + _ONE_BY_ONE, json.dumps(given)])
     assert screen.code == 0, screen.text
     *parts, rest = screen.raw.split("\0")
     assert rest == ""

@@ -77,6 +77,7 @@ def test_as_claimed_and_too_few() -> None:
     assert found.headline.word == "no conflict found"
     assert found.headline.bound is not None
     assert "within 2.9 points of the claim, 95 % sure" in found.headline.sentence
+    assert "(95 %:" not in found.headline.sentence  # one statement of uncertainty, not two
     few = cr.evaluate(*sets_that_hold(0.9, n=20), n_resamples=99)
     assert few.headline is not None
     assert few.headline.word == "cannot tell"
@@ -131,6 +132,8 @@ def test_raters_give_one_label_each() -> None:
     sets, labels = sets_that_hold(0.84)
     found = cr.evaluate(sets, cr.LabelCounts(np.eye(4, dtype=int)[labels]), n_resamples=99)
     assert found["set_coverage"].value == 0.84
+    (note,) = [one for one in found.notes if "drawn from its raters" in one]
+    assert note.endswith("labels of one instance are not independent")  # sets have no `validity_test`
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,3 +164,20 @@ def test_a_file_and_its_reader_must_claim_the_same(tmp_path: Path) -> None:
     assert cr.load(path, claimed=0.9).predictions.claimed == 0.9
     with pytest.raises(cr.InputError, match=r"the file says 0\.9, you say 0\.8"):
         cr.load(path, claimed=0.8)
+
+
+@pytest.mark.parametrize(("low", "high"), [("lo", "hi"), ("Low", "High"), ("lwr", "upr"), ("lb", "ub")])
+def test_columns_with_names_of_ends(low: str, high: str, tmp_path: Path) -> None:
+    path = tmp_path / "ends.csv"
+    path.write_text(f"{high},{low},y\n" + "".join(f"{i + 1},{i - 1},{i}\n" for i in range(5)))
+    found = cr.load(path, claimed=0.9)
+    assert found.predictions.lower.tolist() == [-1.0, 0.0, 1.0, 2.0, 3.0]
+    assert found.predictions.upper.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert not any("class" in note for note in found.notes)
+
+
+def test_columns_that_could_be_anything_with_a_claim(tmp_path: Path) -> None:
+    path = tmp_path / "ends.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i - 1},{i + 1},{i}\n" for i in range(5)))
+    with pytest.raises(cr.InputError, match="name the ends of intervals `lower` and `upper`"):
+        cr.load(path, claimed=0.9)

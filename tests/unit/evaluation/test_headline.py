@@ -19,7 +19,7 @@ from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.words import Verdict
 from credibly.results.witness import WitnessDirection, WitnessResult
 
-CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 199}
+CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 99}
 
 
 def draw(probs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -45,20 +45,20 @@ def opposite() -> tuple[np.ndarray, np.ndarray]:
 
 def members(power: float) -> tuple[cr.Ensemble, np.ndarray]:
     rng = np.random.default_rng(5)
-    truth = rng.dirichlet(np.ones(3), size=800)
+    truth = rng.dirichlet(np.ones(3), size=400)
     near = np.stack([rng.dirichlet(40 * row + 0.2, size=5) for row in truth]) ** power
     return cr.Ensemble(near / near.sum(axis=-1, keepdims=True)), draw(truth, rng)
 
 
 def dirichlet() -> tuple[cr.Dirichlet, np.ndarray]:
-    probs, labels = said(800, 3, 2.0)
+    probs, labels = said(400, 3, 2.0)
     return cr.Dirichlet(20 * probs + 0.1), labels
 
 
 def belief() -> tuple[cr.Belief, np.ndarray]:
     rng = np.random.default_rng(6)
-    truth = rng.dirichlet(np.ones(2), size=600)
-    masses = np.concatenate([0.8 * truth, np.full((600, 1), 0.2)], axis=1)
+    truth = rng.dirichlet(np.ones(2), size=300)
+    masses = np.concatenate([0.8 * truth, np.full((300, 1), 0.2)], axis=1)
     return cr.Belief(masses, [{0}, {1}, {0, 1}]), draw(truth, rng)
 
 
@@ -102,9 +102,9 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     ),
     "too few data": (lambda: said(30, 3, 1.0), "cannot tell", "Too few data to tell: with 30 instances"),
     "binary": (lambda: said(900, 2, 2.0), "conflict", "Overconfident"),
-    "100 classes": (lambda: said(1500, 100, 1.5), "conflict", "Overconfident"),
+    "100 classes": (lambda: said(800, 100, 1.5), "conflict", "Overconfident"),
     "in parts": (opposite, "conflict", "Miscalibrated, though not on average: .* too sure .* too unsure"),
-    "ensemble": (lambda: members(1.0), "no conflict found", "No sign of miscalibration in 800"),
+    "ensemble": (lambda: members(1.0), "no conflict found", "No sign of miscalibration in 400"),
     "Dirichlet": (dirichlet, "conflict", "Overconfident"),
     "belief": (belief, "conflict", "Underconfident"),
     "raters": (raters, "conflict", "Overconfident"),
@@ -117,12 +117,8 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
 }
 
 
-DEAR = ("ensemble", "Dirichlet", "belief", "100 classes")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in DEAR else ()) for name in WORLDS]
-)
+@pytest.mark.usefixtures("without_learned_weights")
+@pytest.mark.parametrize("name", WORLDS)
 def test_what_it_says(name: str) -> None:
     make, word, sentence = WORLDS[name]
     predictions, labels = make()
@@ -168,7 +164,6 @@ def test_the_gap_is_below_what_the_headline_says() -> None:
     assert other.sentence.endswith("99 % sure.")
 
 
-@pytest.mark.slow
 def test_intervals_are_within_what_the_headline_says() -> None:
     given, labels = normal(0.0, 1.0)
     told = cr.evaluate(given, labels, n_resamples=199).headline

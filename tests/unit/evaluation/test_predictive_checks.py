@@ -13,8 +13,6 @@ from credibly.evaluation.stages import check_verdicts
 from credibly.report.page import render_report
 from credibly.report.sections import check_section
 
-pytestmark = pytest.mark.slow
-
 NAMES = ["accuracy", "brier", "confidence_ece"]
 
 
@@ -64,14 +62,15 @@ def test_verdicts_name_the_hypothesis(evaluation: cr.Evaluation) -> None:
 
 
 def test_a_value_that_is_too_good_is_said_in_words() -> None:
-    sides = np.repeat([0.9, 0.1], 25)
-    members = np.tile(np.stack([sides, 1 - sides], axis=1), (400, 1, 1))
-    result = cr.evaluate(members, np.arange(400) % 2, statistics=["classwise_ece"], n_resamples=99)
+    sides = np.repeat([0.9, 0.1], 20)  # 40 members can reject: 2 / 41
+    members = np.tile(np.stack([sides, 1 - sides], axis=1), (100, 1, 1))
+    result = cr.evaluate(members, np.arange(100) % 2, statistics=["classwise_ece"], n_resamples=99)
     first = check_verdicts(result.check, result.predictions, 0.05)[0]
     assert "below what would be expected if these predictions were right" in first.finding
     assert first.finding.endswith("smaller than chance explains.")
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
@@ -87,6 +86,7 @@ def test_why_there_is_no_check(data: tuple, make, reason: str) -> None:
     assert cr.evaluate(*data, statistics=["brier"], tests=False).check is None
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_section_shows_both_hypotheses(evaluation: cr.Evaluation) -> None:
     section = check_section(evaluation.check, evaluation)
     assert [caption.partition(":")[0] for caption, _ in section.tables[:2]] == ["Bayesian", "Independent"]
@@ -98,7 +98,6 @@ def test_the_section_shows_both_hypotheses(evaluation: cr.Evaluation) -> None:
     page = render_report(evaluation)
     assert 'id="checks"' in page
     assert page.count("figure-check-strip") >= 1
-    assert len(page.encode()) < 500_000
 
 
 def test_statistics_whose_labels_cannot_be_drawn_are_not_checked() -> None:
@@ -110,6 +109,7 @@ def test_statistics_whose_labels_cannot_be_drawn_are_not_checked() -> None:
     assert {"picp", "quantile_calibration_error"} <= set(result.tests)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_real_values_are_checked_too() -> None:
     rng = np.random.default_rng(0)
     mean = rng.normal(size=(60, 1)) + 0.3 * rng.normal(size=(60, 5))

@@ -89,6 +89,13 @@ def test_evaluate_states_the_part_and_runs_again_from_its_settings() -> None:
     assert note.startswith("SKCE, KDE calibration error, KL calibration error: ")
     (verdict,) = [one for one in found.verdicts if one.statistic == "skce"]
     assert verdict.scope.startswith("n = 40,")
+    assert found.estimates["skce"].settings["precision"] == "float32"
+    named = cr.evaluate(PROBS, LABELS, pairwise_rows=PART, statistics=[cr.skce], n_resamples=19, rng=5)
+    assert named.estimates["skce"].settings["precision"] == "float64"
+    # the same rows and label vectors: values differ by rounding, p-values do not
+    ours, theirs = found.tests["skce"], named.tests["skce"]
+    np.testing.assert_allclose(ours.null_distribution, theirs.null_distribution, rtol=1e-4, atol=1e-7)
+    assert ours.pvalue == theirs.pvalue
     names = list(found.settings["statistics"])
     again = cr.evaluate(
         PROBS,

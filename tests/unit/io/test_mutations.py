@@ -25,7 +25,7 @@ BESIDE: dict[str, Any] = {
     "ids": [3, 1, 4, 5],
 }
 CLASSES = ["cat", "dog", "cow"]
-EXAMPLES = 250  # per seed file group; four groups below
+EXAMPLES = 100  # per seed file group; four groups below
 
 
 @pytest.fixture(scope="module")

@@ -238,12 +238,11 @@ def test_leading_zeros_are_names(tmp_path: Path) -> None:
     assert found.ids.tolist() == ["007", "008"]
 
 
-@pytest.mark.slow
 def test_text_above_the_limit_is_not_parsed(tmp_path: Path) -> None:
-    path = write(tmp_path, WIDE + "0.5,0.5,1\n" * 120_000)
+    path = write(tmp_path, WIDE + f"0.5{'0' * 60},0.5{'0' * 60},1\n" * 10_000)  # 130 bytes each
     with cr.memory_limit(2**20), pytest.raises(cr.FileError, match=r"at most 1.0 MiB of text.*\.npz"):
         cr.load(path)
-    assert len(cr.load(path)) == 120_003
+    assert len(cr.load(path)) == 10_003
 
 
 def test_a_long_cell_does_not_widen_every_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

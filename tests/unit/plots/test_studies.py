@@ -72,7 +72,8 @@ def test_one_panel_per_world_and_one_key(study: cr.results.PowerStudy, columns: 
     assert [text.get_text() for text in legend.get_texts()] == ["steps", "never"]
     assert all(ax.get_legend() is None for ax in figure.axes)
     assert sum(ax.get_xlabel() == "level" for ax in figure.axes) == min(columns, 5)
-    figure.savefig("/dev/null", format="svg")
+    if columns == 2:  # a row that is not full
+        figure.savefig("/dev/null", format="svg")
 
 
 def test_distances_of_worlds_that_differ_in_nothing_else(study: cr.results.PowerStudy) -> None:
@@ -93,7 +94,6 @@ def test_distances_of_worlds_that_differ_in_nothing_else(study: cr.results.Power
         DistanceDisplay(study, setting="corner", level=0.3)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("hypothesis", ["H0,2", "H1,2"])
 def test_a_world_over_x(hypothesis: str) -> None:
     sample = BinaryWorld(hypothesis).draw(40, rng=3)

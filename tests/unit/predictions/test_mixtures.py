@@ -170,7 +170,7 @@ def test_dense_quantiles_and_cdf_invert_each_other() -> None:
 
 @pytest.mark.slow
 def test_mean_of_dense_quantiles_is_the_area_under_the_quantile_function() -> None:
-    table = dense()
+    table = dense()[:2]
     for i, mean in enumerate(table.expectation()):
         one = table[i : i + 1]
         breaks = [0.0, *LEVELS, 1.0]

@@ -8,6 +8,7 @@ import pytest
 import credibly as cr
 from credibly.predictions import PredictionIntervals, as_labels
 from credibly.statistics import registered
+from libraries import Library, read
 
 SETS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1]], dtype=bool)
 
@@ -50,6 +51,11 @@ def test_names_of_classes_are_matched() -> None:
 def test_a_claim_is_a_probability(claimed: object) -> None:
     with pytest.raises(cr.InputError, match="`claimed` must lie strictly between 0 and 1"):
         cr.PredictionSets(SETS, claimed)  # type: ignore[arg-type]
+
+
+def test_numbers_that_are_0_and_1_are_booleans_whatever_their_type(library: Library) -> None:
+    given = cr.PredictionSets(library.asarray([[1.0, 0.0], [1.0, 1.0]]), 0.9)
+    assert read(given.members).tolist() == [[True, False], [True, True]]
 
 
 def test_bad_rows_are_named() -> None:

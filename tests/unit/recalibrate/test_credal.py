@@ -68,8 +68,7 @@ def test_a_failed_fit_leaves_the_one_before() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("margin", ["vacuous", "ball"])
-@pytest.mark.parametrize("weights", [None, (0.25, 0.75)])
+@pytest.mark.parametrize(("margin", "weights"), [("vacuous", (0.25, 0.75)), ("ball", None)])
 def test_a_margin_enlarges_what_no_spread_can_save(margin: str, weights: object, tmp_path: Path) -> None:
     ensemble, labels = tilted(240, 6.0)
     ensemble = cr.Ensemble.from_logits(np.asarray(ensemble.logits), weights=weights)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -133,6 +135,14 @@ def test_the_members_of_an_ensemble_share_a_temperature() -> None:
         moved = cr.Ensemble.from_logits(3.0 * logits / (scaling.temperature * factor))
         losses.append(float(cr.log_loss(moved, labels)))
     assert losses[1] < min(losses[0], losses[2])
+    ended = scaling.convergence
+    assert ended.gradient < 1e-6
+    assert ended.n_iterations <= 25 + 5  # a grid of 25 temperatures on 1000 rows, then a few passes over all
+    assert ended.loss_after == pytest.approx(losses[1], rel=1e-12)
+    # the slope of the log loss is 0 there: central differences of 1e-5 have an error of 1e-10
+    near = [3.0 * logits / (scaling.temperature * math.exp(step)) for step in (-1e-5, 1e-5)]
+    low, high = (float(cr.log_loss(cr.Ensemble.from_logits(one), labels)) for one in near)
+    assert abs(high - low) / 2e-5 < 1e-9
 
 
 def test_one_member_is_a_point() -> None:

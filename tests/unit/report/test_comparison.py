@@ -26,9 +26,10 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def comparison() -> cr.Comparison:
     names = ("ensemble", "single", "intervals", "evidential")
+    data = {name: demo(name).rows(slice(0, 200)) for name in names}
     return cr.compare(
-        {name: demo(name).predictions for name in names},
-        demo("single").labels,
+        {name: one.predictions for name, one in data.items()},
+        data["single"].labels,
         n_resamples=100,
         alternatives=["credal_size"],
         stability=True,
@@ -168,11 +169,18 @@ def test_ten_models_stay_small(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     models = {f"model {j}": rng.dirichlet(np.ones(10), size=(150, 4)) for j in range(10)}
     comparison = cr.compare(models, rng.integers(10, size=150), n_resamples=100)
-    path = comparison.report(tmp_path / "ten.html")
-    assert path.stat().st_size < 1_500_000
+    assert comparison.report(tmp_path / "ten.html").stat().st_size < 1_500_000
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_a_page_is_never_written_over_another_file_unasked(comparison: cr.Comparison, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("mine", encoding="utf-8")
     with pytest.raises(cr.FileError, match="already"):
         comparison.report(path)
+    assert path.read_text(encoding="utf-8") == "mine"
     assert comparison.report(path, overwrite=True) == path
+    assert path.read_text(encoding="utf-8") == render_report(comparison)
 
 
 def test_the_same_comparison_gives_the_same_page(page: str, comparison: cr.Comparison) -> None:

@@ -10,8 +10,6 @@ from credibly.report.content import key_numbers
 from credibly.report.page import render_report
 from credibly.report.sections import rater_section
 
-pytestmark = pytest.mark.slow
-
 
 def evaluation(n: int = 200) -> cr.Evaluation:
     rng = np.random.default_rng(3)
@@ -58,6 +56,7 @@ def test_without_raters_there_is_no_section() -> None:
     assert 'id="raters"' not in render_report(given)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_one_instance_has_no_map() -> None:
     given = cr.evaluate([[0.7, 0.3]], cr.LabelCounts([[2, 1]]), statistics=["brier"])
     section = rater_section(given.raters, given)

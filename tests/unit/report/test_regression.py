@@ -18,7 +18,6 @@ def evaluation(shift: float) -> cr.Evaluation:
     return cr.evaluate(GAUSSIAN, labels, n_resamples=99)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_pictures")
 def test_the_page_of_real_values() -> None:
     given = evaluation(2.0)

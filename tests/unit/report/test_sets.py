@@ -82,7 +82,7 @@ def test_a_point_with_one_label_has_neither() -> None:
     assert 'id="validity"' not in page
 
 
-@pytest.mark.usefixtures("without_pictures")
+@pytest.mark.usefixtures("without_pictures", "without_learned_weights")
 def test_the_first_screen_asks_about_the_members() -> None:
     data = demo("ensemble").rows(slice(0, 300))
     found = cr.evaluate(data.predictions, data.labels, n_resamples=39)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -21,9 +22,9 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [600, 91, 6])
+@pytest.mark.parametrize("rows", [120, 50, 6])
 def test_a_check_of_members_and_groups(data, rows) -> None:
-    probs, labels, groups = data
+    probs, labels, groups = (given[:120] for given in data)
     settings = {"statistics": ["accuracy", "confidence_ece", "hosmer_lemeshow"], "n_resamples": 39, "rng": 3}
     whole = cr.predictive_check(cr.Ensemble(probs), labels, groups=groups, **settings)
     cut = cr.predictive_check(cr.scan(probs, labels, groups=groups, chunk_rows=rows), **settings)
@@ -81,15 +82,20 @@ def test_replicates_of_a_check_go_in_batches_where_memory_is_short(data) -> None
     assert len(steps) > 3  # more than one batch over three chunks
 
 
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
 @pytest.mark.slow
-def test_chunks_go_to_other_processes(data) -> None:
+def test_chunks_go_to_other_processes(data, pool) -> None:
     probs, labels, groups = data
     settings = {"statistics": ["hosmer_lemeshow"], "n_resamples": 9, "rng": 3}
     whole = cr.predictive_check(cr.Ensemble(probs), labels, groups=groups, **settings)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        rows = cr.scan(probs, labels, groups=groups, chunk_rows=200, engine=pool)
-        cut = cr.predictive_check(rows, **settings)
-        part = rows.take(np.array([1, 599]))
+    rows = cr.scan(probs, labels, groups=groups, chunk_rows=200, engine=pool)
+    cut = cr.predictive_check(rows, **settings)
+    part = rows.take(np.array([1, 599]))
     assert differences(whole.to_dict(), cut.to_dict()) == []
     np.testing.assert_array_equal(part.predictions.probs, probs[[1, 599]])
     np.testing.assert_array_equal(part.groups, groups[[1, 599]])
@@ -100,20 +106,19 @@ def several_same(labels: tuple[int, ...]) -> bool:
 
 
 @pytest.mark.slow
-def test_decompositions_over_raters_go_to_other_processes(data, monkeypatch) -> None:
+def test_decompositions_over_raters_go_to_other_processes(data, pool, monkeypatch) -> None:
     probs, _, _ = data
     monkeypatch.setattr("credibly.raters.two_passes._KEPT_ELEMENTS", 0)  # two passes, as of many rows
     counts = cr.LabelCounts(np.random.default_rng(2).multinomial(5, probs.mean(axis=1)))
     same = cr.raters.rater_statistic(several_same, order=2)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        rows = cr.scan(probs, counts, chunk_rows=200, engine=pool)
-        for decompose, settings in (
-            (cr.raters.decompose_loss, {"binning": "equal_mass"}),
-            (cr.raters.decompose_disagreement, {"binning": "equal_mass"}),
-            (cr.raters.decompose_disagreement, {"statistic": same}),
-        ):
-            whole = decompose(cr.Ensemble(probs), counts, **settings)
-            assert differences(whole.to_dict(), decompose(rows, **settings).to_dict()) == []
-        point, observed = rows.gather()
+    rows = cr.scan(probs, counts, chunk_rows=200, engine=pool)
+    for decompose, settings in (
+        (cr.raters.decompose_loss, {"binning": "equal_mass"}),
+        (cr.raters.decompose_disagreement, {"binning": "equal_mass"}),
+        (cr.raters.decompose_disagreement, {"statistic": same}),
+    ):
+        whole = decompose(cr.Ensemble(probs), counts, **settings)
+        assert differences(whole.to_dict(), decompose(rows, **settings).to_dict()) == []
+    point, observed = rows.gather()
     np.testing.assert_array_equal(point.probs, cr.Ensemble(probs).mean().probs)
     np.testing.assert_array_equal(observed.values[0], counts.counts)

@@ -19,9 +19,10 @@ from same_numbers import differences
 pytestmark = pytest.mark.slow
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+dask = pytest.importorskip("dask", reason="needs the extra dask")
 da = pytest.importorskip("dask.array", reason="needs the extra dask")
 
-N, M, K = 300, 3, 4
+N, M, K = 150, 3, 4
 PAIRED = 121  # as many rows where all pairs are compared
 
 
@@ -45,7 +46,12 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def client():
+    quiet = {
+        "distributed.worker.profile.enabled": False,
+        "distributed.scheduler.active-memory-manager.start": False,
+    }
     with (
+        dask.config.set(quiet),  # what costs processor time and changes no number
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
         ) as cluster,
@@ -54,21 +60,30 @@ def client():
         yield client
 
 
+def test_a_client_that_is_closed_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+
+    class Closed:
+        status = "closed"
+
+    monkeypatch.setattr(distributed, "get_client", Closed)
+    assert isinstance(as_engine(None), Serial)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_dask_arrays_files_and_arrays_on_a_cluster(data, client, tmp_path) -> None:
     probs, labels = data
-    whole = cr.calibration_test(cr.Ensemble(probs), labels, n_resamples=49, rng=1)
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, n_resamples=19, rng=1)
     np.save(tmp_path / "p.npy", probs)
     np.save(tmp_path / "y.npy", labels)
     sources = [
         cr.scan(da.from_array(probs, chunks=(70, 2, K)), labels, engine=client),
         cr.scan(da.from_array(probs, chunks=(70, 2, K)), da.from_array(labels, chunks=30), engine="serial"),
         cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=50, member_axis=1),  # the current client
-        cr.scan(probs, labels, chunk_rows=50, engine="serial"),
     ]
-    assert [source.engine.name for source in sources] == ["dask", "serial", "dask", "serial"]
+    assert [source.engine.name for source in sources] == ["dask", "serial", "dask"]
     for source in sources:
-        result = cr.calibration_test(source, n_resamples=49, rng=1)
+        result = cr.calibration_test(source, n_resamples=19, rng=1)
         assert result.pvalue == whole.pvalue
         np.testing.assert_allclose(result.null_distribution, whole.null_distribution, rtol=1e-12)
         assert float(cr.hosmer_lemeshow(source)) == pytest.approx(
@@ -95,27 +110,10 @@ def test_an_evaluation_of_dask_arrays_and_of_files_on_a_cluster(data, client, tm
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_worker_killed_during_an_evaluation_changes_nothing(data, client, tmp_path) -> None:
-    probs, labels = data
-    np.save(tmp_path / "y.npy", labels)
-    settings = {"statistics": ["brier", "skce"], "n_resamples": 39, "pairwise_rows": 100}
-    probs = probs[:, 0]
-    np.save(tmp_path / "p.npy", probs)
-    whole = cr.evaluate(probs, labels, **settings).to_dict()
-    kill = KillOnce(client)
-    source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=25, engine=client)
-    found = cr.evaluate(
-        source, progress=lambda stage, *steps: kill(*steps) if stage == "tests" else None, **settings
-    )
-    assert kill.killed
-    assert differences(whole, found.to_dict()) == []
-
-
-@pytest.mark.filterwarnings("ignore")
 def test_the_command_line_works_on_a_cluster(data, client, tmp_path, capsys, monkeypatch) -> None:
     probs, labels = data
     for place, rows in enumerate(np.array_split(np.arange(N), 3)):
-        cr.save(tmp_path / f"{place}.npz", cr.Ensemble(probs[rows]), labels[rows])
+        cr.save(tmp_path / f"{place}.npz", cr.Point(probs[rows, 0]), labels[rows])
     words = ["evaluate", str(tmp_path / "*.npz"), "--statistic", "brier", "--n-resamples", "19", "--json"]
     assert main(words) == 0
     here = json.loads(capsys.readouterr().out)
@@ -164,11 +162,19 @@ def test_a_worker_sees_two_blocks(data, client) -> None:
     assert set(seen) == {3}  # a block, which part of it, another block
 
 
-def test_a_client_that_is_closed_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
-
-    class Closed:
-        status = "closed"
-
-    monkeypatch.setattr(distributed, "get_client", Closed)
-    assert isinstance(as_engine(None), Serial)
+# The last one: no other test waits for the worker that takes the place of the killed one.
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_killed_during_an_evaluation_changes_nothing(data, client, tmp_path) -> None:
+    probs, labels = data
+    np.save(tmp_path / "y.npy", labels)
+    settings = {"statistics": ["brier", "skce"], "n_resamples": 19, "pairwise_rows": 60}
+    probs = probs[:, 0]
+    np.save(tmp_path / "p.npy", probs)
+    whole = cr.evaluate(probs, labels, **settings).to_dict()
+    kill = KillOnce(client)
+    source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=50, engine=client)
+    found = cr.evaluate(
+        source, progress=lambda stage, *steps: kill(*steps) if stage == "tests" else None, **settings
+    )
+    assert kill.killed
+    assert differences(whole, found.to_dict()) == []

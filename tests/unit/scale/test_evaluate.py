@@ -54,7 +54,7 @@ CUT = [
     pytest.param(name, chunks, marks=[pytest.mark.slow] if chunks == 30 or name == "ensemble" else [])
     for name in CASES
     # how many chunks there are does not depend on what is in them, so two kinds are cut in several ways
-    for chunks in ((1, 7, 30) if name in ("point", "quantiles") else (7,))
+    for chunks in {"point": (1, 7, 30), "quantiles": (1, 7)}.get(name, (7,))
 ]
 
 

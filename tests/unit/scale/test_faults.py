@@ -17,18 +17,18 @@ import pytest
 import credibly as cr
 from credibly.cli import main
 
-N, M, K = 150, 3, 4
+N, K = 150, 4
 FAST = ["--n-resamples", "19", "--statistic", "brier"]
 
 
 @pytest.fixture
 def shards(tmp_path) -> Path:
     rng = np.random.default_rng(5)
-    probs, labels = rng.dirichlet(np.ones(K), size=(N, M)), rng.integers(K, size=N)
+    probs, labels = rng.dirichlet(np.ones(K), size=N), rng.integers(K, size=N)
     folder = tmp_path / "shards"
     folder.mkdir()
     for place, rows in enumerate(np.array_split(np.arange(N), 3)):
-        cr.save(folder / f"{place}.npz", cr.Ensemble(probs[rows]), labels[rows])
+        cr.save(folder / f"{place}.npz", cr.Point(probs[rows]), labels[rows])
     return folder
 
 
@@ -100,7 +100,7 @@ def test_corrupt_shards_are_counted_where_they_may_be_left_out(shards, tmp_path,
 
 
 def test_a_shard_with_other_classes_is_named(shards, capsys) -> None:
-    cr.save(shards / "3.npz", cr.Ensemble(np.full((5, M, 2), 0.5)), [0, 1, 0, 1, 0])
+    cr.save(shards / "3.npz", cr.Point(np.full((5, 2), 0.5)), [0, 1, 0, 1, 0])
     assert main(["evaluate", str(shards / "*.npz"), *FAST]) == 2
     said = capsys.readouterr()
     assert "3.npz' must be like the first chunk" in said.err
@@ -110,7 +110,7 @@ def test_a_shard_with_other_classes_is_named(shards, capsys) -> None:
 
 
 def test_shards_must_name_their_classes_alike(shards) -> None:
-    cr.save(shards / "3.npz", cr.Ensemble(np.full((5, M, K), 0.25)), [0, 1, 0, 1, 0], classes=list("abcd"))
+    cr.save(shards / "3.npz", cr.Point(np.full((5, K), 0.25)), [0, 1, 0, 1, 0], classes=list("abcd"))
     with pytest.raises(cr.CrediblyError, match=r"3\.npz.*named a, b, c, d"):
         cr.brier(cr.scan(str(shards / "*.npz")))
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -44,6 +48,18 @@ def small(**changes: Any) -> cr.results.PowerStudy:
     return power_study(settings.pop("tests", TESTS), settings.pop("worlds", WORLDS), **settings)
 
 
+@pytest.fixture(scope="module")
+def base() -> np.ndarray:
+    """The p-values of `small`."""
+    return small().pvalues
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as opened:
+        yield opened
+
+
 class Backwards(Executor):
     """Does the last task first: the order of work must not matter."""
 
@@ -76,30 +92,26 @@ def seen(sample: Any, rng: np.random.Generator, *, scale: float = 1.0) -> float:
 
 
 @pytest.mark.slow
-def test_no_engine_changes_a_number() -> None:
-    expected = small().pvalues
-    assert not np.isnan(expected).any()
+def test_no_engine_changes_a_number(base: np.ndarray) -> None:
+    assert not np.isnan(base).any()
     for engine in ("serial", Backwards(), ThreadPoolExecutor(1), ThreadPoolExecutor(3)):
-        np.testing.assert_array_equal(small(engine=engine).pvalues, expected)
+        np.testing.assert_array_equal(small(engine=engine).pvalues, base)
 
 
 @pytest.mark.slow
-def test_processes_change_no_number() -> None:
-    import multiprocessing
-
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        np.testing.assert_array_equal(small(engine=pool).pvalues, small().pvalues)
+def test_processes_change_no_number(base: np.ndarray, pool: ProcessPoolExecutor) -> None:
+    np.testing.assert_array_equal(small(engine=pool).pvalues, base)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the cluster's own
-def test_a_real_cluster_changes_no_number() -> None:
+def test_a_real_cluster_changes_no_number(base: np.ndarray) -> None:
     distributed = pytest.importorskip("distributed", reason="needs the dask extra")
     with distributed.Client(
         processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
     ) as client:
         found = small(engine=client).pvalues
-    np.testing.assert_array_equal(found, small().pvalues)
+    np.testing.assert_array_equal(found, base)
 
 
 def test_equal_worlds_have_equal_data() -> None:
@@ -108,12 +120,11 @@ def test_equal_worlds_have_equal_data() -> None:
     np.testing.assert_array_equal(whole.pvalues, real.pvalues)
 
 
-@pytest.mark.slow
-def test_the_seed_decides() -> None:
-    np.testing.assert_array_equal(small(rng=np.random.SeedSequence(3)).pvalues, small().pvalues)
-    assert not np.array_equal(small(rng=4).pvalues, small().pvalues)
-    again = small(rng=small().settings["seed"])
-    np.testing.assert_array_equal(again.pvalues, small().pvalues)
+def test_the_seed_decides(base: np.ndarray) -> None:
+    given = small(rng=np.random.SeedSequence(3))
+    np.testing.assert_array_equal(given.pvalues, base)
+    assert not np.array_equal(small(rng=4).pvalues, base)
+    np.testing.assert_array_equal(small(rng=given.settings["seed"]).pvalues, base)
 
 
 def test_all_tests_see_the_same_data_and_repetitions_differ() -> None:
@@ -131,15 +142,14 @@ def test_tests_draw_numbers_of_their_own() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_added_changes_nothing_else() -> None:
-    base = small()
+def test_what_is_added_changes_nothing_else(base: np.ndarray) -> None:
     more = small(
         tests={"other": seen, **TESTS},
         worlds={"binary": BinaryWorld(), **WORLDS},
         repetitions=17,
         levels=[0.2],
     )
-    np.testing.assert_array_equal(more.pvalues[1:, 1:, :12], base.pvalues)
+    np.testing.assert_array_equal(more.pvalues[1:, 1:, :12], base)
 
 
 def test_counts_rates_and_intervals() -> None:
@@ -275,18 +285,22 @@ SCRIPT = """
 """
 
 
-def script(out: Path, delay: float) -> list[str]:
-    text = SCRIPT.format(source=str(ROOT / "src"), out=str(out), delay=delay)
-    return [sys.executable, "-c", textwrap.dedent(text)]
+def script(out: Path, delay: float) -> str:
+    return textwrap.dedent(SCRIPT.format(source=str(ROOT / "src"), out=str(out), delay=delay))
+
+
+def here(out: Path) -> str:
+    """Run the study in this process, where it takes no time to begin, and return what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(script(out, 0.0), {"__name__": "__main__"})
+    return printed.getvalue()
 
 
 @pytest.mark.slow
 def test_a_killed_study_resumes_to_identical_numbers(tmp_path: Path) -> None:
-    undisturbed = subprocess.run(
-        script(tmp_path / "whole", 0.0), capture_output=True, text=True, check=True, timeout=120
-    ).stdout
     out = tmp_path / "killed"
-    running = subprocess.Popen(script(out, 0.02), stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen([sys.executable, "-c", script(out, 0.02)], stdout=subprocess.PIPE, text=True)
     try:
         deadline = time.monotonic() + 60
         while len(list(out.glob("*-*-*.json"))) < 3 and time.monotonic() < deadline:
@@ -297,8 +311,7 @@ def test_a_killed_study_resumes_to_identical_numbers(tmp_path: Path) -> None:
     assert running.returncode == -signal.SIGKILL
     finished = {path.name: path.stat().st_mtime_ns for path in out.glob("*-*-*.json")}
     assert 3 <= len(finished) < 8  # killed in the middle
-    resumed = subprocess.run(script(out, 0.0), capture_output=True, text=True, check=True, timeout=120).stdout
-    assert resumed == undisturbed
+    assert here(out) == here(tmp_path / "whole")
     assert len(list(out.glob("*-*-*.json"))) == 8
     assert all((out / name).stat().st_mtime_ns == changed for name, changed in finished.items())
 
@@ -324,15 +337,10 @@ def test_an_error_says_where_it_happened() -> None:
 
 
 @pytest.mark.slow
-def test_an_error_of_a_worker_says_where_it_happened() -> None:
-    import multiprocessing
-
+def test_an_error_of_a_worker_says_where_it_happened(pool: ProcessPoolExecutor) -> None:
     unfit = {"truth": CalibrationTest("truth", "brier", 19)}
     worlds = {"raters": cr.simulate.HistogramWorld()}
-    with (
-        ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,
-        pytest.raises(cr.UnsupportedError, match="needs a world of class predictions") as caught,
-    ):
+    with pytest.raises(cr.UnsupportedError, match="needs a world of class predictions") as caught:
         small(tests=unfit, worlds=worlds, engine=pool)
     assert "repetition 0" in caught.value.__notes__[0]
 
@@ -343,8 +351,6 @@ def _ends_its_process(sample: Any, rng: np.random.Generator) -> float:
 
 @pytest.mark.slow
 def test_what_processes_cannot_do() -> None:
-    import multiprocessing
-
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         with pytest.raises(cr.InputTypeError, match=r"must be picklable.*\(no lambda\)"):
             small(tests={"local": lambda sample, rng: 0.5}, engine=pool)

@@ -73,9 +73,10 @@ def test_one_unknown_mean() -> None:
     assert (fixed.predictions.mean == fixed.predictions.mean[0]).all()
     alone = LocationWorld(independent=True).draw(5000, rng=5)
     assert alone.labels.var() == pytest.approx(2.0, abs=0.2)
-    drawn = [LocationWorld(n_members=1).draw(1, rng=seed) for seed in range(3000)]
-    assert np.var([one.truth.mean[0] for one in drawn]) == pytest.approx(1.0, abs=0.12)
-    assert np.var([one.predictions.mean[0, 0] for one in drawn]) == pytest.approx(1.0, abs=0.12)
+    # a variance of 1000 draws has standard error sqrt(2 / 1000) = 0.045; four times that
+    drawn = [LocationWorld(n_members=1).draw(1, rng=seed) for seed in range(1000)]
+    assert np.var([one.truth.mean[0] for one in drawn]) == pytest.approx(1.0, abs=0.18)
+    assert np.var([one.predictions.mean[0, 0] for one in drawn]) == pytest.approx(1.0, abs=0.18)
     assert [LocationWorld().null, LocationWorld(theta=1).null, LocationWorld(independent=True).null] == [
         True,
         None,
@@ -89,7 +90,7 @@ SMALL = {"coefficients": None, "n_train": 20, "noise": 0.1, "gap": (-0.5, 0.5), 
 def ranks(world: QuadraticWorld) -> np.ndarray:
     """Where the truth at one test place stands among the members, 0 to 19, over many data sets."""
     found = []
-    for seed in range(2000):
+    for seed in range(800):
         sample = world.draw(1, rng=seed)
         found.append(int((sample.predictions.mean[0] < sample.truth.mean[0]).sum()))
     return np.array(found)

@@ -108,13 +108,13 @@ def test_truth_is_outside_by_a_general_solver(name: str) -> None:
 @pytest.mark.parametrize("name", AVERAGED)
 def test_random_corners_average_into_the_hull(name: str) -> None:
     """A corner drawn per instance is no alternative: each truth is outside, their average often not."""
-    sample = AVERAGED[name].draw(150, rng=4)
+    sample = AVERAGED[name].draw(60, rng=4)
     members, truth = members_of(sample), sample.truth.probs
     assert sample.world.null is None
     assert min(nearest(*pair) for pair in zip(members, truth, strict=True)) > 1e-7
     k = members.shape[2]
     share = sample.world.step if isinstance(sample.world, EnsembleWorld) else sample.world.delta
-    every = [beyond_boundary(members, np.full(150, corner), share) for corner in range(k)]
+    every = [beyond_boundary(members, np.full(60, corner), share) for corner in range(k)]
     np.testing.assert_allclose(sample.given_instance, np.mean(every, axis=0), atol=1e-12)
     found = np.array([nearest(*pair) for pair in zip(members, sample.given_instance, strict=True)])
     np.testing.assert_array_equal(sample.inside, found <= 1e-7)

@@ -121,6 +121,36 @@ def test_statistics_stay_finite_where_predictions_separate_the_labels() -> None:
     assert np.isfinite(float(slope([[1.0, 0.0], [0.0, 1.0]], [0, 1])))
 
 
+def test_what_a_penalty_decides_is_said() -> None:
+    probs = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
+    slope, large = cr.statistics.calibration_slope, cr.statistics.calibration_in_the_large
+    why = "the predictions separate the labels, so the likelihood has no maximum"
+    said = f"{why}: a weak penalty decides the number"
+    assert slope(probs, [0, 0, 1]).notes == (said,)
+    assert slope(probs, [1, 1, 0]).notes == (said,)
+    assert slope(probs, [0, 1, 0]).notes == ()
+    assert cr.calibration_test(probs, [0, 0, 1], statistics=slope, n_resamples=19, rng=0).notes == (said,)
+    (never,) = large(probs, [0, 0, 0]).notes
+    assert never.startswith("a class never happened, so the likelihood has no maximum:")
+    third = [[0.2, 0.3, 0.5], [0.3, 0.4, 0.3], [0.5, 0.2, 0.3], [0.1, 0.6, 0.3]]
+    (some,) = slope(third, [2, 1, 0, 0]).notes
+    assert "no maximum for 1 of 3 classes" in some
+    # a row of weight 0 is none
+    assert slope(probs, [0, 1, 1], sample_weight=[1, 0, 1]).notes == (said,)
+
+
+def test_the_direction_of_two_classes_is_said() -> None:
+    probs = np.array([[0.5, 0.5]] * 4)
+    large = cr.statistics.calibration_in_the_large
+    assert large(probs, [1, 1, 1, 0]).notes == (
+        "the second class is predicted too rarely: its intercept is 1.1",  # log(3)
+    )
+    found = cr.calibration_test(probs, [1, 0, 0, 0], statistics=large, n_resamples=19, rng=0)
+    assert found.notes == ("the second class is predicted too often: its intercept is -1.1",)
+    assert large(probs, [1, 0, 1, 0]).notes == ()
+    assert large(np.full((3, 3), 1 / 3), [0, 1, 2]).notes == ()
+
+
 def test_the_exact_test_finds_what_is_too_extreme(data: tuple) -> None:
     probs, y = data
     found = cr.calibration_test(probs, y, statistics="calibration_slope", n_resamples=199, rng=0)

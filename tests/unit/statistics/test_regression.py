@@ -157,6 +157,23 @@ def test_a_tabled_loss_is_one_function_of_the_label(statistic: cr.statistics.Sta
     assert np.allclose(part.contributions(Reals(drawn[:, 100:])), every[:-1, 100:], rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_that_are_looked_up_together_have_the_sums_of_each_alone(weighted: bool) -> None:
+    given, observed, drawn = mixtures()
+    weights = np.random.default_rng(6).integers(3, size=drawn.shape) * 1.0 if weighted else None
+    together = Reals(drawn, weights)
+    score, loss = (
+        one.bind(given).for_replicates(Reals(observed), 999) for one in (cr.crps, cr.gaussian_log_loss)
+    )
+    every = [score.contributions(together), loss.contributions(together)]
+    expected = [np.average(one, axis=1, weights=weights) for one in every]
+    assert loss.share_with(score)
+    for one, values in zip((score, loss), expected, strict=True):
+        assert np.allclose(one(together), values, rtol=1e-12, atol=0.0)
+    other = cr.crps.bind(given[:]).for_replicates(Reals(observed), 999)
+    assert not other.share_with(score)  # rows of other predictions may have other nodes
+
+
 def test_few_replicates_are_evaluated_without_a_table() -> None:
     given, observed, _ = mixtures()
     bound = cr.crps.bind(given)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.predictions import Reals
+from credibly.hypotests.resampling.choices import bound_to
+from credibly.hypotests.resampling.replicates import LabelSource
+from credibly.predictions import Classes, Dataset, Reals
 
 RNG = np.random.default_rng(4)
 N = 200
@@ -17,6 +21,7 @@ CENTRE = MEAN.mean(axis=1)
 VARIANCE = (STD**2 + MEAN**2).mean(axis=1) - CENTRE**2  # of the mixture
 Y = CENTRE + 1.3 * np.sqrt(VARIANCE) * RNG.normal(size=N)
 Z2 = (Y - CENTRE) ** 2 / VARIANCE
+QUANTILES = cr.Quantiles(np.tile([-1.0, 0.0, 1.0], (N, 1)), [0.1, 0.5, 0.9])
 
 
 def test_ratio() -> None:
@@ -103,9 +108,15 @@ def test_tests_see_a_spread_that_is_wrong_at_both_ends() -> None:
 def test_other_kinds_are_refused() -> None:
     for name in ("spread_ratio", "spread_slope", "ence"):
         with pytest.raises(cr.InputTypeError, match=f"`{name}` needs a stated variance"):
-            cr.statistics.registered()[name](cr.Samples(MEAN), Y)
+            cr.statistics.registered()[name](QUANTILES, Y)
+        with pytest.raises(cr.UnsupportedError, match=r"at least 4 draws per instance.*got 3"):
+            cr.statistics.registered()[name](cr.Samples(np.zeros((len(Y), 2, 3))), Y)
+        with pytest.raises(cr.UnsupportedError, match="got 2 by weight"):
+            cr.statistics.registered()[name](
+                cr.Samples(np.zeros((len(Y), 5)), weights=[0.4, 0.3, 0.1, 0.1, 0.1]), Y
+            )
     with pytest.raises(cr.InputTypeError, match="needs a stated variance"):
-        cr.hypotests.spread_curve(cr.Samples(MEAN), Y)
+        cr.hypotests.spread_curve(QUANTILES, Y)
     with pytest.raises(cr.InputError, match="n_bins"):
         cr.statistics.ence(GIVEN, Y, n_bins=0)
 
@@ -151,3 +162,79 @@ def test_z_scores_are_errors_where_the_stated_spread_is_one(clusters: np.ndarray
     )
     assert wide.z == pytest.approx(wide.observed / 4)
     assert np.stack(wide.z_band) == pytest.approx(np.stack(wide.band) / 4)
+
+
+# Draws
+
+
+def drawn(n: int, s: int, seed: int, scale: float = 1.0) -> tuple[cr.Samples, np.ndarray]:
+    """Draws and labels of normal distributions of different spread; labels `scale` times as wide."""
+    rng = np.random.default_rng(seed)
+    mean, std = rng.normal(size=n), np.exp(0.5 * rng.normal(size=n))
+    draws = mean[:, None] + std[:, None] * rng.normal(size=(n, s))
+    return cr.Samples(draws, member_axis=1), mean + scale * std * rng.normal(size=n)
+
+
+def test_spread_of_draws_is_that_of_normals_with_their_moments() -> None:
+    given, labels = drawn(60, 8, 0)
+    normal = cr.Gaussian(given.values.mean(axis=1), given.values.std(axis=1, ddof=1))
+    for name in ("spread_ratio", "spread_slope", "ence"):
+        statistic = cr.statistics.registered()[name]
+        found, expected = statistic(given, labels), statistic(normal, labels)
+        assert found.value == pytest.approx(expected.value, rel=1e-9)
+        if expected.stderr is not None:
+            assert found.stderr == pytest.approx(expected.stderr, rel=1e-9)
+        # (1 + 1/8) 7 / 5 = 1.575
+        assert any("a calibrated model has a mean squared z-score of 1.57" in note for note in found.notes)
+    curve, plain = (cr.hypotests.spread_curve(one, labels, n_bins=4, level=None) for one in (given, normal))
+    np.testing.assert_allclose(curve.stated, plain.stated, rtol=1e-9)
+    np.testing.assert_allclose(curve.z, plain.z, rtol=1e-9)
+
+
+def test_choices_of_draws_by_brute_force() -> None:
+    """What tables give replicates is what binding to the exchanged draws gives."""
+    given, labels = drawn(12, 5, 1)
+    rows = LabelSource("independent", (1, 2), None).pose(Dataset(given, labels))
+    choices = np.random.default_rng(3).integers(0, 6, size=(4, 12))
+    for name in ("spread_ratio", "spread_slope", "ence"):
+        statistic = cr.statistics.registered()[name]
+        plan = statistic.plan(given)
+        bound = bound_to(partial(statistic.bind, plan=plan), rows.predictions, rows.batch)
+        found = bound(Classes(choices.astype(np.uint8), 6))
+        for row, value in zip(choices, found, strict=True):
+            pool = rows.predictions.values.copy()
+            seen = pool[np.arange(12), row]
+            pool[np.arange(12), row] = pool[:, 0]
+            expected = statistic.bind(cr.Samples(pool[:, 1:], member_axis=1), plan)(Reals(seen[None, :]))
+            assert value == pytest.approx(expected[0], rel=1e-9)
+
+
+def test_few_draws_are_not_miscalibrated() -> None:
+    """Six draws have a mean squared z-score of 1.9, which tests and bands expect."""
+    given, labels = drawn(300, 6, 8)
+    wide, far = drawn(300, 6, 5, scale=2.0)
+    for name in ("spread_ratio", "spread_slope", "ence"):
+        assert cr.calibration_test(given, labels, statistics=name, n_resamples=99, rng=0).pvalue > 0.05
+    for name in ("spread_ratio", "ence"):
+        assert cr.calibration_test(wide, far, statistics=name, n_resamples=99, rng=0).pvalue <= 0.02
+    curve = cr.hypotests.spread_curve(given, labels, n_bins=4, n_resamples=99, rng=0)
+    low, high = curve.z_band
+    assert low[0] > 1.0  # a small spread of six draws is more often too small
+    assert ((low <= curve.z) & (curve.z <= high)).sum() >= 3
+
+
+def test_clusters_of_draws_have_no_spread_test() -> None:
+    given, labels = drawn(40, 6, 6)
+    with pytest.raises(cr.UnsupportedError, match="needs a variance that is stated exactly"):
+        cr.calibration_test(given, labels, statistics="ence", clusters=np.arange(40) // 2, rng=0)
+    found = cr.evaluate(given, labels, clusters=np.arange(40) // 2, n_resamples=19, rng=0)
+    assert "spread curve" in dict(found.not_run)
+    assert found.reals.spread is None
+
+
+def test_equal_draws_are_noted() -> None:
+    values = np.random.default_rng(7).normal(size=(10, 5))
+    values[:2] = 1.0
+    found = cr.statistics.spread_ratio(cr.Samples(values), np.ones(10))
+    assert "in 2 instances all draws are equal: their z-scores are 0 or very large" in found.notes
+    assert np.isfinite(found.value)

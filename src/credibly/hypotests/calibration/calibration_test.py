@@ -26,12 +26,8 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.analytic import analytic_test
 from credibly.hypotests.calibration.certificate import equivalence_test
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
-from credibly.hypotests.resampling.loop import (
-    Resampled,
-    comes_in_parts,
-    paired_values,
-    resampled,
-)
+from credibly.hypotests.resampling.loop import Resampled, paired_values
+from credibly.hypotests.resampling.parts import comes_in_parts, resampled
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
 from credibly.hypotests.resampling.replicates import Replicates, consistent
 from credibly.hypotests.resampling.wild import wild

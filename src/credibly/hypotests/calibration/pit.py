@@ -25,7 +25,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, HostArray, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
@@ -447,9 +447,11 @@ def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0
     assert isinstance(one, RealPredictions)
     share = float(to_host(one.cdf(label))[0])
     if isinstance(one, Samples):
-        draws, own = to_host(one.pooled())[0], float(to_host(label)[0])
-        fewer = min(np.count_nonzero(draws >= own), np.count_nonzero(draws <= own))
-        pvalue = min(1.0, 2.0 * (1 + int(fewer)) / (1 + draws.size))
+        below = float(to_host(one.share_below(as_float64(label)[None, :], strict=True))[0, 0])
+        number = one.n_effective
+        # rounding keeps counts of equal draws whole
+        fewer = round(min(share, 1.0 - below) * number, 9)
+        pvalue = min(1.0, 2.0 * (1.0 + fewer) / (1.0 + number))
     else:
         # 1 - F(y) loses every digit in the upper tail; the mirrored prediction has it as its own F
         above = float(to_host(_mirrored(one).cdf(-label))[0]) if isinstance(one, Gaussian) else 1.0 - share

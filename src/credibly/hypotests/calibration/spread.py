@@ -41,8 +41,9 @@ def spread_curve(
 
     Parameters
     ----------
-    predictions : Gaussian or Rows
-        Predictions that state a mean and a variance; members are represented by their mixture.
+    predictions : Gaussian, Samples or Rows
+        Predictions that state a mean and a variance; members are represented by their mixture, draws by their
+        mean and their variance (squares over s - 1).
     labels : array (n,)
         Observed numbers. Leave out for chunks, which carry their own.
     n_bins : int
@@ -62,6 +63,12 @@ def spread_curve(
     -------
     SpreadCurve
         Stated spread, root mean squared error and root mean squared z-score of every bin, and their bands.
+
+    Notes
+    -----
+    Few draws scatter in their spread, so z-scores are above 1 even for a calibrated model, most where the
+    spread happens to be small. The band shows the same, because every label is exchanged with one of its
+    draws; a band for clusters of rows is not available for draws.
 
     References
     ----------

@@ -15,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, is_array, to_host
-from credibly.hypotests.resampling.choices import is_joint
+from credibly.hypotests.resampling.choices import is_joint, n_equal
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
@@ -449,6 +449,7 @@ def limits_of(
     if "bayesian" in names and m == 1:
         limits.append("With one member both hypotheses are the same.")
     elif "bayesian" in names and isinstance(predictions, Samples) and is_joint(predictions):
+        m = n_equal(predictions) or m
         if 2 / (m + 1) > _LEVEL:
             limits.append(f"{m} joint draws give no two-sided p-value below {2 / (m + 1):.2g}.")
     elif "bayesian" in names and 2 / (m + 1) > _LEVEL:

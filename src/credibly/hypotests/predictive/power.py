@@ -70,8 +70,7 @@ def distorted(
             mean=predictions.mean + shift * predictions.std, std=scale * predictions.std
         )
     if isinstance(predictions, (Samples, Quantiles)):
-        values = as_float64(predictions.values)
-        return predictions.replace_rows(values=_moved(values, scale, shift))
+        return predictions.replace_rows(values=_moved(predictions, scale, shift))
     raise InputTypeError(
         f"`injection={injection!r}`",
         "is known for classes, Gaussian, Samples and Quantiles",
@@ -93,13 +92,20 @@ def _tempered(predictions: ClassPredictions, temperature: float) -> Ensemble:
     return Ensemble(changed, weights=getattr(predictions, "weights", None), member_axis=1)
 
 
-def _moved(values: Array, scale: float, shift: float) -> Array:
+def _moved(predictions: Samples | Quantiles, scale: float, shift: float) -> Array:
     """Scale values (n, ...) about the mean of each row and shift them by its standard deviations."""
+    values = as_float64(predictions.values)
     xp = namespace(values)
     # of one draw per member the spread is that between members
     axes = tuple(range(1, values.ndim)) if values.shape[-1] == 1 else (values.ndim - 1,)
-    centre = xp.mean(values, axis=axes, keepdims=True)
-    spread = xp.std(values, axis=axes, keepdims=True)
+    weights = predictions.weights if isinstance(predictions, Samples) and 1 in axes else None
+    if weights is None:
+        centre = xp.mean(values, axis=axes, keepdims=True)
+        spread = xp.std(values, axis=axes, keepdims=True)
+    else:  # of draws, or of members with one draw each
+        shares = as_float64(weights) if values.ndim == 2 else as_float64(weights)[:, None]
+        centre = xp.sum(values * shares, axis=axes, keepdims=True)
+        spread = xp.sqrt(xp.sum((values - centre) ** 2 * shares, axis=axes, keepdims=True))
     return centre + scale * (values - centre) + shift * spread
 
 

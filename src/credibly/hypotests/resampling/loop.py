@@ -44,7 +44,6 @@ from credibly.predictions import (
     GroupRows,
     InMemory,
     Labels,
-    Point,
     Predictions,
     Reals,
     Rows,
@@ -52,9 +51,8 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.passes import Sums, merged
-from credibly.statistics.over_rows import Block, Pairs, Planned, meets_in_blocks, planned
+from credibly.statistics.over_rows import planned
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
-from credibly.statistics.subsampled import Subsampled
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
@@ -111,7 +109,9 @@ class Resampled:
 
     def __post_init__(self) -> None:
         if self.values.ndim == 1:
-            object.__setattr__(self, "values", settled(self.values, self.bound.term_size, self.bound.n))
+            own = self.bound
+            found = settled(self.values, own.term_size, own.n, own.rounding)
+            object.__setattr__(self, "values", found)
 
     @classmethod
     def of(cls, bound: Bound, values: Sequence[HostArray], observed: State | None) -> Resampled:
@@ -187,7 +187,7 @@ def replicated(
     found: list[list[Resampled]] = [[] for _ in draws]
     if summed:
         report = None if once else progress
-        found, _ = _merged([targets[at] for at in summed], rows, draws, n_resamples, report)
+        found, _ = merged_replicates([targets[at] for at in summed], rows, draws, n_resamples, report)
     if once:
         assert whole is not None  # of chunks only sums are planned
         posed = _posed([targets[at] for at in once], whole, draws, n_resamples)
@@ -278,7 +278,7 @@ def label_tiles(observed: Any, drawing: Drawing | None, reps: slice) -> Iterator
     with blas_threads(1):  # products of a few columns: starting a second thread costs more than it saves
         for tile in tiles(reps.stop - reps.start, _replicates_per_tile(observed.n, drawing)):
             part = slice(reps.start + tile.start, reps.start + tile.stop)
-            yield part, _with_observed(observed, drawing, part)
+            yield part, with_observed(observed, drawing, part)
 
 
 def _replicates_per_tile(n: int, drawing: Drawing) -> int:
@@ -286,7 +286,7 @@ def _replicates_per_tile(n: int, drawing: Drawing) -> int:
     return per_tile if drawing.on_device else min(per_tile, max(1, _TILE_LABELS // n))
 
 
-def _with_observed(observed: Any, drawing: Drawing, reps: slice) -> Any:
+def with_observed(observed: Any, drawing: Drawing, reps: slice) -> Any:
     """Return replicates `reps`, behind the observed labels where they are the first."""
     labels = drawing.labels(reps).values
     if reps.start == 0:
@@ -398,7 +398,7 @@ def _pairwise(
     k = bound.width
     per_label = 8 if isinstance(observed, Reals) else 1 if observed.n_classes <= 256 else 4
     for reps in tiles(n_resamples, rows_within_budget(observed.n * per_label, 0.25)):
-        batch = job.labels(_with_observed(observed, drawing, reps))
+        batch = job.labels(with_observed(observed, drawing, reps))
         blocks = [slice(0, batch.n)]
         if progress is not None:
             blocks = list(tiles(batch.n, _rows_per_report(len(batch), k, batch.values)))
@@ -418,7 +418,8 @@ def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
     return max(256, int(rate / (2.0 * labels.shape[1] * n_vectors * n_classes)))
 
 
-def _share(progress: Progress, reps: slice, n_resamples: int, done: int, total: int) -> None:
+def share_of_replicates(progress: Progress, reps: slice, n_resamples: int, done: int, total: int) -> None:
+    """Report a share of a batch of replicates as one of all."""
     progress(reps.start + (reps.stop - reps.start) * done // total, n_resamples)
 
 
@@ -487,7 +488,7 @@ def _stacked(states: Sequence[State]) -> State:
     return type(states[0])({key: np.concatenate([one[key] for one in states]) for key in states[0]})
 
 
-def _merged(
+def merged_replicates(
     targets: Sequence[Target],
     rows: Rows,
     draws: Sequence[Draw],
@@ -513,7 +514,7 @@ def _merged(
     drawn: list[HostArray] = []
     batches = list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]
     for reps in batches:
-        report = None if progress is None else partial(_share, progress, reps, n_resamples)
+        report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
         (total,) = merged(rows, [_Work(tuple(targets), tuple(draws), reps, n_resamples, picked)], report)
         noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
         bounds = [[job.bound for job in jobs] for _, _, jobs in _posed(alone, noted, draws, n_resamples)]
@@ -543,86 +544,6 @@ def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
     return other
 
 
-def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
-    """Tell whether a statistic needs no more than a dataset, a part of the rows, or two blocks at a time."""
-    additive = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
-    return rows.loaded() is not None or additive or meets_in_blocks(statistic, rows)
-
-
-def resampled(
-    chosen: Sequence[Statistic], rows: Rows, draw: Draw, n_resamples: int, progress: Progress | None = None
-) -> list[Resampled]:
-    """Evaluate statistics on all rows: sums, those of a part, and pairs in blocks; see :func:`replicated`.
-
-    For every one of them :func:`comes_in_parts` holds.
-    """
-    if rows.loaded() is not None:
-        return replicated(targets_of(chosen, rows), rows, [draw], n_resamples, progress)[0]
-    paired = [one for one in chosen if meets_in_blocks(one, rows)]
-    parts = [one for one in chosen if isinstance(one, Subsampled)]
-    sums = [one for one in chosen if one not in paired and one not in parts]
-    found: dict[str, Resampled] = {}
-    if sums or parts:
-        picked = np.unique(np.concatenate([one.chosen for one in parts])) if parts else None
-        report = None if paired else progress
-        (own,), drawn = _merged(targets_of(sums, rows), rows, [draw], n_resamples, report, picked)
-        found |= {one.name: result for one, result in zip(sums, own, strict=True)}
-        if picked is not None and drawn is not None:
-            found |= _of_parts(parts, rows, picked, drawn)
-    for place, one in enumerate(paired):
-        report = share_of(progress, place, len(paired))
-        found[one.name] = _in_blocks(one, rows, draw, n_resamples, report)
-    return [found[one.name] for one in chosen]
-
-
-def _of_parts(
-    parts: Sequence[Subsampled], rows: Rows, picked: HostArray, drawn: HostArray
-) -> dict[str, Resampled]:
-    """Evaluate statistics of some rows on the labels that were drawn for them, (1 + b, picked)."""
-    taken, found = rows.take(picked), {}
-    for part in parts:
-        own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
-        chosen = taken.take(own)
-        bound, seen = part.bind_part(chosen.predictions, rows.n), chosen.batch
-        drawing = _Stored(seen, like(drawn[1:, own], seen.values))
-        found[part.name] = Resampled(bound, resampled_values([bound], seen, drawing, len(drawn) - 1)[0])
-    return found
-
-
-@dataclasses.dataclass(frozen=True)
-class _Stored:
-    """Label vectors that were drawn before."""
-
-    observed: Any
-    drawn: Any
-    on_device = False
-
-    def labels(self, reps: slice) -> Any:
-        """Return replicates `reps`."""
-        return dataclasses.replace(self.observed, values=self.drawn[reps, ...])
-
-
-def _in_blocks(
-    statistic: Statistic, rows: Rows, draw: Draw, n_resamples: int, progress: Progress | None
-) -> Resampled:
-    """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
-    plan = Planned(statistic, statistic.plan(rows))
-    pairs, bound = Pairs.over(plan, rows), plan.bind(rows.sample.predictions)
-    values: list[HostArray] = []
-    for reps in tiles(n_resamples, pairs.vectors_at_once()):
-        report = None if progress is None else partial(_share, progress, reps, n_resamples)
-        state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
-        values.append(to_host(pairs.bound.finish(state)))
-        bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
-    return Resampled(bound, np.concatenate(values))
-
-
-def _drawn_for(draw: Draw, reps: slice, block: Block) -> Labels:
-    rows = Dataset(Point._trusted(block.probs), block.labels, start=block.start)
-    drawn: Labels = _with_observed(block.labels, draw(rows), reps)
-    return drawn
-
-
 def paired_values(
     statistics: Sequence[Statistic],
     pairs: Iterable[tuple[Any, Labels]],
@@ -640,4 +561,5 @@ def paired_values(
         values[:, column] = [float(bound(labels)[0]) for bound in bounds]
         if progress is not None:
             progress(column + 1, total)
-    return np.stack([settled(row, one.term_size, one.n) for row, one in zip(values, bounds, strict=True)])
+    pairs_of = zip(values, bounds, strict=True)
+    return np.stack([settled(row, one.term_size, one.n, one.rounding) for row, one in pairs_of])

@@ -31,15 +31,16 @@ from credibly.statistics.protocol import Bound, State
 _TIE = 100 * float(np.finfo(np.float64).eps)
 
 
-def settled(values: HostArray, term_size: float, n: int) -> HostArray:
+def settled(values: HostArray, term_size: float, n: int, rounding: float = _TIE) -> HostArray:
     """Return values (1 + b,) of a statistic, observation first, without differences that rounding explains.
 
     Neighbours that are closer than the tolerance become the smallest of them, or the observation where that
-    is among them. The tolerance is some 1e-12 of the terms, so that chains of neighbours are ties.
+    is among them. The tolerance is some 1e-12 of the terms, so that chains of neighbours are ties; of
+    products in single precision, some 1e-8.
     """
     finite = np.isfinite(values)
     observed = abs(float(values[0])) if finite[0] else 0.0
-    slack = _TIE * np.sqrt(n) * max(term_size, observed)
+    slack = rounding * np.sqrt(n) * max(term_size, observed)
     order = np.argsort(values[finite], kind="stable")
     ordered = values[finite][order]
     starts = np.concatenate([[True], np.diff(ordered) > slack])

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -45,6 +46,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms, torch_pieces, torch_uniforms_at
+from credibly._arrays.remembered import remembered
 from credibly._arrays.sums import add_mask
 from credibly.hypotests.resampling.choices import (
     Cells,
@@ -54,6 +56,7 @@ from credibly.hypotests.resampling.choices import (
     in_cells,
     is_joint,
     is_stratified,
+    n_equal,
     pooled,
 )
 from credibly.predictions import (
@@ -72,7 +75,7 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.quantiles import positions
-from credibly.statistics.regression import TABLE_BYTES
+from credibly.statistics.mixture_tables import TABLE_BYTES
 
 _FEW_CLASSES = 48
 
@@ -149,13 +152,13 @@ class Replicates:
         for floor in self.floors[:, row : row + out.shape[1]]:
             add_mask(out, np.greater(pieces, floor, out=passed))
             add_mask(reached, np.greater_equal(pieces, floor, out=passed))
-        rest = np.empty(1)
-        tied = np.flatnonzero(out != reached)
-        for j, i in zip(*np.divmod(tied, out.shape[1]), strict=True):
-            self.rests.fill(rest, replicate + j, self.first_row + row + i)
-            steps, piece = self.steps[:, row + i], float(pieces[j, i])
-            floor = np.floor(steps)
-            out[j, i] = np.count_nonzero((piece > floor) | ((piece == floor) & (rest >= steps - floor)))
+        tied, i = np.nonzero(out != reached)
+        rest = np.empty(i.size)
+        for at in range(i.size):
+            self.rests.fill(rest[at : at + 1], replicate + int(tied[at]), self.first_row + row + int(i[at]))
+        steps, piece = self.steps[:, row + i], pieces[tied, i]
+        floor = np.floor(steps)
+        out[tied, i] = ((piece > floor) | ((piece == floor) & (rest >= steps - floor))).sum(axis=0)
 
     def _draw_many(self, out: Array, replicate: int, row: int) -> None:
         """Find the number of passed steps by bisection."""
@@ -245,6 +248,7 @@ class RealReplicates:
         self.on_device = on_accelerator(leading)
         self.steps: HostArray | None = None  # of members with weights: where each but the last ends
         self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
+        self.normal = isinstance(predictions, Gaussian)
         if isinstance(predictions, Gaussian):
             self.mean, self.std = (self._here(part) for part in predictions.members())
             shares = predictions.shares
@@ -262,14 +266,20 @@ class RealReplicates:
         chosen = slice(0, self.n) if rows is None else rows
         if self.on_device:
             return Reals(self._draw(reps, chosen))
-        out = np.empty((reps.stop - reps.start, chosen.stop - chosen.start))
-        width = min(out.shape[1], CACHE_ELEMENTS)
-        for part in tiles(out.shape[0], CACHE_ELEMENTS // width):
-            for span in tiles(out.shape[1], width):
-                which = slice(reps.start + part.start, reps.start + part.stop)
-                where = slice(chosen.start + span.start, chosen.start + span.stop)
-                out[part, span] = self._draw(which, where)
+        # hypotheses differ in the members alone
+        key = (RealReplicates, self.normal, self.uniforms.seed, self.first_row, *_ends(reps), *_ends(chosen))
+        rests = remembered(key, lambda: (self._every_rest(reps, chosen),), spare=True)[0]
+        out = np.empty_like(rests)
+        for part, span, which, where in _cached_tiles(reps, chosen):
+            out[part, span] = self._placed(rests[part, span], which, where)
         return Reals(like(out, self.reference))
+
+    def _every_rest(self, reps: slice, rows: slice) -> HostArray:
+        """Return what tells a label once its member is known, (b, n), in tiles that stay in cache."""
+        out = np.empty((reps.stop - reps.start, rows.stop - rows.start))
+        for part, span, which, where in _cached_tiles(reps, rows):
+            out[part, span] = self._rest(which, where)
+        return out
 
     def members(self, reps: slice) -> np.ndarray[Any, Any]:
         """Return the member that each replicate is drawn from, (b,), where one is shared by all instances."""
@@ -284,28 +294,65 @@ class RealReplicates:
         return sum(xp.astype(uniform >= step, xp.int64) for step in self.steps.tolist())
 
     def _draw(self, reps: slice, rows: slice) -> Array:
+        return self._placed(self._rest(reps, rows), reps, rows)
+
+    def _block(self, uniforms: Uniforms, reps: slice, rows: slice) -> Array:
         shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
-        reference = self.reference if self.on_device else None
-        uniform = self.uniforms.block(reps, shifted, reference)
-        xp = namespace(uniform)
+        return uniforms.block(reps, shifted, self.reference if self.on_device else None)
+
+    def _rest(self, reps: slice, rows: slice) -> Array:
+        """Return levels of quantiles or, of normal members, the standard normal numbers there."""
+        uniform = clip(self._block(self.uniforms, reps, rows), _SMALLEST)
+        return ndtri(uniform) if self.normal else uniform
+
+    def _placed(self, rest: Array, reps: slice, rows: slice) -> Array:
+        """Return labels of the members that are drawn."""
         if self.m == 1 or self.shared_member:
             chosen = np.zeros((1, 1), dtype=np.int64) if self.m == 1 else self.members(reps)[:, None]
             member = like(chosen, self.reference) if self.on_device else chosen
         else:
-            member = self._member(self.choices.block(reps, shifted, reference))
-        row = xp.arange(rows.start, rows.stop, device=device(uniform))[None, :]
-        return self._quantile(clip(uniform, _SMALLEST), row * self.m + member)
+            member = self._member(self._block(self.choices, reps, rows))
+        return self._quantile(rest, rows, member)
 
-    def _normal(self, uniform: Array, at: Array) -> Array:
-        """Return normal quantiles of the members at flat indices `at`, (b, n) or (1, n)."""
-        return _taken(self.mean, at) + _taken(self.std, at) * ndtri(uniform)
+    def _normal(self, score: Array, rows: slice, member: Array) -> Array:
+        """Return normal quantiles of the members (b, n) or, of whole rows, (b, 1)."""
+        if member.shape[1] > 1:
+            at = self._at(rows, member)
+            return _taken(self.mean, at) + _taken(self.std, at) * score
+        xp, chosen = namespace(score), member[:, 0]
+        mean, std = (xp.take(one[:, rows], chosen, axis=0) for one in self._by_member)
+        return mean + std * score
 
-    def _tabled(self, uniform: Array, at: Array) -> Array:
-        """Return quantiles of the tables at flat indices `at`."""
+    @cached_property
+    def _by_member(self) -> tuple[Array, Array]:
+        """Means and standard deviations, (m, n), on the host every member next to itself in memory."""
+        mean, std = self.mean.T, self.std.T
+        return (mean, std) if self.on_device else (np.ascontiguousarray(mean), np.ascontiguousarray(std))
+
+    def _at(self, rows: slice, member: Array) -> Array:
+        """Return flat indices of members among all, (b, n)."""
+        xp = namespace(member)
+        return xp.arange(rows.start, rows.stop, device=device(member))[None, :] * self.m + member
+
+    def _tabled(self, uniform: Array, rows: slice, member: Array) -> Array:
+        """Return quantiles of the tables of the members."""
         cell, position = positions(self.levels, uniform)
-        q = self.table.shape[-1]
+        at, q = self._at(rows, member), self.table.shape[-1]
         start = _taken(self.table, at * q + cell)
         return start + position * (_taken(self.table, at * q + cell + 1) - start)
+
+
+def _ends(part: slice) -> tuple[int, int]:
+    return part.start, part.stop
+
+
+def _cached_tiles(reps: slice, rows: slice) -> Iterator[tuple[slice, slice, slice, slice]]:
+    """Yield tiles that stay in cache: where they are in an array, and which replicates and rows these are."""
+    width = min(rows.stop - rows.start, CACHE_ELEMENTS)
+    for part in tiles(reps.stop - reps.start, CACHE_ELEMENTS // width):
+        for span in tiles(rows.stop - rows.start, width):
+            which = slice(reps.start + part.start, reps.start + part.stop)
+            yield part, span, which, slice(rows.start + span.start, rows.start + span.stop)
 
 
 def _taken(values: Array, index: Array) -> Array:
@@ -338,7 +385,9 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
     weights = getattr(predictions, "weights", None)
     m = predictions.n_members
     if isinstance(predictions, Samples) and is_joint(predictions):
-        return (uniform * (m + 1)).astype(np.intp)  # 0 chooses the labels themselves
+        number = n_equal(predictions) or m
+        # 0 chooses the labels themselves; a single draw is a member like any other
+        return (uniform * (number + 1 if number > 1 else 1)).astype(np.intp)
     chosen = (uniform * m).astype(np.intp)
     if weights is not None:
         steps = np.cumsum(to_host(as_float64(weights)))

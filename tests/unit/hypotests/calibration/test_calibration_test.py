@@ -93,8 +93,9 @@ def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple, res
     # strict arrays are slow where every replicate binds anew
     n_resamples = 19 if resample == "labels" else 3
     settings = {"statistics": NAMES, "n_resamples": n_resamples, "rng": 5, "resample": resample}
-    own = cr.calibration_test(*data, **settings)
-    for library, given in other_libraries(*data).items():
+    few = data[0][:30], data[1][:30]
+    own = cr.calibration_test(*few, **settings)
+    for library, given in other_libraries(*few).items():
         result = cr.calibration_test(*given, **settings)
         assert result.pvalue == own.pvalue, library
         for name in NAMES:
@@ -429,5 +430,5 @@ def test_settled_ties_leave_ordinary_p_values_alone(monkeypatch: pytest.MonkeyPa
         return [one.pvalue for one in found.components.values()]
 
     settled = pvalues()
-    monkeypatch.setattr(resampling, "settled", lambda values, term_size, n: values)
+    monkeypatch.setattr(resampling, "settled", lambda values, *_: values)
     assert pvalues() == settled

@@ -10,6 +10,11 @@ from credibly.simulate import MulticlassWorld
 from libraries import Library
 
 K = 3
+LEARNERS = {
+    "boundary": cr.learners.BoundaryLearner,
+    "gating": cr.learners.GatingLearner,
+    "tilting": cr.learners.TiltingLearner,
+}
 
 
 def members(n: int, m: int, seed: int = 0) -> np.ndarray:
@@ -54,14 +59,14 @@ def test_both_calibrated_predictors_of_the_first_printed_example_are_kept() -> N
 def test_the_second_printed_example_is_kept(ways: dict[str, str]) -> None:
     # J25 App. B, example 2: members (0, 1) and (1, 0) for every x, and y is known from x. Calibrated are the
     # right member at each x, a gate as hard as can be, and (0.5, 0.5), the marginal.
-    x = np.arange(400) % 2
-    ensemble = cr.Ensemble(np.broadcast_to([[0.0, 1.0], [1.0, 0.0]], (400, 2, 2)), member_axis=1)
+    x = np.arange(200) % 2
+    ensemble = cr.Ensemble(np.broadcast_to([[0.0, 1.0], [1.0, 0.0]], (200, 2, 2)), member_axis=1)
     features = {} if "weights" in ways else {"features": x}
-    found = cr.credal_test(ensemble, x, **features, **ways, n_resamples=39, rng=1)
+    found = cr.credal_test(ensemble, x, **features, **ways, n_resamples=19, rng=1)
     assert not found.rejects(0.05)
     # a set without the truth: both members say 0.9 for class 0
-    wrong = cr.Ensemble(np.broadcast_to([[0.9, 0.1], [0.9, 0.1]], (400, 2, 2)), member_axis=1)
-    assert cr.credal_test(wrong, x, **features, **ways, n_resamples=39, rng=1).rejects(0.05)
+    wrong = cr.Ensemble(np.broadcast_to([[0.9, 0.1], [0.9, 0.1]], (200, 2, 2)), member_axis=1)
+    assert cr.credal_test(wrong, x, **features, **ways, n_resamples=19, rng=1).rejects(0.05)
 
 
 @pytest.mark.slow
@@ -69,40 +74,42 @@ def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
     # As J25 App. B, example 2, with noise: members say 0.9 and 0.1 for every x; P(y = 1 | x) is 0.8 at x = 0
     # and 0.2 at x = 1.
     # Calibrated are w(x) = (0.875, 0.125), (0.125, 0.875), the truth, and w = (0.5, 0.5), the marginal.
-    x = np.arange(1000) % 2
+    x = np.arange(600) % 2
     chance = np.where(x == 0, 0.8, 0.2)
     labels = draw(np.stack([1 - chance, chance], axis=1))
-    probs = np.broadcast_to([[0.1, 0.9], [0.9, 0.1]], (1000, 2, 2))
+    probs = np.broadcast_to([[0.1, 0.9], [0.9, 0.1]], (600, 2, 2))
     ensemble = cr.Ensemble(probs, member_axis=1)
-    learned = cr.credal_test(ensemble, labels, features=x, learner="gating", n_resamples=39, rng=1)
-    constant = cr.credal_test(ensemble, labels, weights="constant", n_resamples=39, rng=1)
+    learned = cr.credal_test(ensemble, labels, features=x, learner="gating", n_resamples=19, rng=1)
+    constant = cr.credal_test(ensemble, labels, weights="constant", n_resamples=19, rng=1)
     assert not learned.rejects(0.05)
     assert not constant.rejects(0.05)
-    # 500 labels per x: standard error 0.018 of a frequency, 0.022 of a weight
-    np.testing.assert_allclose(learned.weights[:2, 0], [0.875, 0.125], atol=0.07)
-    np.testing.assert_allclose(constant.weights, [0.5, 0.5], atol=0.06)
+    # 300 labels per x: standard error 0.023 of a frequency, 0.029 of a weight; three times that
+    np.testing.assert_allclose(learned.weights[:2, 0], [0.875, 0.125], atol=0.09)
+    np.testing.assert_allclose(constant.weights, [0.5, 0.5], atol=0.08)
     # neither saves a set that misses the truth: 0.9 and 0.6
-    outside = cr.Ensemble(np.broadcast_to([[0.1, 0.9], [0.4, 0.6]], (1000, 2, 2)), member_axis=1)
-    assert cr.credal_test(outside, labels, features=x, n_resamples=39, rng=1).rejects(0.05)
-    assert cr.credal_test(outside, labels, weights="constant", n_resamples=39, rng=1).rejects(0.05)
+    outside = cr.Ensemble(np.broadcast_to([[0.1, 0.9], [0.4, 0.6]], (600, 2, 2)), member_axis=1)
+    assert cr.credal_test(outside, labels, features=x, n_resamples=19, rng=1).rejects(0.05)
+    assert cr.credal_test(outside, labels, weights="constant", n_resamples=19, rng=1).rejects(0.05)
 
 
 @pytest.mark.slow
 def test_learned_weights_recover_a_known_gating() -> None:
     rng = np.random.default_rng(0)
-    n = 4000
+    n = 2000
     x = rng.uniform(-1, 1, n)
     first = np.broadcast_to([0.9, 0.1], (n, 2))
     second = np.broadcast_to([0.2, 0.8], (n, 2))
     weight = 1 / (1 + np.exp(-3 * x))
     labels = draw(weight[:, None] * first + (1 - weight)[:, None] * second)
     ensemble = cr.Ensemble(np.stack([first, second], axis=1), member_axis=1)
-    found = cr.credal_test(ensemble, labels, features=x, learner="gating", n_resamples=19, cv=2, rng=0)
+    found = cr.credal_test(
+        ensemble, labels, features=x, learner="gating", n_resamples=39, cv=2, refit=False, rng=0
+    )
     assert found.weight_names == ("member 0", "member 1")
     np.testing.assert_allclose(found.weights.sum(axis=1), 1.0)
-    # 4000 labels: standard error of a local frequency over a tenth of them is 0.025, of a weight 0.035
-    assert np.abs(found.weights[:, 0] - weight).mean() < 0.05
-    assert not found.rejects(0.05)
+    # 2000 labels: standard error of a local frequency over a tenth of them is 0.035, of a weight 0.05
+    assert np.abs(found.weights[:, 0] - weight).mean() < 0.07
+    assert not found.rejects(0.05)  # twice the smaller p-value of two folds: 2 of 40
 
 
 @pytest.mark.slow
@@ -119,10 +126,11 @@ def test_one_seed_one_pvalue_of_other_learners(learner: str, refit: bool, librar
 
 
 def check_one_seed_one_pvalue(learner: str, refit: bool, library: Library) -> None:
-    probs = members(30, 2)
+    probs = members(16, 2)
     labels = draw(probs.mean(axis=1))
-    features = np.linspace(0, 1, 30)[:, None]
-    settings = {"learner": learner, "refit": refit, "cv": 2, "n_resamples": 9, "rng": 7}
+    features = np.linspace(0, 1, 16)[:, None]
+    two = LEARNERS[learner](penalties=(np.inf, 1.0))  # every penalty is learned with in the same way
+    settings = {"learner": two, "refit": refit, "cv": 2, "n_resamples": 4, "rng": 7, "method": "weights"}
     host = cr.credal_test(probs, labels, features=features, **settings)
     there = cr.credal_test(
         library.asarray(probs), library.asarray(labels), features=library.asarray(features), **settings
@@ -216,12 +224,12 @@ def test_folds_without_refits_are_combined_validly() -> None:
 
 @pytest.mark.slow
 def test_a_split_tests_the_rows_it_did_not_learn_on() -> None:
-    probs = members(100, 3)
+    probs = members(40, 3)
     labels = draw(probs.mean(axis=1))
-    found = cr.credal_test(probs, labels, split=0.7, n_resamples=19, rng=0)
-    assert found.n == found.test_rows.size == 30
-    whole = cr.credal_test(probs, labels, n_resamples=19, rng=0)
-    assert whole.n == 100
+    found = cr.credal_test(probs, labels, split=0.7, n_resamples=9, rng=0)
+    assert found.n == found.test_rows.size == 12
+    whole = cr.credal_test(probs, labels, n_resamples=9, rng=0)
+    assert whole.n == 40
     assert whole.settings["cv"] == 4
 
 
@@ -249,10 +257,10 @@ def test_a_label_that_every_member_calls_impossible() -> None:
 
 @pytest.mark.slow
 def test_combine_wants_the_same_members_and_features() -> None:
-    probs = members(60, 3)
+    probs = members(30, 3)
     labels = draw(probs.mean(axis=1))
-    x = np.linspace(0, 1, 60)
-    found = cr.credal_test(probs, labels, features=x, n_resamples=9, rng=0)
+    x = np.linspace(0, 1, 30)
+    found = cr.credal_test(probs, labels, features=x, n_resamples=4, rng=0)
     assert len(found.combine(probs[:5], features=x[:5])) == 5
     with pytest.raises(cr.InputError, match="must be of the kind that was tested"):
         found.combine(members(5, 4), features=x[:5])
@@ -260,7 +268,7 @@ def test_combine_wants_the_same_members_and_features() -> None:
         found.combine(probs[:5])
     with pytest.raises(cr.InputError, match="must have 1 columns"):
         found.combine(probs[:5], features=np.ones((5, 2)))
-    without = cr.credal_test(probs, labels, n_resamples=9, rng=0)
+    without = cr.credal_test(probs, labels, n_resamples=4, rng=0)
     with pytest.raises(cr.InputError, match="were not given to the test"):
         without.combine(probs[:5], features=x[:5])
 
@@ -269,9 +277,9 @@ def test_combine_wants_the_same_members_and_features() -> None:
 def test_a_small_memory_budget_changes_nothing() -> None:
     probs = members(200, 3)
     labels = draw(probs.mean(axis=1))
-    whole = cr.credal_test(probs, labels, cv=2, n_resamples=39, rng=0)
+    whole = cr.credal_test(probs, labels, cv=2, n_resamples=19, rng=0)
     with cr.memory_limit(2**20):  # replicates in tiles of a few
-        tiled = cr.credal_test(probs, labels, cv=2, n_resamples=39, rng=0)
+        tiled = cr.credal_test(probs, labels, cv=2, n_resamples=19, rng=0)
     assert tiled.pvalue == whole.pvalue
     np.testing.assert_allclose(tiled.null_distribution, whole.null_distribution, rtol=1e-9, atol=1e-12)
 
@@ -279,7 +287,7 @@ def test_a_small_memory_budget_changes_nothing() -> None:
 @pytest.mark.parametrize("with_features", [False, True])
 @pytest.mark.parametrize("learner", ["tilting", "boundary"])
 def test_members_may_change_places(learner: str, with_features: bool) -> None:
-    world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(60, rng=0)
+    world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(40, rng=0)
     probs, order = world.predictions.probs, [2, 0, 3, 1]
     features = world.features if with_features else None
     settings = {"learner": learner, "n_resamples": 9, "cv": 2, "rng": 0}

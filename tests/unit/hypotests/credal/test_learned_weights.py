@@ -232,7 +232,7 @@ def test_a_network_learns_a_gating(score: str) -> None:
     labels = (rng.random(n) > truth[:, 0]).astype(int)
     ensemble = cr.Ensemble(probs, member_axis=1)
     seen: list[tuple[int, int]] = []
-    learner = cr.learners.NeuralLearner(score=score, max_epochs=150)
+    learner = cr.learners.NeuralLearner(score=score, max_epochs=80)
     settings = {"learner": learner, "split": 0.5, "n_resamples": 19, "rng": 0}
     found = cr.credal_test(ensemble, labels, features=x, progress=lambda *pair: seen.append(pair), **settings)
     assert np.abs(found.weights[:, 0] - (x > 0)).mean() < 0.15

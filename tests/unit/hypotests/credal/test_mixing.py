@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from credibly.learners.mixing import minimise_batch
+from credibly.learners.mixing import Columns, fit_weights, minimise_batch
 from libraries import Library, read
 
 
 def _logistic(design: np.ndarray, signs: np.ndarray, penalty: float):
     """Penalised logistic losses, one per row of signs, with their gradients."""
 
-    def objective(weights):
-        margins = signs * (weights @ design.T)
+    def objective(weights, rows):
+        own = signs if rows is None else signs[rows]
+        margins = own * (weights @ design.T)
         value = np.logaddexp(0.0, -margins).sum(axis=1) + 0.5 * penalty * (weights**2).sum(axis=1)
-        slope = -(signs / (1 + np.exp(margins))) @ design + penalty * weights
+        slope = -(own / (1 + np.exp(margins))) @ design + penalty * weights
         return value, slope
 
     return objective
@@ -31,7 +32,7 @@ def test_equals_scipy_on_every_problem() -> None:
     for at in range(7):
         alone = _logistic(design, signs[at : at + 1], 0.1)
         wanted = scipy.optimize.minimize(
-            lambda w, alone=alone: float(alone(w[None])[0][0]), np.zeros(6), method="BFGS", tol=1e-8
+            lambda w, alone=alone: float(alone(w[None], None)[0][0]), np.zeros(6), method="BFGS", tol=1e-8
         )
         np.testing.assert_allclose(found.at[at], wanted.x, atol=1e-5)
         assert found.value[at] == pytest.approx(wanted.fun, abs=1e-9)
@@ -44,9 +45,10 @@ def test_a_problem_does_not_feel_the_others(library: Library) -> None:
     def objective_of(rows: list[int]):
         scale, goal = library.asarray(scales[rows]), library.asarray(goals[rows])
 
-        def objective(at):
-            gap = at - goal
-            return library.xp.sum(0.5 * scale * gap * gap, axis=1), scale * gap
+        def objective(at, some):
+            slopes, goals_of = (scale, goal) if some is None else (scale[some], goal[some])
+            gap = at - goals_of
+            return library.xp.sum(0.5 * slopes * gap * gap, axis=1), slopes * gap
 
         return objective
 
@@ -63,3 +65,20 @@ def test_steps_are_limited_and_reported() -> None:
     found = minimise_batch(objective, np.zeros((2, 4)), tolerance=1e-12, max_steps=2)
     assert found.steps == 2
     assert not found.converged.any()
+
+
+@pytest.mark.parametrize("shared", ["ones", "features"])
+def test_label_vectors_are_learned_from_as_if_alone(shared: str) -> None:
+    """Problems end after different numbers of steps; rows, labels and penalties must stay together."""
+    rng = np.random.default_rng(2)
+    points = rng.dirichlet(np.ones(3), size=(40, 4))
+    columns = np.ones((40, 1)) if shared == "ones" else np.stack([np.ones(40), rng.normal(size=40)], axis=1)
+    made = Columns(columns, np.zeros((40, 4, 0)))
+    labels = np.stack([np.full(40, 0), rng.integers(0, 3, size=40), np.arange(40) % 2])
+    counted = (rng.random((3, 40)) < 0.8).astype(float)
+    penalty = np.broadcast_to([[0.01], [3.0], [0.1]], (3, made.n_parameters))
+    together = fit_weights(made, points, labels, penalty, counted=counted).parameters
+    for row in range(3):
+        own = slice(row, row + 1)
+        alone = fit_weights(made, points, labels[own], penalty[own], counted=counted[own]).parameters
+        np.testing.assert_allclose(together[own], alone, rtol=1e-9, atol=1e-9)

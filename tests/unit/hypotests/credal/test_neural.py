@@ -63,7 +63,7 @@ def test_batches_hold_every_instance_once_and_never_one_alone() -> None:
     "settings",
     [
         {"penalty": "mmd_ce", "batch_size": 16, "max_epochs": 40},
-        {"n_starts": 2, "max_epochs": 60},
+        {"n_starts": 2, "max_epochs": 40},
         {
             "module": torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)),
             "max_epochs": 60,

@@ -42,16 +42,16 @@ def drawn_by_loop(probs: np.ndarray, seed: tuple[int, int], replicate: int) -> n
 @pytest.mark.slow
 def test_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> None:
     members, labels = world(n=25)
-    check = cr.predictive_check(members, labels, statistics=FIVE, n_resamples=40, rng=3)
+    check = cr.predictive_check(members, labels, statistics=FIVE, n_resamples=12, rng=3)
     seed = as_seed(3)
     chosen = []
-    for d in range(40):
+    for d in range(12):
         uniform = np.empty(1)
         Uniforms(seed, Stream.MEMBERS).fill(uniform, d, 0)
         chosen.append(int(uniform[0] * 5))
     assert check.bayesian is not None
     assert check.bayesian.members.tolist() == sorted(chosen)
-    for d in range(40):
+    for d in range(12):
         shared = drawn_by_loop(members[:, check.bayesian.members[d]], seed, d)
         mixed = drawn_by_loop(members.mean(axis=1), seed, d)
         for name in FIVE:

@@ -77,12 +77,12 @@ def test_one_member_is_the_consistency_test() -> None:
 
 @pytest.mark.parametrize("kind", ["gaussian", "samples", "quantiles"])
 def test_every_kind_in_every_library(kind: str, library: Library) -> None:
-    mean, std, labels = world()
+    mean, std, labels = (array[:20] for array in world())
     rng = np.random.default_rng(0)
     levels = np.arange(1, 20) / 20
     arrays, make = {
         "gaussian": ((mean, std), cr.Gaussian),
-        "samples": ((mean[:, :, None] + std[:, :, None] * rng.normal(size=(40, 6, 12)),), cr.Samples),
+        "samples": ((mean[:, :, None] + std[:, :, None] * rng.normal(size=(20, 6, 5)),), cr.Samples),
         "quantiles": ((mean[:, :1] + std[:, :1] * ndtri(levels), levels), cr.Quantiles),
     }[kind]
     hypothesis = "independent" if kind == "quantiles" else "both"
@@ -90,7 +90,7 @@ def test_every_kind_in_every_library(kind: str, library: Library) -> None:
     settings = {"statistics": names, "hypothesis": hypothesis, "n_resamples": 9, "rng": 0}
     expected = cr.predictive_check(make(*arrays), labels, **settings)
     given = make(*(library.asarray(array) for array in arrays))
-    found = cr.predictive_check(given, library.asarray(labels), groups=np.arange(40) % 2, **settings)
+    found = cr.predictive_check(given, library.asarray(labels), groups=np.arange(20) % 2, **settings)
     for name, part in found.hypotheses.items():
         for statistic in names:
             one, other = expected.under(name).checks[statistic], part.checks[statistic]

@@ -18,6 +18,7 @@ from credibly.hypotests.resampling.pvalues import (
     single_result,
     westfall_young,
 )
+from credibly.predictions import Classes
 
 
 def test_the_observation_counts() -> None:
@@ -145,3 +146,12 @@ def test_adjusted_pvalues_are_not_below_the_raw_ones() -> None:
     pvalue, adjusted, _ = westfall_young(pooled)
     assert pvalue == 0.25  # the three others have p-values of 1
     assert adjusted[0] == 0.5
+
+
+def test_ties_in_single_precision_are_settled() -> None:
+    rng = np.random.default_rng(0)
+    bound = cr.skce.bind(np.tile([0.1, 0.2, 0.7], (400, 1)), precision="float32")
+    labels = rng.integers(0, 3, size=400)
+    values = bound(Classes(np.stack([rng.permutation(labels) for _ in range(30)]), 3))
+    assert np.ptp(values) > 1e-12  # equal but for rounding
+    assert np.ptp(settled(values, bound.term_size, bound.n, bound.rounding)) == 0

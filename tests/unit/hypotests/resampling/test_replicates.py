@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 
 import array_api_strict
@@ -63,16 +62,14 @@ def test_few_classes_by_the_definition_in_whole_numbers() -> None:
         Uniforms(SEED, Stream.PIECES).fill_pieces(row, d, 0)
     rests = Uniforms(SEED, Stream.RESTS).block(slice(0, reps), slice(0, n))
     steps, drawn = _steps(probs), own.labels(slice(0, reps)).values
+    scaled = steps[:, None, :] * 2.0**16  # (k - 1, 1, n); a power of two: exact
+    close = (np.abs(scaled - pieces) <= 1).any(axis=0)
+    assert (drawn == (pieces > scaled).sum(axis=0))[~close].all()
     ties = 0
-    for d, i in itertools.product(range(reps), range(n)):
-        scaled = steps[:, i] * 2.0**16  # a power of two: exact
-        close = np.abs(scaled - pieces[d, i]) <= 1
-        if not close.any():
-            assert drawn[d, i] == (pieces[d, i] > scaled).sum()
-            continue
+    for d, i in zip(*np.nonzero(close), strict=True):
         u = Fraction(int(pieces[d, i])) + Fraction(float(rests[d, i]))
-        assert drawn[d, i] == sum(u >= Fraction(float(step)) for step in scaled)
-        ties += bool((np.floor(scaled) == pieces[d, i]).any())
+        assert drawn[d, i] == sum(u >= Fraction(float(step)) for step in scaled[:, 0, i])
+        ties += bool((np.floor(scaled[:, 0, i]) == pieces[d, i]).any())
     assert ties > 1  # the rest was needed at least twice
 
 

@@ -1,0 +1,112 @@
+"""Statistics of rows that come in chunks: sums, those of a part of the rows, and pairs in blocks.
+
+Sums over instances are merged over the datasets. A statistic of some rows is evaluated on the labels that
+were drawn for these in the same pass. Of pairs, two blocks of rows meet at a time, and labels are drawn where
+they meet.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import HostArray, like, tiles, to_host
+from credibly._arrays.progress import Progress, share_of
+from credibly.hypotests.resampling.loop import (
+    Resampled,
+    merged_replicates,
+    replicated,
+    resampled_values,
+    share_of_replicates,
+    targets_of,
+    with_observed,
+)
+from credibly.hypotests.resampling.replicates import Draw
+from credibly.predictions import Dataset, Labels, Point, Rows
+from credibly.statistics.over_rows import Block, Pairs, Planned, meets_in_blocks
+from credibly.statistics.protocol import Statistic
+from credibly.statistics.subsampled import Subsampled
+
+
+def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
+    """Tell whether a statistic needs no more than a dataset, a part of the rows, or two blocks at a time."""
+    additive = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
+    return rows.loaded() is not None or additive or meets_in_blocks(statistic, rows)
+
+
+def resampled(
+    chosen: Sequence[Statistic], rows: Rows, draw: Draw, n_resamples: int, progress: Progress | None = None
+) -> list[Resampled]:
+    """Evaluate statistics on all rows: sums, those of a part, and pairs in blocks; see :func:`replicated`.
+
+    For every one of them :func:`comes_in_parts` holds.
+    """
+    if rows.loaded() is not None:
+        return replicated(targets_of(chosen, rows), rows, [draw], n_resamples, progress)[0]
+    paired = [one for one in chosen if meets_in_blocks(one, rows)]
+    parts = [one for one in chosen if isinstance(one, Subsampled)]
+    sums = [one for one in chosen if one not in paired and one not in parts]
+    found: dict[str, Resampled] = {}
+    if sums or parts:
+        picked = np.unique(np.concatenate([one.chosen for one in parts])) if parts else None
+        report = None if paired else progress
+        (own,), drawn = merged_replicates(targets_of(sums, rows), rows, [draw], n_resamples, report, picked)
+        found |= {one.name: result for one, result in zip(sums, own, strict=True)}
+        if picked is not None and drawn is not None:
+            found |= _of_parts(parts, rows, picked, drawn)
+    for place, one in enumerate(paired):
+        report = share_of(progress, place, len(paired))
+        found[one.name] = _in_blocks(one, rows, draw, n_resamples, report)
+    return [found[one.name] for one in chosen]
+
+
+def _of_parts(
+    parts: Sequence[Subsampled], rows: Rows, picked: HostArray, drawn: HostArray
+) -> dict[str, Resampled]:
+    """Evaluate statistics of some rows on the labels that were drawn for them, (1 + b, picked)."""
+    taken, found = rows.take(picked), {}
+    for part in parts:
+        own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
+        chosen = taken.take(own)
+        bound, seen = part.bind_part(chosen.predictions, rows.n), chosen.batch
+        drawing = _Stored(seen, like(drawn[1:, own], seen.values))
+        found[part.name] = Resampled(bound, resampled_values([bound], seen, drawing, len(drawn) - 1)[0])
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stored:
+    """Label vectors that were drawn before."""
+
+    observed: Any
+    drawn: Any
+    on_device = False
+
+    def labels(self, reps: slice) -> Any:
+        """Return replicates `reps`."""
+        return dataclasses.replace(self.observed, values=self.drawn[reps, ...])
+
+
+def _in_blocks(
+    statistic: Statistic, rows: Rows, draw: Draw, n_resamples: int, progress: Progress | None
+) -> Resampled:
+    """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
+    plan = Planned(statistic, statistic.plan(rows))
+    pairs, bound = Pairs.over(plan, rows), plan.bind(rows.sample.predictions)
+    values: list[HostArray] = []
+    for reps in tiles(n_resamples, pairs.vectors_at_once()):
+        report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
+        state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
+        values.append(to_host(pairs.bound.finish(state)))
+        bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
+    return Resampled(bound, np.concatenate(values))
+
+
+def _drawn_for(draw: Draw, reps: slice, block: Block) -> Labels:
+    rows = Dataset(Point._trusted(block.probs), block.labels, start=block.start)
+    drawn: Labels = with_observed(block.labels, draw(rows), reps)
+    return drawn

@@ -1,0 +1,226 @@
+"""Losses of normal mixtures, for many label vectors: cubics between nodes instead of one term per member.
+
+H_i(y) = c_0 + c_1 t + c_2 t^2 + c_3 t^3,   t the place of y in its cell, (y - node) / step
+
+H_i is a cubic Hermite interpolant of the loss, up to a number per row that no label changes. Nodes reach 5
+widths beyond every member, 2 to a width of the narrowest. Labels beyond, and rows that would need more than
+256 cells, have the loss itself. All losses of the same predictions have the same nodes, so a label is looked
+up once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    clip,
+    device,
+    is_numpy,
+    like,
+    namespace,
+    tiles,
+    to_host,
+)
+from credibly._arrays.remembered import remembered
+from credibly.predictions import Gaussian, Labels
+
+Loss = Callable[[Array], Array]
+"""From labels (b, n) to contributions (b, n)."""
+
+MANY_REPLICATES = 200
+"""Replicates from which on losses of mixtures are tabulated; a table costs as much as about 100."""
+_REACH, _CELLS_PER_WIDTH, _MOST_CELLS = 5.0, 2.0, 256
+_GROUPS, _LEAST_ROWS = 32, 64
+"""Groups of rows, by how many cells they need, whose tables are made together; rows of a group at least."""
+TABLE_BYTES = 8 * 4 * _MOST_CELLS // 8
+"""Of a row, on average over targets: few of them are losses, and few rows need all cells they may have."""
+
+
+class _Nodes(NamedTuple):
+    """Where the nodes of every row are, (n,) each."""
+
+    low: Array
+    """First node."""
+    step: Array
+    """Distance of neighbours."""
+    per_unit: Array
+    """One over it."""
+    used: Array
+    """Number of cells; 0 where there would be too many."""
+    start: Array
+    """Place of the first cell in the table."""
+    order: Array
+    """The rows, those with few cells first."""
+
+
+class _Places(NamedTuple):
+    """Where labels of some rows are in the table."""
+
+    rows: slice
+    cell: Array
+    """Rows of the table, (b, rows)."""
+    powers: Array
+    """1, t, t^2, t^3, (b, rows, 4); zeros outside the table."""
+    outside: Array
+    """Which labels have no cell, (b, rows)."""
+
+
+class LossTable:
+    """One loss of all rows of a mixture.
+
+    Parameters
+    ----------
+    predictions : Gaussian
+        Mixtures of several members.
+    name : hashable
+        Whose loss it is.
+    loss_of : callable
+        From some rows of the predictions to their loss, up to a number per row.
+    """
+
+    def __init__(self, predictions: Gaussian, name: object, loss_of: Callable[[Gaussian], Loss]) -> None:
+        self.predictions, self.name, self.loss_of = predictions, name, loss_of
+
+    def at(self, labels: Array) -> Array:
+        """Return H of labels (b, n), (b, n)."""
+        xp, found = namespace(labels), []
+        for places in self._places(labels):
+            own = xp.sum(self._cubics_at(places) * places.powers, axis=2)
+            found.append(xp.where(places.outside, self._exact(labels, places), own))
+        return xp.concat(found, axis=1)
+
+    def sums(self, labels: Labels, others: Sequence[LossTable] = ()) -> list[Array]:
+        """Return the (weighted) sums of H over rows, (b,), of this table and others with the same nodes."""
+        xp, b, weights = namespace(labels.values), len(labels), labels.weights
+        totals = [xp.zeros_like(labels.values[:, 0]) for _ in range(1 + len(others))]
+        for places in self._places(labels.values):
+            own = None if weights is None else weights[:, places.rows]
+            powers = places.powers if own is None else places.powers * own[:, :, None]
+            missed = bool(xp.any(places.outside))
+            for j, table in enumerate((self, *others)):
+                cubics = xp.reshape(table._cubics_at(places), (b, -1))
+                totals[j] = totals[j] + xp.vecdot(cubics, xp.reshape(powers, (b, -1)))
+                if missed:
+                    exact = table._exact(labels.values, places)
+                    exact = xp.where(places.outside, exact, xp.zeros_like(exact))
+                    if own is not None:  # 0 * inf = 0: an instance of weight zero is not there
+                        exact = own * xp.where(own > 0, exact, xp.zeros_like(exact))
+                    totals[j] = totals[j] + xp.sum(exact, axis=1)
+        return totals
+
+    @cached_property
+    def _nodes(self) -> _Nodes:
+        return _Nodes(*remembered((self.predictions, _Nodes), lambda: _nodes(self.predictions)))
+
+    @cached_property
+    def _table(self) -> Array:
+        """All cubics, (., 4)."""
+        return remembered((self.predictions, self.name, LossTable), lambda: (self._made(),))[0]
+
+    def _made(self) -> Array:
+        nodes = self._nodes
+        xp, order = namespace(nodes.low), to_host(nodes.order)
+        cells = np.ceil(to_host(nodes.used)).astype(np.int64)
+        made = []
+        for part in _groups(order.size):
+            rows = order[part]
+            at = like(rows, nodes.low)
+            low, step = xp.take(nodes.low, at), xp.take(nodes.step, at)
+            made.append(_cubics(self.loss_of(self.predictions[rows]), low, step, _most(cells, rows)))
+        return xp.concat(made, axis=0)
+
+    def _places(self, labels: Array) -> Iterator[_Places]:
+        """Yield where labels (b, n) are, rows in tiles whose table stays in cache."""
+        low, _, per_unit, used, start, _ = self._nodes
+        xp, (b, n) = namespace(labels), labels.shape
+        for rows in tiles(n, max(1, CACHE_ELEMENTS // b) if is_numpy(labels) else n):
+            place = (labels[:, rows] - low[rows]) * per_unit[rows]
+            outside = (place < 0.0) | (place >= used[rows])
+            missed = bool(xp.any(outside))
+            if missed:
+                place = xp.where(outside, xp.zeros_like(place), place)
+            cell = xp.astype(place, xp.int64)
+            t = place - xp.astype(cell, place.dtype)
+            powers = _powers(t)
+            if missed:
+                powers = xp.where(outside[:, :, None], xp.zeros_like(powers), powers)
+            yield _Places(rows, cell + start[rows], powers, outside)
+
+    def _cubics_at(self, places: _Places) -> Array:
+        """Return the coefficients at labels, (b, rows, 4)."""
+        xp = namespace(self._table)
+        found = xp.take(self._table, xp.reshape(places.cell, (-1,)), axis=0)
+        return xp.reshape(found, (*places.cell.shape, 4))
+
+    def _exact(self, labels: Array, places: _Places) -> Array:
+        """Return the loss itself in rows where some label has no cell, (b, rows); elsewhere any number."""
+        xp, own = namespace(labels), labels[:, places.rows]
+        missed = xp.any(places.outside, axis=0)
+        if not bool(xp.any(missed)):
+            return own
+        (rows,) = xp.nonzero(missed)
+        loss = self.loss_of(self.predictions[to_host(rows) + places.rows.start])
+        exact = loss(xp.take(own, rows, axis=1))
+        # places of these rows among all, so that no array is written to
+        place = clip(xp.cumulative_sum(xp.astype(missed, xp.int64)) - 1, 0)
+        return xp.take(exact, place, axis=1)
+
+
+def _groups(n: int) -> Iterator[slice]:
+    """Yield rows, in the order of their numbers of cells, whose tables are made together."""
+    return tiles(n, max(_LEAST_ROWS, -(-n // _GROUPS)))
+
+
+def _most(cells: HostArray, rows: HostArray) -> int:
+    """Return how many cells each row of a group has in the table."""
+    return max(1, int(cells[rows[-1]]))
+
+
+def _nodes(predictions: Gaussian) -> _Nodes:
+    """Return the nodes of every row, which are its own, whatever rows are beside it."""
+    mean, std = predictions.members()
+    xp = namespace(mean)
+    low, high = xp.min(mean - _REACH * std, axis=1), xp.max(mean + _REACH * std, axis=1)
+    step = xp.min(std, axis=1) / _CELLS_PER_WIDTH
+    wanted = (high - low) / step
+    used = xp.where(wanted <= _MOST_CELLS, wanted, xp.zeros_like(wanted))
+    cells = np.ceil(to_host(used)).astype(np.int64)
+    order, start, total = np.argsort(cells, kind="stable"), np.zeros(cells.size, dtype=np.int64), 0
+    for part in _groups(cells.size):
+        rows = order[part]
+        most = _most(cells, rows)
+        start[rows] = total + most * np.arange(rows.size)
+        total += most * rows.size
+    return _Nodes(low, step, 1.0 / step, used, like(start, low), like(order, low))
+
+
+def _cubics(loss: Loss, low: Array, step: Array, cells: int) -> Array:
+    """Return the coefficients of the cubics of some rows, (rows cells, 4)."""
+    xp = namespace(low)
+    # two nodes more on each side: slopes are differences of four neighbours
+    at = xp.arange(-2, cells + 3, dtype=low.dtype, device=device(low))[:, None]
+    f = loss(low + at * step).T
+    slope = (8.0 * (f[:, 3:-1] - f[:, 1:-3]) - (f[:, 4:] - f[:, :-4])) / 12.0
+    first, last, rise = slope[:, :-1], slope[:, 1:], f[:, 3:-2] - f[:, 2:-3]
+    cubic = [f[:, 2:-3], first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise]
+    return xp.reshape(xp.stack(cubic, axis=2), (-1, 4))
+
+
+def _powers(t: Array) -> Array:
+    """Return 1, t, t^2, t^3 on a last axis."""
+    xp = namespace(t)
+    if not is_numpy(t):
+        square = t * t
+        return xp.stack([xp.ones_like(t), t, square, square * t], axis=2)
+    found = np.empty((*t.shape, 4))
+    found[..., 0], found[..., 1] = 1.0, t
+    square = t * t
+    found[..., 2], found[..., 3] = square, square * t
+    return found
