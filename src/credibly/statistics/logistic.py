@@ -372,7 +372,8 @@ def _is_separated(x: Array, event: Array, other: Array, slopes: bool) -> bool:
 
     def ends(among: Array) -> tuple[float, float]:
         beyond = xp.full_like(x, xp.inf)
-        return float(xp.min(xp.where(among, x, beyond))), float(xp.max(xp.where(among, x, -beyond)))
+        found = xp.min(xp.where(among, x, beyond)), xp.max(xp.where(among, x, -beyond))
+        return float(to_host(found[0])), float(to_host(found[1]))
 
     (low, high), (other_low, other_high) = ends(event), ends(other)
     if not slopes or max(high, other_high) - min(low, other_low) <= _ALIKE:
