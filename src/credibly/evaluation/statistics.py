@@ -55,7 +55,7 @@ def choose(
 ) -> tuple[list[Statistic], Reasons]:
     """Return the statistics that can be computed, and the reasons of those that cannot.
 
-    With `single_precision`, pairs of classes are compared in it on the host, in half the time, where a
+    With `single_precision`, pairs are compared in it on the host, in half the time, where a
     statistic is named: all label vectors go through the same product, so p-values stay exact.
     """
     if isinstance(statistics, (str, Statistic)):
@@ -92,9 +92,8 @@ def choose(
 
 
 def _has_halves(statistic: Statistic, predictions: Predictions) -> bool:
-    """Tell whether single precision halves the time of a statistic: of classes, on the host."""
-    on_host = isinstance(predictions, ClassPredictions) and not on_accelerator(predictions._leading)
-    return on_host and "precision" in statistic.settings()
+    """Tell whether single precision halves the time of a statistic: on the host, where pairs are compared."""
+    return "precision" in statistic.settings() and not on_accelerator(predictions._leading)
 
 
 def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
