@@ -194,3 +194,11 @@ def test_what_the_predictions_rule_out_and_what_chance_explains() -> None:
         found.plot(level=1.0)
     with pytest.raises(cr.InputError, match="must end with a class from 0 to 1; got 2"):
         UCME(sure, [0, 0, 1], locations=((0.5, 0.5, 2.0),))
+
+
+def test_chunks_have_the_locations_of_all_rows() -> None:
+    parts = [(cr.Gaussian(MEAN[some], STD[some]), Y[some]) for some in (slice(0, 11), slice(11, N))]
+    whole, found = UCME(cr.Gaussian(MEAN, STD), Y), UCME(cr.scan(parts))
+    assert (found.predicted, found.spread, found.label) == (whole.predicted, whole.spread, whole.label)
+    np.testing.assert_allclose(found.difference, whole.difference, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found.difference_stderr, whole.difference_stderr, rtol=1e-12)
