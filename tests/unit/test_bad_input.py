@@ -361,7 +361,7 @@ def test_other_precisions(statistic):
 
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda one: one.name)
 def test_many_classes(statistic):
-    k = 300  # more than a byte can tell apart
+    k = 300
     probs = np.full((3, k), 1 / k)
     assert math.isfinite(statistic(probs, [0, k - 1, 5]).value)
     with pytest.raises(cr.InputError, match=r"must lie between 0 and 299 for 300 classes; row 1 is 300"):

@@ -17,7 +17,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(60, 4000)
+REPETITIONS = worlds.repetitions(40, 4000)
 N = 500
 KINDS = np.array(
     [

@@ -10,7 +10,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(100, 4000)
+REPETITIONS = worlds.repetitions(60, 4000)
 MANY = 20_000
 
 

@@ -21,7 +21,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(30, 4000)
+REPETITIONS = worlds.repetitions(18, 4000)
 LEVELS = (0.05, 0.1, 0.2)
 TRUTH = {
     "Brier": CalibrationTest("truth", "brier", n_resamples=39),

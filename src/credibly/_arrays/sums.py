@@ -120,7 +120,7 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
     spread = spread[:, None, :]
     columns = xp.arange(n_cells, dtype=cells.dtype, device=device(cells))[None, :, None]
     blocks = []
-    for block in tiles(n_cells, max(1, CACHE_ELEMENTS // max(1, b * cells.shape[1]))):
+    for block in tiles(n_cells, max(1, 2**20 // max(1, b * cells.shape[1]))):  # calls cost more than 8 MB
         inside = cells[:, None, :] == columns[:, block, :]
         blocks.append(xp.sum(xp.where(inside, spread, xp.zeros_like(spread)), axis=2))
     return xp.concat(blocks, axis=1)

@@ -87,10 +87,7 @@ def _range_in_units(name: str, ends: tuple[float, float]) -> str:
     if name == "confidence_gap" and high < 0:  # the number says "too unsure"
         low, high = -high, -low
     # an end that only rounds to 0 is not shown as 0: it decides about a tie
-    said = [f"{end:.1f}" if abs(end) >= 0.05 or end == 0 else f"{end:.1g}" for end in (low, high)]
-    if name == "confidence_gap" and low < 0 < high:
-        return f"{said[0][1:]} too unsure to {said[1]} too sure"
-    return " to ".join(said)
+    return " to ".join(f"{end:.1f}" if abs(end) >= 0.05 or end == 0 else f"{end:.1g}" for end in (low, high))
 
 
 def leading_number(name: str, estimate: Estimate, model: str, own: Places) -> LeadingNumber:

@@ -402,8 +402,8 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
         return NOT_ASKED
     if not has_members(rows.sample.predictions):
         return (
-            "they compare members, and there is one distribution per instance; if these are averages of an "
-            "ensemble, evaluate its members"
+            "they compare members, and these predictions have none; if they are averages of an ensemble, "
+            "evaluate its members"
         )
     if rows.sample.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"

@@ -571,6 +571,8 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
                 ax.plot(observed[beyond], places[beyond], label=label, **style)
         ax.set_yticks(places, [f"{name} (n = {one.n})" for name, one in self.directions.items()])
         ax.set_xlim(-0.02, 1.02)
+        room = 0.6 + max(0, 4 - len(drawn)) / 2  # a single bar does not fill the picture
+        ax.set_ylim(-room, len(drawn) - 1 + room)
 
     def _columns(self) -> dict[str, list[Any]]:
         drawn = self.directions

@@ -25,7 +25,6 @@ from credibly._arrays.namespace import (
     HostArray,
     as_float64,
     is_numpy,
-    like,
     namespace,
     tiles,
     to_host,
@@ -288,10 +287,14 @@ class LogisticBound(Bound):
 
     def _told(self, labels: Labels) -> tuple[str, ...]:
         """Say where the likelihood has no finite maximum, and in which direction two classes are off."""
-        kept = np.ones(labels.n, bool) if labels.weights is None else to_host(labels.weights)[0] > 0
-        seen, logits = to_host(labels.values)[0, kept], to_host(self.logits)[:, kept]
-        classes = len(logits)
-        apart = [_is_separated(logits[c], seen == c, self.statistic.slopes) for c in range(classes)]
+        seen, classes = labels.values[0, :], self.logits.shape[0]
+        counts = seen >= 0 if labels.weights is None else labels.weights[0, :] > 0
+        apart = [
+            _is_separated(
+                self.logits[c, :], counts & (seen == c), counts & (seen != c), self.statistic.slopes
+            )
+            for c in range(classes)
+        ]
         if any(apart):
             what = (
                 "the predictions separate the labels" if self.statistic.slopes else "a class never happened"
@@ -300,9 +303,8 @@ class LogisticBound(Bound):
             return (f"{what}, so the likelihood has no maximum{number}: a weak penalty decides the number",)
         if classes > 2 or self.statistic.slopes:
             return ()
-        events = like((seen == 1).astype(np.float64)[None, :], self.logits)
-        weights = None if labels.weights is None else like(to_host(labels.weights)[:, kept], self.logits)
-        intercept = float(to_host(self._coefficient(events, like(logits[1], self.logits), weights))[0])
+        events = namespace(seen).astype(labels.values == 1, namespace(seen).float64)
+        intercept = float(to_host(self._coefficient(events, self.logits[1, :], labels.weights))[0])
         if abs(intercept) < _ALIKE:
             return ()
         way = "rarely" if intercept > 0 else "often"
@@ -362,14 +364,21 @@ class LogisticBound(Bound):
         return None, "it is given by `statistics.logistic_calibration`, for two classes"
 
 
-def _is_separated(x: HostArray, event: HostArray, slopes: bool) -> bool:
+def _is_separated(x: Array, event: Array, other: Array, slopes: bool) -> bool:
     """Tell whether some threshold of x, if slopes are fitted, parts the events from the others."""
-    if event.all() or not event.any():
+    xp = namespace(x)
+    if not (bool(xp.any(event)) and bool(xp.any(other))):
         return True
-    if not slopes or np.ptp(x) <= _ALIKE:
+
+    def ends(among: Array) -> tuple[float, float]:
+        beyond = xp.full_like(x, xp.inf)
+        found = xp.min(xp.where(among, x, beyond)), xp.max(xp.where(among, x, -beyond))
+        return float(to_host(found[0])), float(to_host(found[1]))
+
+    (low, high), (other_low, other_high) = ends(event), ends(other)
+    if not slopes or max(high, other_high) - min(low, other_low) <= _ALIKE:
         return False
-    with_, without = x[event], x[~event]
-    return bool(with_.min() >= without.max() or with_.max() <= without.min())
+    return low >= other_high or high <= other_low
 
 
 @dataclasses.dataclass(frozen=True)

@@ -74,7 +74,7 @@ def test_a_value_that_is_too_good_is_said_in_words() -> None:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda p, y: (p.mean(axis=1), y), "there is one distribution per instance"),
+        (lambda p, y: (p.mean(axis=1), y), "these predictions have none"),
         (lambda p, y: (p[:, :1], y), "with one member"),
     ],
 )

@@ -51,7 +51,9 @@ def case(request) -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
 
 
 CUT = [
-    pytest.param(name, chunks, marks=[pytest.mark.slow] if chunks == 30 or name == "ensemble" else [])
+    pytest.param(
+        name, chunks, marks=[pytest.mark.slow] if chunks == 30 or name in ("ensemble", "draws") else []
+    )
     for name in CASES
     # how many chunks there are does not depend on what is in them, so two kinds are cut in several ways
     for chunks in {"point": (1, 7, 30), "quantiles": (1, 7)}.get(name, (7,))

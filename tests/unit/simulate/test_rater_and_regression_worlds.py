@@ -65,7 +65,6 @@ def test_number_of_raters() -> None:
     assert set(HistogramWorld(n_raters=7).draw(20, rng=4).labels.totals) == {7}
 
 
-@pytest.mark.slow
 def test_one_unknown_mean() -> None:
     fixed = LocationWorld(theta=4.0).draw(5000, rng=5)
     assert fixed.labels.mean() == pytest.approx(4.0, abs=0.06)

@@ -10,8 +10,8 @@ skewness of S, so that groups with few rows and rare classes do not use up the e
 
 For clusters the sign of all residuals of a cluster is drawn (wild bootstrap). For sets the count of a class
 is compared with its upper and its lower probability; a count is largest, in all groups at once, under the
-upper probabilities, so that replicates drawn there bound the tails of every truth in the sets: this is the witness
-test with the indicators of groups and classes as fixed witnesses.
+upper probabilities, so that replicates drawn there bound the tails of every truth in the sets: this is the
+witness test with the indicators of groups and classes as fixed witnesses.
 """
 
 from __future__ import annotations

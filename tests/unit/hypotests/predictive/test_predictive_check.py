@@ -39,7 +39,6 @@ def drawn_by_loop(probs: np.ndarray, seed: tuple[int, int], replicate: int) -> n
     return np.array(labels)
 
 
-@pytest.mark.slow
 def test_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> None:
     members, labels = world(n=25)
     check = cr.predictive_check(members, labels, statistics=FIVE, n_resamples=12, rng=3)

@@ -49,7 +49,6 @@ def test_rows_that_sum_to_a_little_less_than_one_draw_no_extra_class() -> None:
     assert set(draw(probs, 300)[:, 0].tolist()) == {0, 1, 2}
 
 
-@pytest.mark.slow
 def test_few_classes_by_the_definition_in_whole_numbers() -> None:
     """label = #{steps <= u}, u = (piece + rest) / 2^16, compared as fractions, so without rounding."""
     rng = np.random.default_rng(0)
