@@ -55,6 +55,7 @@ DISPLAYS = (
     "error_spread",
     "groups",
     "hypotests",
+    "locations",
     "raters",
     "scores",
     "sets",

@@ -59,6 +59,7 @@ NOT_CALLED_BY_USERS = {
     "Inflation",
     "LabelPlan",
     "Learner",
+    "LocatedEstimate",
     "LogisticCalibration",
     "LossDecomposition",
     "MassFunction",

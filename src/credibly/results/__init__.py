@@ -7,6 +7,7 @@ from credibly.results.credal import CredalTestResult, ValidityResult
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
+    LocatedEstimate,
     MemberFunctions,
     MurphyCurve,
     ReliabilityCurve,
@@ -44,6 +45,7 @@ __all__ = [
     "HypotestResult",
     "HypothesisCheck",
     "LabelPlan",
+    "LocatedEstimate",
     "LossDecomposition",
     "MemberFunctions",
     "MethodChanges",

@@ -4,7 +4,8 @@
     g_j  = mean over i of k(P_i, T_j) (l(y_i, t_j) - E l(Y_i, t_j)),   Y_i drawn from P_i
 
 k compares predictions and l labels as in `skce`. A location is a prediction T and a label t; g_j > 0 says
-that near T labels near t are seen more often than predicted. It costs n per label vector and location, where
+that near T labels near t are seen more often than predicted; labels drawn from the predictions give it the
+variance sum over i of k(P_i, T_j)^2 Var l(Y_i, t_j) / n^2. It costs n per label vector and location, where
 `skce` costs n^2.   Widmann, Lindsten and Zachariah 2021; Chwialkowski et al. 2015.
 """
 
@@ -32,6 +33,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import (
     Classes,
+    Counts,
     Gaussian,
     Labels,
     Point,
@@ -43,6 +45,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.regression import over_members
+from credibly.results.curves import LocatedEstimate
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
@@ -74,10 +77,16 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 @dataclasses.dataclass(frozen=True)
 class LocationPlan(RealPlan):
-    """Bandwidths, and the locations: places of predictions (j, g) and labels (j,) on the host."""
+    """Bandwidths, and the locations: places of predictions (j, g) and labels (j,) on the host.
+
+    `predicted` and `spread` (j,) say what is predicted there: mean and standard deviation, the quantile, or
+    the probability of the class; only Gaussians have a spread.
+    """
 
     places: HostArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))
     targets: HostArray = dataclasses.field(default_factory=lambda: np.zeros(0))
+    predicted: HostArray = dataclasses.field(default_factory=lambda: np.zeros(0))
+    spread: HostArray = dataclasses.field(default_factory=lambda: np.zeros(0))
 
 
 class LocationBound(Bound):
@@ -153,43 +162,57 @@ class LocationBound(Bound):
         return namespace(mean).mean(mean * mean, axis=1)
 
     def observed_sums(self, labels: Labels) -> State:
-        """Return the state and the sums of squares that tell the error of every location."""
+        """Return the state and the variance of every sum if labels were drawn from the predictions."""
         state, xp = self.state(labels), namespace(self.near)
-        seen = self.near[None, ...] * self.residual(labels)
+        near = self.near[None, ...]
         if labels.weights is not None:
-            seen = seen * labels.weights[:, None, :]
-        return State({**state, "squares": xp.sum(seen * seen, axis=2)})
+            near = near * labels.weights[:, None, :]
+        return State({**state, "variance": xp.sum(near * near * self._variance(labels), axis=2)})
+
+    def _variance(self, labels: Labels) -> Array:
+        """Return Var l(Y, t) of every location, (1, j, n)."""
+        given, xp, mean = self.predictions, namespace(self.near), self.expected
+        square = mean  # l is 0 or 1
+        if isinstance(given, Gaussian):  # the square of a Gaussian kernel is one of another bandwidth
+            scale = as_number(self.plan.label_bandwidth) / math.sqrt(2)
+            square = _expected_near(given, self.targets, scale)
+        variance = xp.clip(square - mean * mean, 0.0, None)[None, ...]
+        if isinstance(labels, Counts):  # the share of independent raters
+            return variance / as_float64(xp.sum(labels.values, axis=-1))[:, None, :]
+        return variance
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squares are above zero even for a calibrated model."""
         return None, "near calibration this error is biased upwards, and no interval around it can be trusted"
 
     def witness(self, sums: State) -> tuple[HostArray, HostArray]:
-        """Return g of every location and its standard error, (j,) each, from `observed_sums`."""
+        """Return g of every location and its standard error if calibrated, (j,) each, of `observed_sums`."""
         weight = float(to_host(sums["weight"])[0])
-        mean = to_host(sums["seen"])[0] / weight
-        return mean, np.sqrt(np.clip(to_host(sums["squares"])[0] - weight * mean**2, 0.0, None)) / weight
+        return to_host(sums["seen"])[0] / weight, np.sqrt(to_host(sums["variance"])[0]) / weight
 
-    def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say where labels differ most from what was predicted."""
-        mean, error = self.witness(sums)
-        sized = np.divide(mean, error, out=np.zeros_like(mean), where=error > 0)
-        worst = int(np.argmax(np.abs(sized)))
-        often = "more" if mean[worst] > 0 else "less"
-        size = f"by {abs(sized[worst]):.1f} standard errors: the largest of all locations"
-        return (f"{self._where(worst)} occur {often} often than predicted, {size}",)
-
-    def _where(self, at: int) -> str:
-        place, target = self.plan.places[at], float(self.plan.targets[at])
-        if isinstance(self.predictions, Gaussian) and place.size == 2:
-            said = f"mean {place[0]:.4g} and spread {place[1]:.4g}"
-            return f"labels near {target:.4g}, where it predicts {said},"
-        if isinstance(self.predictions, Gaussian):
-            return f"labels near {target:.4g}, at location {at},"
-        if isinstance(self.predictions, Quantiles):
-            level = float(to_host(self.predictions.levels)[int(target)])
-            return f"labels below the quantile at {level:g}, at location {at},"
-        return f"labels of class {int(target)}, where it gets {place[int(target)]:.3g},"
+    def estimate(
+        self, sums: State, labels: Labels, notes: tuple[str, ...] = (), n: int | None = None
+    ) -> LocatedEstimate:
+        """Return the value with its locations, and a note that names the one where labels are most off."""
+        plan, given = self.plan, self.predictions
+        kind: Literal["mean", "quantile", "probability"] = "probability"
+        targets = plan.targets
+        if isinstance(given, Quantiles):
+            kind, targets = "quantile", to_host(given.levels)[targets.astype(np.int64)]
+        elif isinstance(given, Gaussian):
+            kind = "mean"
+        difference, error = self.witness(sums)
+        found = super().estimate(sums, labels, notes, n)
+        located = LocatedEstimate(
+            **{field.name: getattr(found, field.name) for field in dataclasses.fields(found)},
+            predicts=kind,
+            predicted=tuple(plan.predicted.tolist()),
+            spread=tuple(plan.spread.tolist()),
+            label=tuple(float(one) for one in targets),
+            difference=tuple(difference.tolist()),
+            difference_stderr=tuple(error.tolist()),
+        )
+        return dataclasses.replace(located, notes=(*located.notes, located.worst_words()))
 
 
 def _places(predictions: Predictions, plan: LocationPlan) -> Array:
@@ -202,16 +225,27 @@ def _expected(predictions: Predictions, targets: Array, plan: LocationPlan) -> A
     """Return E l(Y, t) of every location, (j, n)."""
     xp = namespace(targets)
     if isinstance(predictions, Gaussian):
-        mean, std = predictions.members()
-        scale = as_number(plan.label_bandwidth)
-        total = xp.sqrt(scale**2 + std * std)  # (n, m)
-        gap = (mean[None, ...] - targets[:, None, None]) / total[None, ...]
-        return over_members(scale / total[None, ...] * xp.exp(-0.5 * gap * gap), predictions.shares, axis=2)
+        return _expected_near(predictions, targets, as_number(plan.label_bandwidth))
     at = xp.astype(targets, xp.int64)
     if isinstance(predictions, Quantiles):
         levels = xp.take(as_float64(predictions.levels), at, axis=0)
         return levels[:, None] + xp.zeros_like(as_float64(predictions.values)[:, 0])[None, :]
     return xp.permute_dims(xp.take(as_float64(as_point(predictions)[0].probs), at, axis=1), (1, 0))
+
+
+def _expected_near(predictions: Gaussian, targets: Array, scale: Any) -> Array:
+    """Return E exp(-(Y - t)^2 / (2 scale^2)) of every location, (j, n)."""
+    xp = namespace(targets)
+    mean, std = predictions.members()
+    total = xp.sqrt(scale**2 + std * std)  # (n, m)
+    gap = (mean[None, ...] - targets[:, None, None]) / total[None, ...]
+    return over_members(scale / total[None, ...] * xp.exp(-0.5 * gap * gap), predictions.shares, axis=2)
+
+
+def _chosen(table: HostArray, targets: HostArray) -> HostArray:
+    """Return the entry of every row that its label names, (j,)."""
+    found: HostArray = np.take_along_axis(table, targets.astype(np.int64)[:, None], axis=1)[:, 0]
+    return found.astype(np.float64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -233,8 +267,8 @@ class UnnormalisedMeanEmbedding(Statistic):
     Notes
     -----
     A sum over instances: it can use all rows of data that are too large for `skce`. Locations come from the
-    predictions alone. The notes of a result name the location where labels differ most from what was
-    predicted, and ``bound.witness(bound.observed_sums(labels))`` returns all of them.
+    predictions alone. The result is a `LocatedEstimate`: it has the difference at every location, its notes
+    name the largest, and ``.plot()`` draws them as a map.
 
     Examples
     --------
@@ -324,10 +358,10 @@ class UnnormalisedMeanEmbedding(Statistic):
             plan = RealPlan(rows.n, None, *found)
             part = Point._trusted(probs)
         made = LocationPlan(**{field.name: getattr(plan, field.name) for field in dataclasses.fields(plan)})
-        places, targets = self._located(part, made)
-        return dataclasses.replace(made, places=places, targets=targets)
+        return dataclasses.replace(made, **self._located(part, made))
 
-    def _located(self, part: Predictions, plan: LocationPlan) -> tuple[HostArray, HostArray]:
+    def _located(self, part: Predictions, plan: LocationPlan) -> dict[str, Any]:
+        """Return places, labels and what is predicted there, by the names of a plan."""
         points = to_host(_places(part, plan))
         if not isinstance(self.locations, int):
             table = np.asarray(self.locations)
@@ -339,7 +373,18 @@ class UnnormalisedMeanEmbedding(Statistic):
                     f"got {table.shape[1]} for {type(part).__name__}",
                     "Give only their number, and they are taken from the predictions.",
                 )
-            return table[:, :-1], table[:, -1]
+            places, targets = table[:, :-1], table[:, -1]
+            if isinstance(part, Gaussian):
+                return {"places": places, "targets": targets, "predicted": table[:, 0], "spread": table[:, 1]}
+            wrong = ~np.isin(targets, np.arange(points.shape[1]))
+            if wrong.any():
+                raise InputError(
+                    "`locations`",
+                    f"must end with a class from 0 to {points.shape[1] - 1}",
+                    f"got {targets[wrong][0]:g}",
+                    "Write the probabilities of all classes, then the class.",
+                )
+            return {"places": places, "targets": targets, "predicted": _chosen(places, targets)}
         # sorted, so that neither the order of rows or classes matters nor how often a row occurs
         keys = -np.sort(-points, axis=1) if isinstance(part, Point) else points
         if isinstance(part, Gaussian):  # places of mixtures depend on a grid, which all rows decide
@@ -366,13 +411,24 @@ class UnnormalisedMeanEmbedding(Statistic):
                 inside = (at - (steps - own)[rows, member]) / own[rows, member]
                 rest = np.clip(inside, 0.05, 0.95)
             order = by_mean[rows, member]
-            return points[chosen], mean[rows, order] + std[rows, order] * ndtri(rest)
+            weights = None if shares is None else to_host(shares)
+            centre = over_members(mean, weights)
+            variance = over_members(std**2 + (mean - centre[:, None]) ** 2, weights)
+            return {
+                "places": points[chosen],
+                "targets": mean[rows, order] + std[rows, order] * ndtri(rest),
+                "predicted": centre,
+                "spread": np.sqrt(variance),
+            }
         if isinstance(part, Quantiles):
-            return points[chosen], np.floor(at * part.values.shape[1])
+            targets = np.floor(at * part.values.shape[1])
+            table = to_host(part.values)[chosen]
+            return {"places": points[chosen], "targets": targets, "predicted": _chosen(table, targets)}
         order = np.argsort(-points[chosen], axis=1, kind="stable")
         steps = np.cumsum(keys[chosen], axis=1)
         rank = np.minimum((steps < at[:, None]).sum(axis=1), points.shape[1] - 1)
-        return points[chosen], order[np.arange(chosen.size), rank].astype(np.float64)
+        targets = order[np.arange(chosen.size), rank].astype(np.float64)
+        return {"places": points[chosen], "targets": targets, "predicted": _chosen(points[chosen], targets)}
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(plan, LocationPlan)

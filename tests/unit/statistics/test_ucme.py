@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -34,11 +36,17 @@ def test_the_worst_location_is_where_labels_are_off() -> None:
     labels = mean + rng.normal(size=2000) + 1.5 * (mean > 2)
     given = cr.Gaussian(mean, np.ones(2000))
     bound = UCME.bind(given)
-    seen, error = bound.witness(bound.observed_sums(UCME.labels(given, labels)))
-    worst = int(np.argmax(np.abs(seen / error)))
-    assert bound.plan.places[worst, 0] > 1.5
-    (note,) = [one for one in UCME(given, labels).notes if "standard errors" in one]
-    assert f"mean {bound.plan.places[worst, 0]:.4g}" in note
+    found = UCME(given, labels)
+    assert found.predicted[found.worst] > 1.5
+    assert found.predicted == tuple(bound.plan.places[:, 0])
+    (note,) = [one for one in found.notes if "standard errors" in one]
+    assert f"mean {found.predicted[found.worst]:.4g}" in note
+    shown = cr.plots.picture(found)
+    assert note in shown.finding
+    assert shown.table().rows[0][0] == f"{found.predicted[found.worst]:.3g}"
+    # the kernel is wide, but far from the corner nothing is beyond chance
+    assert max(np.array(found.predicted)[shown.beyond]) > 2
+    assert not shown.beyond[np.array(found.predicted) < -1].any()
 
 
 def test_every_kind_is_tested() -> None:
@@ -74,3 +82,123 @@ def test_weights_and_the_order_of_members_choose_the_same_locations() -> None:
     assert weighted == pytest.approx(float(ucme(copies, y.repeat(weights))), rel=1e-9)
     turned = float(ucme(cr.Gaussian(mean[:, ::-1], std[:, ::-1]), y))
     assert turned == pytest.approx(float(ucme(cr.Gaussian(mean, std), y)), rel=1e-9)
+
+
+def test_locations_against_a_loop() -> None:
+    """Two members of weights 1/4 and 3/4: mean, spread, difference and its error at every location."""
+    mean, std = np.stack([MEAN, MEAN + 1], axis=1), np.stack([STD, 2 * STD], axis=1)
+    given = cr.Gaussian(mean, std, weights=[0.25, 0.75])
+    weights = RNG.uniform(0.5, 2.0, size=N)
+    settings = {"locations": 4, "label_bandwidth": 0.7}
+    near = UCME.bind(given, **settings).near
+    found = UCME(given, Y, sample_weight=weights, **settings)
+    shares = np.array([0.25, 0.75])
+    means = mean @ shares
+    spreads = np.sqrt((std**2 + mean**2) @ shares - means**2)
+    for j, target in enumerate(found.label):
+        row = int(np.argmin(np.abs(means - found.predicted[j])))
+        assert found.predicted[j] == pytest.approx(means[row], abs=1e-12)
+        assert found.spread[j] == pytest.approx(spreads[row], abs=1e-12)
+        seen, variance = 0.0, 0.0
+        for i in range(N):
+            first, second = (
+                sum(
+                    share * scale / np.hypot(scale, s) * np.exp(-((m - target) ** 2) / 2 / (scale**2 + s**2))
+                    for share, m, s in zip(shares, mean[i], std[i], strict=True)
+                )
+                for scale in (0.7, 0.7 / np.sqrt(2))
+            )
+            own = weights[i] * near[j, i]
+            seen += own * (np.exp(-((Y[i] - target) ** 2) / (2 * 0.49)) - first)
+            variance += own**2 * (second - first**2)
+        assert found.difference[j] == pytest.approx(seen / weights.sum(), abs=1e-14)
+        assert found.difference_stderr[j] == pytest.approx(np.sqrt(variance) / weights.sum(), abs=1e-14)
+    assert found.value == pytest.approx(np.mean(np.square(found.difference)), abs=1e-14)
+
+
+def test_the_standard_error_is_that_of_labels_drawn_from_the_predictions() -> None:
+    levels = np.array([0.1, 0.5, 0.9])
+    table = MEAN[:, None] + STD[:, None] * norm.ppf(levels)
+    rng = np.random.default_rng(4)
+    probs = rng.dirichlet(np.ones(3), size=N)
+    reals = [MEAN + STD * rng.normal(size=N) for _ in range(200)]
+    classes = [(rng.random((N, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(0, 2) for _ in range(200)]
+    raters = [cr.LabelCounts(rng.multinomial(4, probs)) for _ in range(200)]
+    for given, drawn in (
+        (cr.Gaussian(MEAN, STD), reals),
+        (cr.Quantiles(table, levels), reals),
+        (cr.Point(probs), classes),
+        (cr.Point(probs), raters),
+    ):
+        bound = UCME.bind(given, locations=4)
+        sums = [bound.observed_sums(UCME.labels(given, labels)) for labels in drawn]
+        seen = np.array([bound.witness(one)[0] for one in sums])
+        # 200 draws: the standard deviation is known to 1 / sqrt(400) = 5 %
+        np.testing.assert_allclose(seen.std(axis=0), bound.witness(sums[0])[1], rtol=0.2)
+
+
+def test_locations_of_classes_and_quantiles() -> None:
+    probs = np.array([[0.7, 0.3], [0.2, 0.8]])
+    found = UCME(probs, [0, 0], locations=((0.7, 0.3, 1.0), (0.2, 0.8, 0.0)), bandwidth=1.0)
+    assert (found.predicts, found.predicted, found.label, found.spread) == (
+        "probability",
+        (0.3, 0.2),
+        (1.0, 0.0),
+        (),
+    )
+    # class 1 near (0.7, 0.3): (-0.3 - 0.8 exp(-sqrt(0.5))) / 2
+    assert found.difference[0] == pytest.approx((-0.3 - 0.8 * np.exp(-np.sqrt(0.5))) / 2, abs=1e-14)
+    assert cr.plots.picture(found).table().rows[0][:2] == ("0.2", "0")
+    levels = np.array([0.1, 0.5, 0.9])
+    table = MEAN[:, None] + STD[:, None] * norm.ppf(levels)
+    found = UCME(cr.Quantiles(table, levels), Y + 3, locations=6)
+    assert set(found.label) <= set(levels)
+    for value, level in zip(found.predicted, found.label, strict=True):
+        assert value in table[:, list(levels).index(level)]
+    assert "at or below the quantile at" in found.worst_words()
+    assert max(found.difference) < 0  # labels are too large: fewer lie below
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "quantiles", "classes"])
+def test_locations_are_drawn_and_written(kind: str) -> None:
+    levels = np.array([0.1, 0.5, 0.9])
+    probs = np.random.default_rng(1).dirichlet(np.ones(3), size=N)
+    given, labels = {
+        "gaussian": (cr.Gaussian(MEAN, STD), Y + 2),
+        "quantiles": (cr.Quantiles(MEAN[:, None] + STD[:, None] * norm.ppf(levels), levels), Y + 2),
+        "classes": (cr.Point(probs), probs.argmin(axis=1)),
+    }[kind]
+    found = UCME(given, labels)
+    assert found == UCME(given, labels)
+    written = json.loads(json.dumps(found.to_dict()))
+    assert tuple(written["difference"]) == found.difference
+    assert tuple(written["difference_stderr"]) == found.difference_stderr
+    ax = found.plot()
+    marked = sum(
+        len(marks.get_offsets()) for marks in ax.collections if marks.get_label()[:4] in ("more", "fewe")
+    )
+    assert marked == len(found.label) == len(cr.plots.picture(found).table().rows)
+    assert ("predicted mean ± spread" in ax.get_legend_handles_labels()[1]) == (kind == "gaussian")
+
+
+def test_what_the_predictions_rule_out_and_what_chance_explains() -> None:
+    sure = np.eye(2)[[0, 0, 1]]
+    found = UCME(sure, [1, 0, 1])
+    assert np.isinf(found.scores[found.worst])
+    assert "which it rules out" in found.worst_words()
+    found.plot()
+    right = UCME(sure, [0, 0, 1])
+    assert right.scores.tolist() == [0.0]  # both rows are one location: classes have no order
+    assert cr.plots.picture(right).finding == "0 of 1 locations differ by more than chance explains."
+    with pytest.raises(cr.InputError, match="level"):
+        found.plot(level=1.0)
+    with pytest.raises(cr.InputError, match="must end with a class from 0 to 1; got 2"):
+        UCME(sure, [0, 0, 1], locations=((0.5, 0.5, 2.0),))
+
+
+def test_chunks_have_the_locations_of_all_rows() -> None:
+    parts = [(cr.Gaussian(MEAN[some], STD[some]), Y[some]) for some in (slice(0, 11), slice(11, N))]
+    whole, found = UCME(cr.Gaussian(MEAN, STD), Y), UCME(cr.scan(parts))
+    assert (found.predicted, found.spread, found.label) == (whole.predicted, whole.spread, whole.label)
+    np.testing.assert_allclose(found.difference, whole.difference, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found.difference_stderr, whole.difference_stderr, rtol=1e-12)
