@@ -117,6 +117,7 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_learned_weights")
 @pytest.mark.parametrize("name", WORLDS)
 def test_what_it_says(name: str) -> None:
@@ -341,6 +342,7 @@ def test_a_tiny_pvalue_is_an_inequality() -> None:
     assert (p_is(1.1e-21), p_is(0.004)) == ("p < 0.0001", "p = 0.004")
 
 
+@pytest.mark.slow
 def test_sets_that_no_method_recalibrates_get_no_command_that_fails() -> None:
     flat = np.full((400, 3), 1 / 3)
     predictions = cr.Intervals(0.6 * flat, np.minimum(1.2 * flat, 1.0))

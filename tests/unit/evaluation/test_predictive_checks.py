@@ -37,6 +37,7 @@ def evaluation(data: tuple) -> cr.Evaluation:
     return cr.evaluate(*data, statistics=NAMES, groups=np.arange(120) % 2, n_resamples=99, rng=1)
 
 
+@pytest.mark.slow
 def test_the_stage_is_the_check_itself(data: tuple, evaluation: cr.Evaluation) -> None:
     check = cr.predictive_check(*data, statistics=NAMES, groups=np.arange(120) % 2, n_resamples=99, rng=1)
     for name in NAMES:

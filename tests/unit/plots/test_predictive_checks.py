@@ -107,6 +107,7 @@ def test_replicates_by_member(check: cr.results.PredictiveCheck) -> None:
         MemberHistogramDisplay(check, "brier")
 
 
+@pytest.mark.slow
 def test_very_many_members_share_layers() -> None:
     """200 layers were 140 kB of a page that promises to stay under 500."""
     rng = np.random.default_rng(0)

@@ -99,6 +99,7 @@ def test_failing_regions() -> None:
     assert calm.finding.startswith("None of 2 regions deviates")
 
 
+@pytest.mark.slow
 def test_deviances_of_single_instances() -> None:
     probs = np.tile([0.9, 0.1], (700, 1))
     counts = np.tile([45, 5], (700, 1))

@@ -107,6 +107,7 @@ def test_brier_of_two_classes_says_that_it_is_the_sum() -> None:
     assert not cr.brier([[0.5, 0.25, 0.25]], [0]).notes
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_pictures")
 def test_names_of_features_and_classes_reach_the_report(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas", reason="needs pandas")

@@ -40,6 +40,7 @@ def test_the_page_of_real_values() -> None:
     assert page == render_report(given)  # byte by byte
 
 
+@pytest.mark.slow
 def test_the_section_names_what_leaves_its_envelope() -> None:
     far = evaluation(2.0)
     section = real_section(far.reals, far)

@@ -60,6 +60,7 @@ CUT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "chunks"), CUT, indirect=["case"])
 def test_every_number_is_that_of_all_rows(case, chunks) -> None:
     predictions, labels, settings, whole = case

@@ -443,6 +443,7 @@ def fake(pvalues: list[list[float]]) -> cr.results.PowerStudy:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_paired_difference() -> None:
     """Of six data sets a rejects five and b two: both 1, only a 4, only b 1, neither 0."""
     study = fake([[0.01, 0.02, 0.03, 0.04, 0.1, 0.9], [0.01, 0.5, 0.5, 0.5, 0.5, 0.05]])

@@ -105,6 +105,7 @@ def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple, res
             )
 
 
+@pytest.mark.slow
 def test_tiles_and_memory_change_nothing(data: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"statistics": NAMES, "n_resamples": 60, "rng": 5}
     own = cr.calibration_test(*data, **settings)

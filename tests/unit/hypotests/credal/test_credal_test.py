@@ -284,6 +284,7 @@ def test_a_small_memory_budget_changes_nothing() -> None:
     np.testing.assert_allclose(tiled.null_distribution, whole.null_distribution, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_features", [False, True])
 @pytest.mark.parametrize("learner", ["tilting", "boundary"])
 def test_members_may_change_places(learner: str, with_features: bool) -> None:

@@ -439,6 +439,7 @@ def test_sums_over_clusters_are_compared_with_student() -> None:
     assert scipy.stats.norm.sf(wide.score) > 0.3
 
 
+@pytest.mark.slow
 def test_clusters_take_a_false_conflict_away_and_leave_a_true_one() -> None:
     members, labels = clustered_set()
     assert not cr.credal_test(cr.Ensemble(members), labels, clusters=CLUSTERS, rng=1).rejects()
