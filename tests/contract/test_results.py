@@ -159,11 +159,11 @@ def test_counts_of_raters_get_a_report(tmp_path: Path) -> None:
 
 @pytest.mark.validity
 def test_a_file_of_200_000_rows_is_reported_in_a_minute_and_two_gibibytes(tmp_path: Path) -> None:
-    """By default a fortieth of the rows, a tenth of the replicates, a third of the time, half of the memory.
+    """By default a hundredth of the rows, a tenth of the replicates, a third of the time, half of the memory.
 
     All of it with CREDIBLY_VALIDITY=full, as in docs/benchmarks.md.
     """
-    rows, replicates, seconds, gibibytes = (200_000, 999, 60, 2) if FULL else (5000, 99, 20, 1)
+    rows, replicates, seconds, gibibytes = (200_000, 999, 60, 2) if FULL else (2000, 99, 20, 1)
     file = write(tmp_path / "large.npz", n=rows, k=10 if FULL else 4)
     pytest.importorskip("resource", reason="needs getrusage, which this system lacks")
     words = ("report", file, "--out", tmp_path / "r.html", "--n-resamples", replicates, "--quiet")

@@ -32,7 +32,8 @@ def record(row: Row, runs: int) -> dict[str, Any]:
 @pytest.mark.validity
 @pytest.mark.parametrize("row", SMALL, ids=lambda row: row.key)
 def test_a_small_copy_is_within_its_bounds(row: Row) -> None:
-    found = report.lines([row], {row.key: [record(row, row.few)]})
+    runs = min(row.few, 2) if row.truth == "null" else row.few  # two p-values of at most 1 % are beyond
+    found = report.lines([row], {row.key: [record(row, runs)]})
     assert found
     for line in found:
         assert not line.verdict, (line.setting, line.values)
