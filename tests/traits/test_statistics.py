@@ -25,7 +25,10 @@ TESTED_BY = {
 }
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
+# Other settings of a statistic run the same lines for the most part.
+@pytest.mark.parametrize(
+    "subject", [pytest.param(one, marks=pytest.mark.slow if " " in one else ()) for one in SUBJECTS]
+)
 @pytest.mark.parametrize(
     "check", [pytest.param(check, marks=pytest.mark.slow if check in DEAR else ()) for check in CHECKS]
 )

@@ -54,6 +54,7 @@ def targets(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
     return drawn / drawn.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("divergence", ["kl", "js"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_soft_targets_by_slsqp_and_corners(kind: str, divergence: str) -> None:

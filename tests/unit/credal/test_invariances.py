@@ -20,6 +20,7 @@ ROUNDING = 1e-5  # single-precision rows sum to 1 within that
 SETS = st.one_of(points(), ensembles(), intervals(), beliefs())
 
 
+@pytest.mark.slow
 @given(SETS)
 def test_measures_keep_their_order(credal: Any) -> None:
     k = credal.n_classes
@@ -149,6 +150,7 @@ EVERYWHERE: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", EVERYWHERE)
 def test_every_library_gives_the_same(measure: str, library: Library) -> None:
     rng = np.random.default_rng(1)

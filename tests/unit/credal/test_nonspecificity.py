@@ -79,6 +79,7 @@ def test_weights_are_the_integral() -> None:
         assert size_weights("hartley", 10)[b] == pytest.approx(value, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["hartley", "pal"])
 @pytest.mark.parametrize("make", [random_ensemble, random_intervals])
 def test_random_events_agree_within_their_errors(make, measure: str) -> None:

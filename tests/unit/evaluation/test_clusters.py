@@ -52,6 +52,7 @@ def test_clusters_take_away_a_false_conflict(plain: cr.Evaluation, clustered: cr
     assert "test of kl_ce" in dict(clustered.not_run)
 
 
+@pytest.mark.slow
 def test_bands_are_wider(plain: cr.Evaluation, clustered: cr.Evaluation) -> None:
     """Of the class with the largest share of shared ranks; empty bins are NaN."""
     width = [np.nanmean(np.subtract(*one.curves.per_class[0].band[::-1])) for one in (plain, clustered)]

@@ -59,6 +59,7 @@ def test_fit_converges(fitted) -> None:
     assert (method.n, method.n_classes) == (400, classes)
 
 
+@pytest.mark.slow
 def test_a_saved_one_gives_the_same_bits(fitted, tmp_path: Path) -> None:
     method, predictions, _, features = fitted
     assert method.is_fitted
@@ -123,6 +124,7 @@ def takes_weights(method: cr.recalibrate.Recalibration) -> bool:
     return not drawn and method.method != "credal"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", [name for name, (method, *_) in CASES.items() if takes_weights(method)], indirect=True
 )

@@ -37,6 +37,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", PAIRED, ids=NAMES)
 @pytest.mark.parametrize("rows", [211, 53, 30])
 def test_blocks_give_the_value_of_all_rows(data, pool, statistic, rows, monkeypatch) -> None:

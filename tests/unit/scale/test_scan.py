@@ -34,6 +34,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     return rng.dirichlet(np.ones(K), size=(N, M)), rng.integers(K, size=N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", SUMS, ids=[f"{place}-{one.name}" for place, one in enumerate(SUMS)])
 @pytest.mark.parametrize("rows", [N, 91, 6])
 def test_chunks_give_the_number_of_all_rows(data, statistic, rows) -> None:

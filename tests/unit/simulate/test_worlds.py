@@ -92,6 +92,7 @@ def test_truth_is_inside_by_a_general_solver(name: str) -> None:
     assert (sample.distance == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_truth_is_outside_by_a_general_solver(name: str) -> None:
     sample = OUTSIDE[name].draw(20, rng=3)

@@ -164,6 +164,7 @@ def _sets(n: int) -> dict[str, cr.Ensemble | cr.Intervals | cr.Belief | cr.Diric
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ensemble", "intervals", "belief", "dirichlet"])
 @pytest.mark.parametrize("weights", ["learned", "constant", "mean"])
 def test_every_set_is_tested_and_its_combination_is_in_it(kind: str, weights: str) -> None:

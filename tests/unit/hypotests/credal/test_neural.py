@@ -88,6 +88,7 @@ def test_of_several_starts_the_best_is_kept() -> None:
     assert not np.array_equal(several.weights(), one.weights())
 
 
+@pytest.mark.slow
 def test_a_module_is_copied_and_must_give_one_score_per_member() -> None:
     own = torch.nn.Linear(1, 2)
     before = own.weight.clone()
@@ -104,6 +105,7 @@ def test_refusals() -> None:
         cr.learners.NeuralLearner(batch_size=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statistic", "score"), [("kl_ce", "log_loss"), ("kde_ce", "brier"), ("mmd_ce", "brier")]
 )

@@ -157,6 +157,7 @@ def test_one_member_is_a_point() -> None:
     assert single.pvalue == pytest.approx(point.pvalue, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["point", "ensemble", "intervals", "belief"])
 def test_every_library_gives_the_same(name: str, library: Library) -> None:
     credal = kinds()[name]

@@ -40,6 +40,7 @@ def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> N
                 assert null[d] == pytest.approx(float(statistic(given, own)), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_tables_of_losses_are_the_same_in_chunks_of_rows_and_groups(
     monkeypatch: pytest.MonkeyPatch, library: Library
 ) -> None:
@@ -75,6 +76,7 @@ def test_one_member_is_the_consistency_test() -> None:
         assert check.under(hypothesis).checks["crps"].pvalue == test.pvalue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gaussian", "samples", "quantiles"])
 def test_every_kind_in_every_library(kind: str, library: Library) -> None:
     mean, std, labels = (array[:20] for array in world())
