@@ -12,7 +12,6 @@ from credibly.evaluation.phrases import (
     file_of,
     groups_command,
     interval_of,
-    p_is,
     percents,
     points,
     seen,
@@ -20,7 +19,17 @@ from credibly.evaluation.phrases import (
     within,
 )
 from credibly.evaluation.stages import IN_CLUSTERS, NOT_ASKED, Stage, Work
-from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title, worst_first
+from credibly.evaluation.words import (
+    Verdict,
+    Word,
+    evidence,
+    p_is,
+    percent,
+    shown,
+    shown_range,
+    title,
+    worst_first,
+)
 from credibly.hypotests.calibration.set_coverage import binomial_pvalue, coverage_of
 from credibly.predictions import PredictionIntervals, PredictionSets, Rows
 from credibly.results.certificates import Certificate
@@ -181,9 +190,8 @@ def _steps(claims: SetCoverage, rows: Rows, word: Word, work: Work) -> tuple[tup
     """Say what to do next; sets are repaired where they are made, and groups are looked at here."""
     if word == "cannot tell" or rows.sample.groups is not None:
         return ()
-    where = "See which groups of the data are covered too rarely or too often."
-    if word == "conflict":
-        where = f"Before you repair the {claims.kind}, s{where[1:]}"
+    first = f"Before you repair the {claims.kind}, see" if word == "conflict" else "See"
+    where = f"{first} which groups of the data are covered too rarely or too often."
     return ((where, groups_command(file_of(work))),)
 
 

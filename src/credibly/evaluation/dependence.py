@@ -22,6 +22,7 @@ import numpy as np
 
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
+from credibly.evaluation.words import p_is
 from credibly.predictions import Classes, ClassPredictions, Dataset, Reals, Rows, as_point
 from credibly.statistics.coverage import pit
 
@@ -53,11 +54,11 @@ class Dependence:
     design_effect: float
 
     def __str__(self) -> str:
-        chance = "p < 0.0001" if self.pvalue < 1e-4 else f"p = {self.pvalue:.1g}"
         return (
             f"P-values and intervals here assume independent rows, but {self.where} tend to err together "
-            f"({chance}), so standard errors should be about {math.sqrt(self.design_effect):.2g} times as "
-            f"large. Use `clusters=` to say which rows belong together, or `blocks=` for rows in time order."
+            f"({p_is(self.pvalue)}), so standard errors should be about "
+            f"{math.sqrt(self.design_effect):.2g} times as large. Use `clusters=` to say which "
+            f"rows belong together, or `blocks=` for rows in time order."
         )
 
 

@@ -8,7 +8,6 @@ import shlex
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.evaluation.stages import Work
-from credibly.evaluation.words import shown
 from credibly.predictions import Rows
 from credibly.results.estimates import Estimate
 
@@ -71,11 +70,6 @@ def within(interval: tuple[float, float] | None) -> str:
         unsure, certain = -100 * interval[0], 100 * interval[1]
         return f" (95 %: {unsure:.1f} too unsure to {certain:.1f} too sure)"
     return f" (95 %: {low:.1f} to {high:.1f})"
-
-
-def p_is(pvalue: float) -> str:
-    """Write a p-value; how far below 1 in 10 000 it is says nothing more."""
-    return "p < 0.0001" if pvalue < 1e-4 else f"p = {shown(pvalue)}"
 
 
 def clustered(work: Work) -> str:

@@ -15,14 +15,13 @@ from credibly.evaluation.phrases import (
     file_of,
     fit_command,
     interval_of,
-    p_is,
     percents,
     points,
     seen,
     sure,
 )
 from credibly.evaluation.stages import INTERVAL, Work
-from credibly.evaluation.words import Word, shown, verdicts
+from credibly.evaluation.words import Word, p_is, shown, verdicts
 from credibly.predictions import Rows
 from credibly.recalibrate.comparison import REAL_METHODS
 from credibly.results.certificates import Certificate

@@ -75,6 +75,11 @@ def title(name: str) -> str:
     return story_of(name).title
 
 
+def p_is(pvalue: float) -> str:
+    """Write a p-value; how far below 1 in 10 000 it is says nothing more."""
+    return "p < 0.0001" if pvalue < 1e-4 else f"p = {shown(pvalue)}"
+
+
 def shown(value: float) -> str:
     """Write a number with three significant digits, and infinities as words."""
     if math.isnan(value):

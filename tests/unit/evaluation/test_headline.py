@@ -14,9 +14,9 @@ from scipy.stats import binomtest
 
 import credibly as cr
 from credibly.evaluation.headline import _credal_answer
-from credibly.evaluation.phrases import at_most, p_is, points, within
+from credibly.evaluation.phrases import at_most, points, within
 from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.words import Verdict
+from credibly.evaluation.words import Verdict, p_is
 from credibly.results.witness import WitnessDirection, WitnessResult
 
 CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 99}

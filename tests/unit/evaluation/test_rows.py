@@ -81,6 +81,20 @@ def test_replicates_are_rows_of_the_replicates_of_the_whole() -> None:
     assert both.components["skce"].n == PART
 
 
+def test_pairs_of_real_values_are_compared_in_single_precision_with_equal_p_values() -> None:
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=N)
+    given, labels = cr.Gaussian(mean, np.ones(N)), mean + 1.3 * rng.normal(size=N)
+    settings = {"pairwise_rows": PART, "n_resamples": 39, "rng": 5}
+    single = cr.evaluate(given, labels, statistics=["skce"], **settings)
+    double = cr.evaluate(given, labels, statistics=[cr.skce], **settings)
+    precisions = [one.estimates["skce"].settings["precision"] for one in (single, double)]
+    assert precisions == ["float32", "float64"]
+    ours, theirs = single.tests["skce"], double.tests["skce"]
+    np.testing.assert_allclose(ours.null_distribution, theirs.null_distribution, rtol=1e-4, atol=1e-7)
+    assert ours.pvalue == theirs.pvalue
+
+
 def test_evaluate_states_the_part_and_runs_again_from_its_settings() -> None:
     found = cr.evaluate(PROBS, LABELS, pairwise_rows=PART, n_resamples=19, rng=5)
     assert found.estimates["skce"].n == found.tests["skce"].n == PART

@@ -28,7 +28,7 @@ from credibly.results.base import Tail
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics.protocol import Bound, State
 
-_TIE = 100 * float(np.finfo(np.float64).eps)
+_TIE = Bound.rounding
 
 
 def settled(values: HostArray, term_size: float, n: int, rounding: float = _TIE) -> HostArray:
