@@ -2,6 +2,8 @@
 
     exponential  exp(-||p - q|| / bandwidth)          gaussian  exp(-||p - q||^2 / (2 bandwidth^2))
 
+Real values also use the centred kernel of `centred_kernel`.
+
 Norms: euclidean; l1, the sum of absolute differences; tv, total variation, half of l1. Differences are
 taken entry by entry, never through |p|^2 + |q|^2 - 2 p.q, whose rounding puts duplicates 1e-8 apart.
 """
@@ -97,6 +99,17 @@ def kernel_matrix(left: Array, right: Array, kernel: KernelName, norm: Norm, ban
     else:
         scaled = found * (-1.0 / bandwidth)
     return flushed(exponential(scaled))
+
+
+def centred_kernel(kernel: Array, left: Array, right: Array, level: Any) -> Array:
+    """Return <a_i, b_j> of vectors of length 1 from a kernel (n, m) and means of it, (n,), (m,) or (n, 1).
+
+    A place phi loses the mean place mu and gains a constant: <phi - mu, phi' - mu> + c = k - m - m' + level
+    with m = <phi, mu> and level = <mu, mu> + c. Divided by its own length, every k(p, p) stays 1.
+    """
+    xp = namespace(kernel)
+    made = kernel - left - right + level
+    return made / xp.sqrt((1.0 - 2.0 * left + level) * (1.0 - 2.0 * right + level))
 
 
 def largest_term(label_kernel: Array | None) -> float:

@@ -46,7 +46,6 @@ from credibly.statistics.kernels import (
     Norm,
     check_bandwidth,
     check_kernel,
-    kernel_matrix,
     largest_term,
     median_distance,
     spaced_rows,
@@ -75,7 +74,15 @@ from credibly.statistics.protocol import (
     replicates,
     total_weight,
 )
-from credibly.statistics.real_kernels import RealPlan, Sides, of_pool, plan_of, sides_of
+from credibly.statistics.real_kernels import (
+    RealPlan,
+    Sides,
+    centred,
+    of_pool,
+    plan_of,
+    sides_of,
+    standardises,
+)
 
 Estimator = Literal["unbiased", "biased", "linear", "block"]
 ESTIMATORS = ("unbiased", "biased", "linear", "block")
@@ -131,11 +138,11 @@ class QuadraticBound(PairwiseBound):
 
     def tile(self, rows: slice, weighted: bool) -> Array:
         """Return the kernel of these rows with themselves and twice that with all later rows."""
-        right = self.probs[rows.start :, :]
-        made = kernel_matrix(
-            self.probs[rows, :], right, self.statistic.kernel, self.statistic.norm, self.bandwidth
-        )
+        made = self._kernel(self.probs[rows, :], self.probs[rows.start :, :])
         return _doubled(made, rows.stop - rows.start)
+
+    def _kernel(self, left: Array, right: Array) -> Array:
+        return self.sides.kernel(left, right, self.statistic.kernel, self.statistic.norm, self.bandwidth)
 
     def values(self, labels: Labels) -> Array:
         """Return residuals times weights, (b k, n)."""
@@ -176,8 +183,7 @@ class QuadraticBound(PairwiseBound):
         return sums
 
     def _across(self, other: Self, labels: Labels, other_labels: Labels) -> State:
-        xp, chosen = namespace(self.probs), self.statistic
-        kernel = kernel_matrix(self.probs, other.probs, chosen.kernel, chosen.norm, self.bandwidth)
+        xp, kernel = namespace(self.probs), self._kernel(self.probs, other.probs)
         b = len(labels)
         product = self.between_labels(self.product(other.values(other_labels), kernel), b)
         pairs = xp.reshape(as_float64(xp.vecdot(self.values(labels), product)), (b, -1))
@@ -195,8 +201,7 @@ class QuadraticBound(PairwiseBound):
 
     def kernel_rows(self, rows: slice) -> Array:
         """Return the kernel of these rows with all rows, (rows, n)."""
-        chosen = self.statistic
-        return kernel_matrix(self.probs[rows, :], self.probs, chosen.kernel, chosen.norm, self.bandwidth)
+        return self._kernel(self.probs[rows, :], self.probs)
 
     def pair_terms(self, residual: Array, rows: slice) -> Array:
         """Return h_ij of one label vector (k, n), (rows, later rows); pairs with other rows count twice."""
@@ -376,9 +381,11 @@ class Skce(KernelError):
         Rows per block of ``estimator="block"``; default: the square root of n.
     precision : {"float64", "float32", "tf32"}
         Precision of the matrix product; "tf32" needs torch on CUDA. Sums are always in double precision.
-    label_bandwidth : float or "median"
+    label_bandwidth : float, "median" or "standardised"
         For real labels, the standard deviation of the Gaussian kernel that compares them. "median" uses the
-        median distance between predicted labels. `Quantiles` compare cells of labels and need no bandwidth.
+        median distance between predicted labels. "standardised" is for Gaussians: labels are compared in
+        units of the predicted spread, and the kernel of predictions is centred, which finds more; for
+        `Samples` it means "median". `Quantiles` compare cells of labels and need no bandwidth.
 
     Notes
     -----
@@ -402,7 +409,7 @@ class Skce(KernelError):
     0.163137
     """
 
-    label_bandwidth: float | Literal["median"] = "median"
+    label_bandwidth: float | Literal["median", "standardised"] = "standardised"
     name: ClassVar[str] = "skce"
     traits: ClassVar[Traits] = dataclasses.replace(KERNEL_TRAITS, labels=ALL_LABELS)
     reference: ClassVar[str] = "Widmann et al. 2019"
@@ -424,7 +431,8 @@ class Skce(KernelError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
+        if not standardises(self.label_bandwidth):
+            check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless the distance is one between predictions of this type."""
@@ -446,7 +454,7 @@ class Skce(KernelError):
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         if not isinstance(predictions, RealPredictions):
-            if self.label_bandwidth != "median":
+            if not standardises(self.label_bandwidth):
                 raise UnsupportedError(
                     "`label_bandwidth`",
                     "is the bandwidth of real labels",
@@ -459,8 +467,9 @@ class Skce(KernelError):
         require_pairs(self.name, plan.n)
         if isinstance(predictions, Samples):
             return DrawsBound(self, predictions, plan)
-        sides = sides_of(predictions, plan, self.precision)
-        found = {"label_bandwidth": as_number(plan.label_bandwidth)} if plan.high > plan.low else {}
+        sides = centred(sides_of(predictions, plan, self.precision), plan, self.kernel, self.norm)
+        numbers = plan.high > plan.low and not standardises(plan.label_bandwidth)
+        found = {"label_bandwidth": as_number(plan.label_bandwidth)} if numbers else {}
         return self.bound_to_sides(sides, plan, None, (*predictions.notes, *plan.notes), **found)
 
 
