@@ -8,8 +8,8 @@ read off the same replicates. "plain skce" compares labels as they are, by the m
 
     python studies/scripts/real_defaults.py --repetitions 400 --workers 16 --out build/real-defaults.json
 
-Prints two tables per number of instances: rejections at 5 %, and how often the best possible test rejects the
-unfocused forecaster. `--statistics skce quantile_calibration_error` compares only old and new.
+Prints two tables of rejections at 5 %, a cell for every number of instances, and how often the best possible
+test rejects the unfocused forecaster. `--statistics skce quantile_calibration_error` leaves out the others.
 """
 
 from __future__ import annotations
@@ -209,13 +209,14 @@ def one(world: str, n: int, statistics: tuple[str, ...], seed: int) -> dict[str,
     return found
 
 
-def _print_table(n: int, repetitions: int, rates: dict[str, dict[str, float]]) -> None:
-    """Print a row for every candidate, a column for every world."""
-    if not rates:
+def _print_table(rates: dict[str, dict[str, dict[str, float]]], worlds: list[str]) -> None:
+    """Print a row for every candidate, a column for every world, in it all numbers of instances."""
+    if not worlds:
         return
-    print(f"\nn = {n}, {repetitions} data sets\n\n| | {' | '.join(rates)} |\n|---|{'---|' * len(rates)}")
-    for name in next(iter(rates.values())):
-        print(f"| {name} | {' | '.join(f'{own[name]:.2f}' for own in rates.values())} |", flush=True)
+    print(f"\n| | {' | '.join(worlds)} |\n|---|{'---|' * len(worlds)}")
+    for name in next(iter(rates.values()))[worlds[0]]:
+        cells = (" / ".join(f"{own[world][name]:.2f}" for own in rates.values()) for world in worlds)
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
@@ -238,11 +239,9 @@ def main() -> None:
                 own = {name: float(np.mean([run[name] <= LEVEL for run in runs])) for name in runs[0]}
                 rates.setdefault(str(n), {})[world] = own
                 print(n, world, own, flush=True)
-            for worlds in (CHOICE, FRESH):
-                _print_table(
-                    n, given.repetitions, {w: rates[str(n)][w] for w in worlds if w in rates[str(n)]}
-                )
-            print(f"\nunfocused, best possible: {best_against_unfocused(n):.2f}", flush=True)
+            print(f"\n{n} unfocused, best possible: {best_against_unfocused(n):.2f}", flush=True)
+    for worlds in (CHOICE, FRESH):
+        _print_table(rates, [world for world in worlds if world in given.worlds])
     if given.out is not None:
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text(json.dumps(rates, indent=1), encoding="utf-8")

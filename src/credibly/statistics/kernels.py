@@ -108,8 +108,17 @@ def centred_kernel(kernel: Array, left: Array, right: Array, level: Any) -> Arra
     with m = <phi, mu> and level = <mu, mu> + c. Divided by its own length, every k(p, p) stays 1.
     """
     xp = namespace(kernel)
-    made = kernel - left - right + level
-    return made / xp.sqrt((1.0 - 2.0 * left + level) * (1.0 - 2.0 * right + level))
+    if not is_numpy(kernel):
+        level = xp.astype(level, kernel.dtype)
+    of_left, of_right = (1.0 / xp.sqrt(1.0 - 2.0 * one + level) for one in (left, right))
+    if not is_numpy(kernel):
+        return (kernel - left - (right - level)) * of_left * of_right
+    # nothing else holds the kernel, and a large one is written over faster than copied
+    kernel -= left
+    kernel -= right - level
+    kernel *= of_left
+    kernel *= of_right
+    return kernel
 
 
 def largest_term(label_kernel: Array | None) -> float:

@@ -65,7 +65,6 @@ from credibly.statistics.kernels import (
     Norm,
     centred_kernel,
     chosen_rows,
-    distinct_rows,
     kernel_matrix,
     median_distance,
     spaced,
@@ -87,6 +86,7 @@ _STANDARD_BANDWIDTH = 1.5
 _COMMON = 0.2
 """Weight of what all predictions have in common, beside a centred kernel of about 1 - 0.4."""
 _REFERENCES = 200
+"""Places whose mean stands for that of all predictions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -208,7 +208,8 @@ def centred(sides: Sides, plan: RealPlan, kernel: KernelName, norm: Norm) -> Sid
         return sides
     points = sides.points
     xp = namespace(points)
-    reference = like(plan.reference, points)
+    # of several blocks it is on the host; of one it has the device, and the graph, of the predictions
+    reference = like(plan.reference, points) if is_numpy(plan.reference) else plan.reference
     own = kernel_matrix(reference, reference, kernel, norm, plan.bandwidth)
     parts = [
         xp.mean(kernel_matrix(points[rows, :], reference, kernel, norm, plan.bandwidth), axis=1)
@@ -353,7 +354,9 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
             bandwidth, told = median_distance(points, norm)
             notes = (*told, *notes)
         if centres:
-            reference = taken(points, distinct_rows(points, _REFERENCES))
+            # sorted, so that neither the order of the rows nor how often they occur matters
+            _, first = np.unique(to_host(points), axis=0, return_index=True)
+            reference = taken(points, first[spaced(first.size, _REFERENCES)])
     return RealPlan(rows.n, None, bandwidth, notes, label_bandwidth, low, high, reference)
 
 
