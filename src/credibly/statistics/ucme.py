@@ -199,7 +199,7 @@ class LocationBound(Bound):
         targets = plan.targets
         if isinstance(given, Quantiles):
             kind, targets = "quantile", to_host(given.levels)[targets.astype(np.int64)]
-        elif isinstance(given, Gaussian):
+        elif isinstance(given, RealPredictions):
             kind = "mean"
         difference, error = self.witness(sums)
         found = super().estimate(sums, labels, notes, n)
@@ -240,6 +240,11 @@ def _expected_near(predictions: Gaussian, targets: Array, scale: Any) -> Array:
     total = xp.sqrt(scale**2 + std * std)  # (n, m)
     gap = (mean[None, ...] - targets[:, None, None]) / total[None, ...]
     return over_members(scale / total[None, ...] * xp.exp(-0.5 * gap * gap), predictions.shares, axis=2)
+
+
+def levels_of(number: int) -> HostArray:
+    """Return the levels whose quantiles are the labels of locations: spread evenly, whatever their number."""
+    return np.arange(1, number + 1) * _GOLDEN % 1.0
 
 
 def _chosen(table: HostArray, targets: HostArray) -> HostArray:
@@ -334,12 +339,12 @@ class UnnormalisedMeanEmbedding(Statistic):
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless expectations under the prediction are known."""
         super().require_predictions(predictions)
-        if isinstance(predictions, Samples):
+        if isinstance(predictions, Samples) and not isinstance(self.locations, int):
             raise InputTypeError(
-                f"`{self.name}`",
-                "needs class probabilities, Gaussian or Quantiles predictions",
+                f"`{self.name}` with `locations`",
+                "needs class probabilities or single Gaussians, of which a few numbers tell everything",
                 "got Samples",
-                "Use `skce`, which is exact for any number of draws.",
+                "Give only the number of locations, and they are taken from the draws.",
                 argument="predictions",
             )
 
@@ -347,8 +352,12 @@ class UnnormalisedMeanEmbedding(Statistic):
         """Return bandwidths and locations."""
         some = rows.sample.predictions
         part: Predictions
-        if isinstance(some, RealPredictions):
+        if isinstance(some, Samples):
             self.require_predictions(some)
+            from credibly.statistics.ucme_draws import plan_of_draws
+
+            return plan_of_draws(self, rows)
+        if isinstance(some, RealPredictions):
             plan = plan_of(rows, self.bandwidth, self.label_bandwidth, "euclidean", "float64")
             part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
         else:
@@ -393,7 +402,7 @@ class UnnormalisedMeanEmbedding(Statistic):
             keys = np.concatenate([np.take_along_axis(one, order, axis=1) for one in (mean, std)], axis=1)
         _, first = np.unique(keys, axis=0, return_index=True)
         chosen = first[spaced(first.size, self.locations)]
-        at = np.arange(1, chosen.size + 1) * _GOLDEN % 1.0  # levels spread evenly, whatever their number
+        at = levels_of(chosen.size)
         if isinstance(part, Gaussian):
             # the quantile of one member of each, whichever the level points at
             mean, std = (to_host(one)[chosen] for one in part.members())
@@ -434,8 +443,12 @@ class UnnormalisedMeanEmbedding(Statistic):
         assert isinstance(plan, LocationPlan)
         notes = predictions.notes if isinstance(predictions, RealPredictions) else as_point(predictions)[1]
         resolved: dict[str, Any] = {"bandwidth": as_number(plan.bandwidth)}
-        if isinstance(predictions, Gaussian):
+        if isinstance(predictions, (Gaussian, Samples)):
             resolved["label_bandwidth"] = as_number(plan.label_bandwidth)
+        if isinstance(predictions, Samples):
+            from credibly.statistics.ucme_draws import DrawnLocations
+
+            return DrawnLocations(self.with_(**resolved), predictions, plan)
         return LocationBound(self.with_(**resolved), predictions, plan, (*notes, *plan.notes))
 
 

@@ -66,6 +66,7 @@ from credibly.statistics.skce import DrawsBound, QuadraticBound
 from credibly.statistics.spread import MomentBound
 from credibly.statistics.subsampled import Subsampled, SubsampledBound
 from credibly.statistics.ucme import LocationBound
+from credibly.statistics.ucme_draws import DrawnLocations
 
 _TABLE_ELEMENTS = 2**18
 """Numbers of the pools that are worked on at a time."""
@@ -292,7 +293,7 @@ def bound_to(bind: Bind, predictions: Predictions, labels: Labels) -> Bound:
 
 def _places_of_pools(bound: Bound, pool: Pool, weights: Array | None) -> Bound | None:
     """Bind a statistic of pairs to pools, which choices leave where they are; None for other statistics."""
-    if isinstance(bound, DrawsBound):
+    if isinstance(bound, (DrawsBound, DrawnLocations)):
         return bound.of_pool(pool.values, pool.moved, weights)
     if isinstance(bound, SubsampledBound) and isinstance(bound.inner, DrawsBound):
         xp, part = namespace(pool.values), like(bound.chosen, pool.values)
