@@ -35,8 +35,9 @@ from credibly.evaluation.phrases import (
 )
 from credibly.evaluation.real_headline import real_headline
 from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.stages import Stage, Work, check_verdicts
+from credibly.evaluation.stages import check_verdicts
 from credibly.evaluation.words import Verdict, Word, p_is, shown, verdicts
+from credibly.evaluation.work import Stage, Work
 from credibly.hypotests import calibration_test, certificate, plan_labels
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point, Rows
 from credibly.results.curves import ReliabilityCurve

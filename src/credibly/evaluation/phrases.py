@@ -7,7 +7,7 @@ import math
 import shlex
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation.stages import Work
+from credibly.evaluation.work import Work
 from credibly.predictions import Rows
 from credibly.results.estimates import Estimate
 
