@@ -15,7 +15,8 @@ from credibly.io.columns import tabulate
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
 from credibly.io.labelling import joined_labels, label_role, label_source, set_aside_all, shared_id
 from credibly.io.limits import located, reworded
-from credibly.io.naming import assign_roles, share_of_distributions, use_canonical_names
+from credibly.io.nameless import share_of_distributions
+from credibly.io.naming import assign_roles, use_canonical_names
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
