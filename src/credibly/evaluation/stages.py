@@ -17,6 +17,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.notes import counted
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
@@ -400,9 +401,10 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     if not methods:
         return NOT_ASKED
     if rows.n < 2 * FOLDS:
-        return f"{rows.n} instances are too few for {FOLDS} folds"
+        return f"{counted(rows.n, 'instance is', 'instances are')} too few for {FOLDS} folds"
     if clusters is not None and few_clusters:
-        return f"{clusters.number} clusters are too few for {FOLDS} folds, which must keep clusters whole"
+        number = counted(clusters.number, "cluster is", "clusters are")
+        return f"{number} too few for {FOLDS} folds, which must keep clusters whole"
     if rows.loaded(MOST_FITTED) is None:
         return (
             f"it needs rows in memory, at most {MOST_FITTED} of them for chunks; read a part of the "

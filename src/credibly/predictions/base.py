@@ -168,7 +168,7 @@ class RealPredictions(Predictions, ABC):
     def cdf(self, values: Any) -> Array:
         """Return the probability of at most `values`, under the mixture of the members.
 
-        Of draws it is their share, by weight; between dense quantiles it is linear.
+        For draws this is their share, by weight; between dense quantiles it is linear.
 
         Parameters
         ----------
