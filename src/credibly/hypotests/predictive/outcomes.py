@@ -139,8 +139,8 @@ def _count_groups(chunk: Dataset) -> dict[Any, int]:
 
 def _too_many(found: int) -> InputError:
     return InputError(
-        "`groups`",
-        f"must form at most {MOST_GROUPS} groups",
+        "the groups",  # of the argument, or of a file
+        f"must be at most {MOST_GROUPS}",
         f"got {found}",
         "Use a coarser grouping; perhaps this column identifies single instances.",
     )
