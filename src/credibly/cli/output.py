@@ -80,7 +80,7 @@ FLAGS: dict[str, str] = {
     **{name: f"--{name.replace('_', '-')}" for name in _LONGER},
 }
 """Arguments of the library, and the flags they are here."""
-_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters", "groups"})
+_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters"})
 """Names of arrays too: an argument only where a value is given."""
 
 MOST_ROWS = 100

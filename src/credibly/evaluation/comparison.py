@@ -26,10 +26,11 @@ from credibly.evaluation.comparison_words import (
 )
 from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
-from credibly.evaluation.stages import MOST_ORDERED, Progress, origin, silent, version
+from credibly.evaluation.stages import MOST_ORDERED
 from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
 from credibly.evaluation.words import joined, shown, shown_range, source_warnings, title
+from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
 from credibly.predictions import Dataset, Rows, matched_models
 from credibly.predictions.passes import with_one_mean
@@ -346,7 +347,7 @@ def _compared(
     labels: Any,
     asked: dict[str, Any],
     n_bins: int | None,
-    tell: Progress,
+    tell: StageProgress,
     source: dict[str, Any],
 ) -> Comparison | RealComparison:
     """Rank the models, then compute the numbers of each."""
@@ -457,7 +458,7 @@ def _places(
     codes: HostArray | None,
     ranking: Ranking,
     seed: Any,
-    tell: Progress,
+    tell: StageProgress,
 ) -> dict[str, Places]:
     """Return the models by every leading statistic, from contributions (n, s, m); pairs share their draws."""
     n, _, m = values.shape

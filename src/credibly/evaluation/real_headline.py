@@ -20,8 +20,9 @@ from credibly.evaluation.phrases import (
     seen,
     sure,
 )
-from credibly.evaluation.stages import INTERVAL, Work
+from credibly.evaluation.stages import INTERVAL
 from credibly.evaluation.words import Word, p_is, shown, verdicts
+from credibly.evaluation.work import Work
 from credibly.predictions import Rows
 from credibly.recalibrate.comparison import REAL_METHODS
 from credibly.results.certificates import Certificate

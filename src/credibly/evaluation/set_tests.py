@@ -16,8 +16,8 @@ from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts, random_rows
-from credibly.evaluation.stages import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title
+from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.learners.basis import check_features

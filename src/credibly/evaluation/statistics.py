@@ -11,8 +11,9 @@ import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import on_accelerator
+from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import compares_pairs
-from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
+from credibly.evaluation.work import NOT_ASKED, Reasons, Stage, Work, to_classes
 from credibly.hypotests import audit, calibration_test
 from credibly.hypotests.predictive.outcomes import group_sizes
 from credibly.hypotests.resampling.choices import require_drawable
@@ -140,7 +141,7 @@ def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     return None
 
 
-def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: Progress) -> dict[str, Estimate]:
+def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: StageProgress) -> dict[str, Estimate]:
     """Return sums over instances in one pass; statistics over pairs see their part, or all of few rows."""
     report = partial(tell, "estimates")
     sums = [one for one in chosen if one.traits.reduction == "sum"]

@@ -11,11 +11,13 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
 from credibly._arrays.namespace import Array, is_numpy
+from credibly._arrays.notes import counted
 from credibly.io.columns import tabulate
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
 from credibly.io.labelling import joined_labels, label_role, label_source, set_aside_all, shared_id
 from credibly.io.limits import located, reworded
-from credibly.io.naming import assign_roles, share_of_distributions, use_canonical_names
+from credibly.io.nameless import share_of_distributions
+from credibly.io.naming import assign_roles, use_canonical_names
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
@@ -326,7 +328,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
             content.keep(keep)
             problems.append(as_problem(_for_files(error, content)))
             words, number = f"{error.subject} {error.rule}; {error.evidence}", len(error.rows)
-            dropped.append(f"{number} row{' was' if number == 1 else 's were'} dropped on request: {words}")
+            dropped.append(f"{counted(number, 'row was', 'rows were')} dropped on request: {words}")
         except CrediblyError as error:
             raise _for_files(error, content) from error
     return Dataset(

@@ -165,9 +165,36 @@ class ClassPredictions(OverClasses, ABC):
 class RealPredictions(Predictions, ABC):
     """Predictions of real numbers: one distribution per instance, the mixture of its members."""
 
-    @abstractmethod
     def cdf(self, values: Any) -> Array:
-        """Return the probability of at most `values`, (n,) or (b, n), one entry per instance."""
+        """Return the probability of at most `values`, under the mixture of the members.
+
+        For draws this is their share, by weight; between dense quantiles it is linear.
+
+        Parameters
+        ----------
+        values : array (n,) or (b, n)
+            One value per instance.
+
+        Returns
+        -------
+        array
+            Probabilities, in the shape of `values`.
+
+        Examples
+        --------
+        >>> import credibly as cr
+        >>> cr.Gaussian([[-1.0, 1.0]], [[0.5, 0.5]]).cdf([0.0])
+        array([0.5])
+        >>> cr.Samples([[1.0, 2.0, 3.0, 4.0]]).cdf([3.5])
+        array([0.75])
+        """
+        given = self._values(values)
+        xp = namespace(given)
+        return xp.reshape(self._cdf(xp.reshape(given, (-1, len(self)))), given.shape)
+
+    @abstractmethod
+    def _cdf(self, values: Array) -> Array:
+        """Return the probability of at most checked `values`, (b, n) to (b, n)."""
 
     @abstractmethod
     def quantile(self, levels: Any) -> Array:

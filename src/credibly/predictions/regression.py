@@ -349,26 +349,8 @@ class Gaussian(RealPredictions):
         """The weights of the members, (m,), double precision, summing to 1; None if all are equal."""
         return normalised(self.weights)
 
-    def cdf(self, values: Any) -> Array:
-        """Return the probability of at most `values` under the mixture of the members.
-
-        Parameters
-        ----------
-        values : array (n,) or (b, n)
-            One value per instance.
-
-        Returns
-        -------
-        array
-            Probabilities, in the shape of `values`.
-
-        Examples
-        --------
-        >>> import credibly as cr
-        >>> cr.Gaussian([[-1.0, 1.0]], [[0.5, 0.5]]).cdf([0.0])
-        array([0.5])
-        """
-        return mixture_cdf(*self.members(), self._values(values), self.shares)
+    def _cdf(self, values: Array) -> Array:
+        return mixture_cdf(*self.members(), values, self.shares)
 
     def quantile(self, levels: Any) -> Array:
         """Return quantiles of the mixture of the members.

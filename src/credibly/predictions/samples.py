@@ -128,28 +128,8 @@ class Samples(RealPredictions):
         counts = count_at_most(draws, values, strict=strict)
         return namespace(draws).take_along_axis(reached, counts.T, axis=1).T
 
-    def cdf(self, values: Any) -> Array:
-        """Return the share of draws, by weight, that are at most `values`.
-
-        Parameters
-        ----------
-        values : array (n,) or (b, n)
-            One value per instance.
-
-        Returns
-        -------
-        array
-            Probabilities, in the shape of `values`.
-
-        Examples
-        --------
-        >>> import credibly as cr
-        >>> cr.Samples([[1.0, 2.0, 3.0, 4.0]]).cdf([3.5])
-        array([0.75])
-        """
-        given = self._values(values)
-        xp = namespace(given)
-        return xp.reshape(self.share_below(xp.reshape(given, (-1, len(self)))), given.shape)
+    def _cdf(self, values: Array) -> Array:
+        return self.share_below(values)
 
     def quantile(self, levels: Any) -> Array:
         """Return, for each level, the smallest draw such that the share of draws up to it reaches the level.

@@ -31,6 +31,7 @@ from credibly._arrays.namespace import (
     softmax,
     to_host,
 )
+from credibly._arrays.notes import counted
 from credibly._arrays.philox import as_seed
 from credibly.predictions import (
     Classes,
@@ -179,15 +180,16 @@ def _require_possible(scores: Scores, counts: Array) -> None:
         raise UnsupportedError(
             "recalibration",
             "cannot make an impossible class possible: the loss is infinite for all parameters",
-            f"{rows} instances have a label whose logit is -inf, or 1e99 below the largest",
+            f"{counted(rows, 'instance has', 'instances have')} a label whose logit is -inf, or 1e99 below "
+            "the largest",
             "Drop these instances, or give finite logits.",
         )
     hidden = int(xp.sum(xp.astype(xp.any(labelled & (best <= scores.floor), axis=-1), xp.int64)))
     if hidden:
         warnings.warn(
-            f"{hidden} instances have a label whose probability is stored as 0; it is read as "
-            f"{math.exp(scores.floor):.2g}, and the fit depends on that number. Fit from logits instead: "
-            "`from_logits` keeps them",
+            f"{counted(hidden, 'instance has', 'instances have')} a label whose probability is stored as 0; "
+            f"it is read as {math.exp(scores.floor):.2g}, and the fit depends on this number. Fit from "
+            "logits instead: `from_logits` keeps them",
             UserWarning,
             stacklevel=4,
         )

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.notes import counted
 from credibly.evaluation import Comparison, RealComparison, joined, shown, shown_range, title
 from credibly.evaluation.words import n_dropped
 from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
@@ -71,7 +72,7 @@ def _data(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], ...
     """Return what was compared, and how many instances there are."""
     data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
     dropped = n_dropped(comparison.source)
-    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
+    left_out = f" ({counted(dropped, 'invalid row')} dropped)" if dropped else ""
     return (("Data", joined(data, _MOST_NAMED)), ("Instances N", f"{comparison.ranking.n}{left_out}"))
 
 

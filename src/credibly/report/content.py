@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.notes import counted
 from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
 from credibly.evaluation.tidy import of_one_number
 from credibly.evaluation.words import n_dropped
@@ -232,7 +233,7 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     """Return the header: what was evaluated, against what, with what."""
     seen = evaluation.predictions
     dropped = n_dropped(evaluation.source)
-    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
+    left_out = f" ({counted(dropped, 'invalid row')} dropped)" if dropped else ""
     return (
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
         ("Predictions", seen.kind),

@@ -12,6 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.sums import State
 from credibly.results.base import Result, require_level
 
@@ -174,7 +175,7 @@ def cluster_refusal(skewness: float, number: int) -> str | None:
     The skewness of so many numbers is at most about the root of their number, where one decides.
     """
     if number < FEWEST_CLUSTERS:
-        return f"{number} clusters are too few; {FEWEST_CLUSTERS} are needed"
+        return f"{counted(number, 'cluster is', 'clusters are')} too few; {FEWEST_CLUSTERS} are needed"
     if math.isinf(skewness):
         return _SAME
     if skewness <= _ONE_DECIDES * math.sqrt(number):

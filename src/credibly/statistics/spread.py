@@ -25,6 +25,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, clip, device, like, namespace, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.sums import count_cells, group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.passes import on_host
@@ -103,7 +104,8 @@ def spread_notes(predictions: Predictions) -> tuple[str, ...]:
         notes = (*notes, few)
     flat = int((to_host(predictions.variance()) <= 0.0).sum())
     if flat:
-        notes = (*notes, f"in {flat} instances all draws are equal: their z-scores are 0 or very large")
+        where = counted(flat, "instance")
+        notes = (*notes, f"in {where} all draws are equal: the z-scores are 0 or very large")
     return notes
 
 

@@ -236,5 +236,5 @@ def test_equal_draws_are_noted() -> None:
     values = np.random.default_rng(7).normal(size=(10, 5))
     values[:2] = 1.0
     found = cr.statistics.spread_ratio(cr.Samples(values), np.ones(10))
-    assert "in 2 instances all draws are equal: their z-scores are 0 or very large" in found.notes
+    assert "in 2 instances all draws are equal: the z-scores are 0 or very large" in found.notes
     assert np.isfinite(found.value)

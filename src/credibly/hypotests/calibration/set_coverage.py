@@ -51,6 +51,7 @@ from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Slab, Strata
 from credibly.results.estimates import Estimate, mean_error
 from credibly.results.tests import HypotestResult, smallest_pvalue
+from credibly.statistics.protocol import widening
 from credibly.statistics.regression import central_interval
 
 _FOLDS = 5
@@ -374,8 +375,7 @@ def _widened(away: HostArray, codes: HostArray, place: HostArray, claimed: float
     sums = np.bincount(codes * number + place, away, minlength=(int(codes.max()) + 1) * number)
     seen = (sums.reshape(-1, number) ** 2).sum(axis=0)
     coins = np.bincount(place, minlength=number) * claimed * (1.0 - claimed)
-    factor: HostArray = np.sqrt(np.maximum(1.0, coins / np.maximum(seen, np.finfo(float).tiny)))
-    return factor[place]
+    return widening(coins, seen)[place]
 
 
 def _tests(

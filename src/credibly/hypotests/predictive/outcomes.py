@@ -15,6 +15,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, is_array, to_host
+from credibly._arrays.notes import counted
 from credibly.hypotests.resampling.choices import is_joint, n_equal
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.pvalues import (
@@ -138,8 +139,8 @@ def _count_groups(chunk: Dataset) -> dict[Any, int]:
 
 def _too_many(found: int) -> InputError:
     return InputError(
-        "`groups`",
-        f"must form at most {MOST_GROUPS} groups",
+        "the groups",  # of the argument, or of a file
+        f"must be at most {MOST_GROUPS}",
         f"got {found}",
         "Use a coarser grouping; perhaps this column identifies single instances.",
     )
@@ -439,7 +440,8 @@ def limits_of(
     """Return what the check cannot say, in words; `together` p-values are adjusted for each other."""
     limits = ["The data must not have been used to train or recalibrate the model."]
     if named:
-        limits = [f"{excluded} rows that had been used before were left out, by their ids."]
+        rows = counted(excluded, "row that had been used before was", "rows that had been used before were")
+        limits = [f"{rows} left out, by id."]
     m = predictions.n_members
     if "bayesian" in names and isinstance(predictions, Dirichlet):
         limits.append(
