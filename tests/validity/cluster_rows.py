@@ -110,6 +110,54 @@ def real_values(n_clusters: int, size: int, correlation: float) -> Callable[[int
     return run
 
 
+SPREADS = ("spread_ratio", "spread_slope", "ence")
+SCORES = ("crps", "rmse", "mae", "interval_score")
+
+
+def spreads(n_clusters: int, size: int, draws: int, shared: str) -> Callable[[int], Numbers]:
+    """Stated spreads that differ by row; clusters share a part of their labels, or the scale of all.
+
+    With `draws` the predictions are so many draws of every row, otherwise Gaussians.
+    """
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([28, seed])
+        ids = np.repeat(np.arange(n_clusters), size)
+        mean, std = rng.normal(size=ids.size), np.exp(0.5 * rng.normal(size=ids.size))
+        own = rng.standard_normal(ids.size)
+        if shared == "scale":  # Student's t with six degrees of freedom
+            away = own / np.sqrt(rng.chisquare(6, size=n_clusters)[ids] / 6)
+            drawn = rng.standard_t(6, size=(ids.size, draws))
+        else:
+            away = np.sqrt(0.3) * rng.standard_normal(n_clusters)[ids] + np.sqrt(0.7) * own
+            drawn = rng.standard_normal((ids.size, draws))
+            if shared == "skewed part":
+                away, drawn = np.exp(0.6 * away), np.exp(0.6 * drawn)
+        given = cr.Gaussian(mean, std)
+        if draws:
+            given = cr.Samples(mean[:, None] + std[:, None] * drawn, member_axis=1)
+        result = cr.calibration_test(
+            given,
+            mean + std * away,
+            statistics=[*SPREADS, *SCORES] if draws else SPREADS,
+            n_resamples=REPLICATES,
+            clusters=ids,
+            rng=seed,
+        )
+        return {**{name: one.pvalue for name, one in result.components.items()}, "omnibus": result.pvalue}
+
+    return run
+
+
+SPREAD_WORLDS = {
+    f"{n_clusters} clusters of {size}, {draws or 'no'} draws, shared {shared}": spreads(
+        n_clusters, size, draws, shared
+    )
+    for n_clusters, size in ((20, 5), (40, 10))
+    for draws, shared in ((0, "part"), (8, "part"), (20, "part"), (20, "scale"), (20, "skewed part"))
+}
+
+
 def rare_events(correlation: float) -> Callable[[int], Clustered]:
     """Forty clusters of five rows, in which six events are expected."""
 
@@ -313,6 +361,10 @@ CLUSTER_ROWS = (
         real_values(40, 25, 0.3),
         conservative=True,
         few=3,
+    ),
+    *(
+        Row("calibration_test", f"clusters: spread, {name}", "null", run, conservative=True, few=2)
+        for name, run in SPREAD_WORLDS.items()
     ),
     *(
         Row(
