@@ -16,7 +16,7 @@ from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.work import NOT_ASKED, Reasons, Stage, Work, to_classes
 from credibly.hypotests import audit, calibration_test
 from credibly.hypotests.predictive.outcomes import group_sizes
-from credibly.hypotests.resampling.choices import require_drawable
+from credibly.hypotests.resampling.choices import bound_in_clusters, require_drawable
 from credibly.predictions import (
     ClassPredictions,
     Counts,
@@ -274,7 +274,8 @@ def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     if rows.sample.clusters is not None:
         few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
         try:
-            _inner(statistic).bind(few.predictions).wild_sums(few.batch, np.arange(len(few)), len(few))
+            bound, labels = bound_in_clusters(_inner(statistic).bind, few, (0, 0))
+            bound.wild_sums(labels, np.arange(len(few)), len(few))
         except UnsupportedError as error:
             work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
             return False

@@ -18,6 +18,8 @@ from credibly.predictions.base import RealPredictions
 from credibly.predictions.ensemble import members_second
 from credibly.predictions.regression import normalised, over_members, used_weights
 
+_ROUNDING = 1e-15
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Samples(RealPredictions):
@@ -253,8 +255,10 @@ class LeftOut(Samples):
         p = self.pool.shape[1]
         away = self.pool - xp.mean(self.pool, axis=1, keepdims=True)
         # without number j the mean moves by a_j / (p - 1), and the sum of squares loses a_j^2 p / (p - 1)
-        squares = xp.sum(away * away, axis=1, keepdims=True) - away * away * (p / (p - 1))
-        return xp.reshape(clip(squares, 0.0, None) / (p - 2), (-1,))
+        every = xp.sum(away * away, axis=1, keepdims=True)
+        squares = every - away * away * (p / (p - 1))
+        # less than rounding leaves cannot be told from nothing, whose z-scores overflow
+        return xp.reshape(xp.maximum(squares, _ROUNDING * every) / (p - 2), (-1,))
 
     def below(self, *, strict: bool = True) -> Array:
         """Return how many numbers of its row are below (or at most) each number of the pool, (n, p)."""

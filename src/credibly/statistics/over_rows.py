@@ -177,8 +177,10 @@ def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
 
     The jackknife holds for clusters of unequal sizes too; MacKinnon, Nielsen and Webb 2023.
     """
-    if sums is None or (found.stderr is None and found.interval_refusal is not SECOND_LOOK):
+    if sums is None:
         return found
+    if found.stderr is None and found.interval_refusal is not SECOND_LOOK:
+        return bound.in_clusters(found, sums)
     if np.count_nonzero(_sizes(sums)) < 2:  # of a group; all rows have two clusters or more
         return dataclasses.replace(found, stderr=None, interval_refusal=_ONE_CLUSTER, n_clusters=1)
     value, without, sizes = without_each(bound, sums)

@@ -135,7 +135,8 @@ class Plan:
 WILD = (
     "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
     "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ici, ecce, truthful_ce, skce or mmd_ce; for real "
-    "values picp, quantile_calibration_error, ence or skce"
+    "values picp, quantile_calibration_error, spread_ratio, spread_slope, ence, ucme or skce, and for draws "
+    "crps, rmse, mae or interval_score"
 )
 """Statistics that clusters can be tested with."""
 
@@ -238,6 +239,10 @@ class Bound(ABC):
         Pairs of rows inside a cluster count in no state.
         """
         return None
+
+    def in_clusters(self, found: Estimate, sums: State) -> Estimate:
+        """Return an estimate with what merged `cluster_sums` tell beside its own error: nothing more."""
+        return found
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what merged `observed_sums` make worth knowing (infinite losses, say)."""

@@ -46,6 +46,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.regression import over_members
 from credibly.results.curves import LocatedEstimate
+from credibly.results.estimates import Estimate, cluster_error
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
@@ -184,6 +185,47 @@ class LocationBound(Bound):
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squares are above zero even for a calibrated model."""
         return None, "near calibration this error is biased upwards, and no interval around it can be trusted"
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
+        """Return what the rows of every cluster add at every location, and how many rows are near it."""
+        seen = to_host(self.near * self.residual(labels)[0, ...]).T  # (n, j)
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        near = np.zeros((number, seen.shape[1]))
+        total = np.zeros_like(near)
+        np.add.at(near, codes, weight[:, None] * to_host(self.near).T)
+        np.add.at(total, codes, weight[:, None] * seen)
+        return State(seen=total, near=near, weight=np.bincount(codes, weight, number))
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return 0, which the predictions expect, and what the rows of every cluster add."""
+        own = self.cluster_sums(labels, codes, number)
+        scatter = to_host(self.observed_sums(labels)["variance"]).sum(axis=1)
+        expected = State(seen=np.zeros((1, self.targets.shape[0])), weight=own["weight"].sum()[None])
+        return State({**expected, "scatter": scatter}), State(seen=own["seen"])
+
+    def in_clusters(self, found: Estimate, sums: State) -> Estimate:
+        """Return the map with errors that leave out each cluster once, and no less than independent rows."""
+        assert isinstance(found, LocatedEstimate)
+        present = sums["weight"] > 0
+        if np.count_nonzero(present) < 2:  # of a group; all rows have two clusters or more
+            return dataclasses.replace(found, n_clusters=1)
+        weight, seen, near = (sums[name][present] for name in ("weight", "seen", "near"))
+        without = (seen.sum(axis=0) - seen) / (weight.sum() - weight)[:, None]  # (c, j)
+        errors, degrees = [], []
+        for at, (value, independent) in enumerate(
+            zip(found.difference, found.difference_stderr, strict=True)
+        ):
+            one = cluster_error(value, without[:, at], near[:, at], independent)
+            errors.append(max(one["stderr"], independent))
+            degrees.append(one["degrees_of_freedom"])
+        located = dataclasses.replace(
+            found,
+            difference_stderr=tuple(errors),
+            difference_degrees=tuple(degrees),
+            n_clusters=int(present.sum()),
+            notes=found.notes[:-1],
+        )
+        return dataclasses.replace(located, notes=(*located.notes, located.worst_words()))
 
     def witness(self, sums: State) -> tuple[HostArray, HostArray]:
         """Return g of every location and its standard error if calibrated, (j,) each, of `observed_sums`."""

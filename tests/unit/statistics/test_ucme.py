@@ -263,3 +263,42 @@ def test_draws_in_chunks_and_with_weights_of_rows() -> None:
     repeated = np.repeat(np.arange(N), twice)
     weighted = ucme(given, Y, sample_weight=twice)
     assert weighted.difference == pytest.approx(ucme(given[repeated], Y[repeated]).difference)
+
+
+def test_clusters_are_left_out_once_at_every_location() -> None:
+    rng = np.random.default_rng(4)
+    ids = np.repeat(np.arange(12), 10)
+    mean = rng.normal(size=12)[ids]
+    labels = mean + 0.8 * rng.normal(size=12)[ids] + 0.6 * rng.normal(size=120)  # a cluster shares most of it
+    given = cr.Gaussian(mean, np.ones(120))
+    apart, found = UCME(given, labels), UCME(given, labels, clusters=ids)
+    assert (found.value, found.difference) == (apart.value, apart.difference)
+    bound = UCME.bind(given)
+    terms = bound.near * bound.residual(cr.predictions.as_labels(given, labels))[0]  # (j, n)
+    for at, error in enumerate(found.difference_stderr):
+        without = np.array([terms[at, ids != c].mean() for c in range(12)])
+        left_out = np.sqrt(11 / 12 * np.sum((without - found.difference[at]) ** 2))
+        assert error == pytest.approx(max(left_out, apart.difference_stderr[at]), rel=1e-9)
+    assert found.n_clusters == 12
+    assert max(found.difference_degrees) <= 11.0
+    assert np.median(np.array(found.difference_stderr) / apart.difference_stderr) > 1.5
+    assert [note for note in found.notes if "standard errors" in note] == [found.worst_words()]
+    assert json.loads(json.dumps(found.to_dict()))["difference_degrees"] == list(found.difference_degrees)
+
+
+def test_the_map_of_clusters_names_what_is_wrong_and_too_few_cannot_tell() -> None:
+    rng = np.random.default_rng(5)
+    mean = rng.normal(size=200)
+    given, labels = cr.Gaussian(mean, np.ones(200)), mean + 2.0 + rng.normal(size=200)
+    many = UCME(given, labels, clusters=np.arange(200) // 5)
+    assert many.beyond().any()
+    assert "by more than chance explains;" in cr.plots.picture(many).finding
+    few = UCME(given, labels, clusters=np.arange(200) // 40)
+    assert not few.beyond().any()
+    said = "5 clusters are too few to tell which locations differ by more than chance."
+    assert cr.plots.picture(few).finding == said
+    test = cr.calibration_test(
+        given, labels, statistics="ucme", clusters=np.arange(200) // 5, n_resamples=99, rng=0
+    )
+    assert test.pvalue == 0.01
+    assert test.statistic == pytest.approx(many.value, rel=1e-12)

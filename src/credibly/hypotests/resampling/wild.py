@@ -27,6 +27,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
+from credibly.hypotests.resampling.choices import bound_in_clusters
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, Rows
@@ -65,14 +66,15 @@ class _Work:
 
     chosen: tuple[Planned, ...]
     clusters: Clusters
+    seed: Seed
     members: tuple[int, ...] = ()
 
     def __call__(self, chunk: Dataset) -> Sums:
         codes = self.clusters.codes(chunk.clusters)
         states: dict[str, State] = {}
         for one in self.chosen:
-            bound = one.bind(chunk.predictions)
-            expected, added = bound.wild_sums(chunk.batch, codes, self.clusters.number)
+            bound, labels = bound_in_clusters(one.bind, chunk, self.seed)
+            expected, added = bound.wild_sums(labels, codes, self.clusters.number)
             states |= {f"{one.statistic.name} expected": expected, f"{one.statistic.name} added": added}
             for member in self.members:
                 states[f"{one.statistic.name} of {member}"] = self._of_member(chunk, bound, codes, member)
@@ -141,11 +143,11 @@ def wild(
         for one in sums:
             require_rows(one, rows)
         planned = tuple(Planned(one, one.plan(rows)) for one in sums)
-        (total,) = merged(rows, [_Work(planned, clusters, drawing)])
+        (total,) = merged(rows, [_Work(planned, clusters, seed, drawing)])
         few = rows.sample
         for each in planned:
             name = each.statistic.name
-            bound = each.bind(few.predictions)
+            bound, _ = bound_in_clusters(each.bind, few, seed)
             states[name] = bound, total.states[f"{name} expected"], total.states[f"{name} added"]
     for one in chosen:
         if one in sums:
