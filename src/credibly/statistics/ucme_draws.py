@@ -62,6 +62,16 @@ class DrawnLocations(LocationBound):
         bound, choice = self._with_labels(labels)
         return bound.observed_sums(choice)
 
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
+        """Return what the rows of every cluster add, each at the place that its label gives it."""
+        bound, choice = self._with_labels(labels)
+        return bound.cluster_sums(choice, codes, number)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return 0, which the draws expect, and what the rows of every cluster add."""
+        bound, choice = self._with_labels(labels)
+        return bound.wild_sums(choice, codes, number)
+
 
 class PoolLocations(LocationBound):
     """Bound to pools; labels are choices among their numbers."""
