@@ -115,7 +115,7 @@ def test_covariances_are_those_of_drawn_residuals(kind: str) -> None:
     rows = source.pose(Dataset(predictions, Y[:2]))
     bound = cr.skce.bind(predictions, bandwidth=1.0, label_bandwidth="median")
     if kind == "samples":
-        bound = bound.of_pool(rows.predictions.values)
+        bound = bound.of_pool(rows.predictions)
     labels = source(rows).labels(slice(0, 20_000))
     residuals = bound.sides.residuals(labels, slice(0, 2), np.float64)
     assert np.abs(residuals.mean(axis=0)).max() < 0.02
