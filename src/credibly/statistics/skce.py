@@ -437,7 +437,8 @@ class Skce(KernelError):
     range counts as if it were at the end of that range.
 
     Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n
-    times the block size. Weights of instances are multiplicities: a weight of 2 is the same as listing the
+    times the block size. Rows in chunks meet on an engine two blocks at a time, with the same values up to
+    the rounding of sums. Weights of instances are multiplicities: a weight of 2 is the same as listing the
     instance twice.
 
     Examples
