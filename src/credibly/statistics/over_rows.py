@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import HostArray, is_array, moved, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions import (
     ClassPredictions,
@@ -37,12 +37,19 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, Task, on_host, with_one_mean
-from credibly.predictions.rows import RowChoice
 from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
-from credibly.statistics.pairwise import BandwidthPlan, PairwiseBound, require_pairs
+from credibly.statistics.pairwise import (
+    BandwidthPlan,
+    Block,
+    ClusterSums,
+    PairwiseBound,
+    Pose,
+    Posed,
+    require_pairs,
+)
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels
-from credibly.statistics.skce import ClusterSums, QuadraticBound
+from credibly.statistics.skce import QuadraticBound
 from credibly.statistics.smoother import SmootherBound
 
 PAIRS_OF_CLUSTERS = "pairs of rows inside a cluster are left out"
@@ -308,60 +315,6 @@ def _mean_and_labels(chunk: Dataset) -> tuple[Point, Labels]:
 
 
 _LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, temporaries of more large
-
-
-@dataclasses.dataclass(frozen=True)
-class Block:
-    """Predictions and labels of consecutive rows, of which `start` is the first among all.
-
-    Of classes these are mean predictions, of draws pools with their labels. `codes` are the numbers of the
-    clusters.
-    """
-
-    start: int
-    predictions: Predictions
-    labels: Labels
-    notes: tuple[str, ...] = ()
-    codes: HostArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.predictions)
-
-    def __getitem__(self, rows: slice) -> Block:
-        codes = None if self.codes is None else self.codes[rows]
-        return Block(
-            self.start + rows.start, self.predictions[rows], self.labels.rows(rows), self.notes, codes
-        )
-
-    def on(self, where: Any) -> Block:
-        """Return the same rows on a device."""
-        given = self.predictions
-        own = {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
-        arrays = {name: moved(one, where) for name, one in own.items() if name != "index" and is_array(one)}
-        weights = None if self.labels.weights is None else moved(self.labels.weights, where)
-        labels = dataclasses.replace(self.labels, values=moved(self.labels.values, where), weights=weights)
-        return dataclasses.replace(self, predictions=given.replace_rows(**arrays), labels=labels)
-
-
-Pose = Callable[[Dataset], Dataset]
-"""From rows to rows as a statistic of pairs sees them: of draws, pools with their labels."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Posed(RowChoice):
-    """All rows as a statistic of pairs sees them."""
-
-    pose: Pose
-
-    @property
-    def choose(self) -> Pose:
-        """All rows."""
-        return self.pose
-
-    @property
-    def sample(self) -> Dataset:
-        """The first rows."""
-        return self.pose(self.whole.sample)
 
 
 Vectors = Callable[[Block], Labels]

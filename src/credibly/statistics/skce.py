@@ -26,7 +26,6 @@ from credibly._arrays.namespace import (
     namespace,
     rows_within_budget,
     tiles,
-    to_host,
 )
 from credibly.predictions import (
     Dataset,
@@ -55,9 +54,11 @@ from credibly.statistics.kernels import (
 from credibly.statistics.pairwise import (
     PRECISIONS,
     BandwidthPlan,
+    ClusterSums,
     PairwiseBound,
     Precision,
     as_number,
+    by_clusters,
     require_pairs,
     require_precision,
     require_same_n,
@@ -131,11 +132,11 @@ class QuadraticBound(PairwiseBound):
 
     def tile(self, rows: slice, weighted: bool) -> Array:
         """Return the kernel of these rows with themselves and twice that with all later rows."""
-        right = self.probs[rows.start :, :]
-        made = kernel_matrix(
-            self.probs[rows, :], right, self.statistic.kernel, self.statistic.norm, self.bandwidth
-        )
+        made = self._kernel(self.probs[rows, :], self.probs[rows.start :, :])
         return _doubled(made, rows.stop - rows.start)
+
+    def _kernel(self, left: Array, right: Array) -> Array:
+        return kernel_matrix(left, right, self.statistic.kernel, self.statistic.norm, self.bandwidth)
 
     def values(self, labels: Labels) -> Array:
         """Return residuals times weights, (b k, n)."""
@@ -176,8 +177,7 @@ class QuadraticBound(PairwiseBound):
         return sums
 
     def _across(self, other: Self, labels: Labels, other_labels: Labels) -> State:
-        xp, chosen = namespace(self.probs), self.statistic
-        kernel = kernel_matrix(self.probs, other.probs, chosen.kernel, chosen.norm, self.bandwidth)
+        xp, kernel = namespace(self.probs), self._kernel(self.probs, other.probs)
         b = len(labels)
         product = self.between_labels(self.product(other.values(other_labels), kernel), b)
         pairs = xp.reshape(as_float64(xp.vecdot(self.values(labels), product)), (b, -1))
@@ -195,8 +195,7 @@ class QuadraticBound(PairwiseBound):
 
     def kernel_rows(self, rows: slice) -> Array:
         """Return the kernel of these rows with all rows, (rows, n)."""
-        chosen = self.statistic
-        return kernel_matrix(self.probs[rows, :], self.probs, chosen.kernel, chosen.norm, self.bandwidth)
+        return self._kernel(self.probs[rows, :], self.probs)
 
     def pair_terms(self, residual: Array, rows: slice) -> Array:
         """Return h_ij of one label vector (k, n), (rows, later rows); pairs with other rows count twice."""
@@ -209,7 +208,7 @@ class QuadraticBound(PairwiseBound):
         residual, n = self.values(labels), self.n  # (k, n), times the weights
         sums = ClusterSums(number)
         for rows in tiles(n, rows_within_budget(32 * n, 0.5)):
-            sums.add(*_by_clusters(self.pair_terms(residual, rows), codes[rows], codes[rows.start :]))
+            sums.add(*by_clusters(self.pair_terms(residual, rows), codes[rows], codes[rows.start :]))
         sums.weigh(codes, labels)
         return sums.states()
 
@@ -224,11 +223,10 @@ class QuadraticBound(PairwiseBound):
         if other is self:
             terms = self.pair_terms(self.values(labels), slice(0, self.n))
         else:
-            chosen = self.statistic
-            kernel = kernel_matrix(self.probs, other.probs, chosen.kernel, chosen.norm, self.bandwidth)
             right = self.between_labels(other.values(other_labels), 1)
+            kernel = self._kernel(self.probs, other.probs)
             terms = as_float64(2.0 * kernel * (self.values(labels).T @ right))
-        return _by_clusters(terms, codes, other_codes)
+        return by_clusters(terms, codes, other_codes)
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return s' B s over the number of pairs."""
@@ -250,42 +248,6 @@ class QuadraticBound(PairwiseBound):
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: U- and V-statistics are degenerate under calibration."""
         return None, _DEGENERATE
-
-
-def _by_clusters(
-    terms: Array, codes: HostArray, other_codes: HostArray
-) -> tuple[HostArray, HostArray, HostArray]:
-    """Return clusters of rows, clusters of columns, and the sums of terms (rows, columns) between them."""
-    found, present = to_host(terms), []
-    for own in (other_codes, codes):
-        order = np.argsort(own, kind="stable")
-        names, starts = np.unique(own[order], return_index=True)
-        found = np.add.reduceat(found[:, order], starts, axis=1).T
-        present.append(names)
-    return present[1], present[0], found
-
-
-class ClusterSums:
-    """Sums of h_ij between clusters: s' B s over the number of pairs is the value of signs s."""
-
-    def __init__(self, number: int) -> None:
-        self.between = np.zeros((number, number))  # both orders of a pair may stand in one entry
-        self.weight = np.zeros(number)
-
-    def add(self, rows: HostArray, columns: HostArray, sums: HostArray) -> None:
-        """Add sums between some clusters, each of which is named once."""
-        self.between[np.ix_(rows, columns)] += sums
-
-    def weigh(self, codes: HostArray, labels: Labels) -> None:
-        """Add the weights of some rows."""
-        own = None if labels.weights is None else to_host(labels.weights)[0]
-        self.weight += np.bincount(codes, own, minlength=self.weight.size)
-
-    def states(self) -> tuple[State, State]:
-        """Return how many pairs are of different clusters, and the sums between every two of them."""
-        np.fill_diagonal(self.between, 0.0)
-        own = self.weight
-        return State(pairs=np.array([own.sum() ** 2 - own @ own])), State(between=self.between)
 
 
 def divided(statistic: KernelError, state: State) -> Array:
