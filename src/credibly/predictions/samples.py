@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from credibly._arrays.checks import as_real, require_finite, require_shape
 from credibly._arrays.namespace import Array, as_float64, clip, device, namespace, to_host
 from credibly._arrays.row_search import count_at_most
-from credibly.predictions.base import RealPredictions
+from credibly.predictions.base import Predictions, RealPredictions
 from credibly.predictions.ensemble import members_second
 from credibly.predictions.regression import normalised, over_members, used_weights
 
@@ -182,6 +182,46 @@ def _ranks(levels: Array, n_draws: int) -> Array:
     xp = namespace(levels)
     # 0.7 * 10 is a little more than 7
     return xp.astype(xp.ceil(levels * n_draws * (1.0 - 4e-16)), xp.int64) - 1
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Pool(Predictions):
+    """The label of every instance and its draws, of which a replicate chooses one as the label.
+
+    Attributes
+    ----------
+    values : array (n, p)
+        The label, then the draws in their order.
+    shape : tuple of int
+        Of the draws of an instance: (s,) or (m, s).
+    moved : array (n, p) or None
+        What is observed where a number is chosen, where that is not the number itself.
+    shares : array (p - 1,) or None
+        Weights of the draws, where they differ: only the label may then be chosen.
+    """
+
+    values: Array
+    shape: tuple[int, ...]
+    moved: Array | None = None
+    shares: Array | None = None
+    row_fields: ClassVar[tuple[str, ...]] = ("values",)
+    companions: ClassVar[tuple[str, ...]] = ("moved",)
+
+    @property
+    def labels(self) -> Array:
+        """What is observed where a number is chosen, (n, p)."""
+        return self.values if self.moved is None else self.moved
+
+    def samples(self, choice: Array | None = None) -> Samples:
+        """Return the draws that a choice (n,) leaves: the label has taken the place of the chosen one."""
+        xp = namespace(self.values)
+        draws = self.values[:, 1:]
+        if choice is not None:
+            at = xp.arange(1, self.values.shape[1], dtype=choice.dtype, device=device(self.values))
+            draws = xp.where(at[None, :] == choice[:, None], self.values[:, :1], draws)
+        made = object.__new__(Samples)
+        made._set(values=xp.reshape(draws, (len(self), *self.shape)), notes=self.notes)
+        return made
 
 
 class LeftOut(Samples):

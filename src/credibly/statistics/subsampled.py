@@ -78,7 +78,7 @@ class SubsampledBound(Bound):
         # the bound statistic knows what a rule such as bandwidth="median" became
         resolved = dataclasses.replace(statistic, inner=inner.statistic)
         super().__init__(resolved, inner.n, (*inner.notes, note))
-        self.inner, self.chosen = inner, statistic.chosen
+        self.inner, self.chosen, self.n_whole = inner, statistic.chosen, n
         self.term_size, self.rounding = inner.term_size, inner.rounding
         self.statistic: Subsampled
 

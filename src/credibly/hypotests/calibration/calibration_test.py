@@ -267,7 +267,7 @@ def _clustered(
 
 
 def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
-    """Return all rows as one dataset; only the mean predictions of chunks are gathered."""
+    """Return all rows as one dataset; of classes in chunks only the mean predictions are gathered."""
     whole = rows.loaded()
     if whole is None:
         _require_means(chosen, rows)

@@ -30,10 +30,10 @@ from credibly._arrays.progress import Progress
 from credibly.hypotests.resampling.choices import bound_in_clusters
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.replicates import member_probs
-from credibly.predictions import ClassPredictions, Dataset, Rows
+from credibly.predictions import ClassPredictions, Dataset, InMemory, Rows
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, merged
-from credibly.statistics.over_rows import Planned, gathered, require_rows
+from credibly.statistics.over_rows import Pairs, Planned, for_pairs, meets_in_blocks, require_rows
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -152,13 +152,17 @@ def wild(
     for one in chosen:
         if one in sums:
             continue
+        if one.traits.reduction == "pairwise" and meets_in_blocks(one, rows):
+            require_rows(one, rows)
+            states[one.name] = Pairs.over(one, rows).wild_sums(clusters.number)
+            continue
         part = rows.take(one.chosen) if isinstance(one, Subsampled) else rows.loaded()
-        if part is None:  # of chunks the mean predictions are gathered
-            part = Dataset(*gathered(rows), clusters=np.concatenate(list(rows.map(_ids))))
+        if part is None:
+            part = dataclasses.replace(for_pairs(rows), clusters=np.concatenate(list(rows.map(_ids))))
         bound = (
             one.bind_part(part.predictions, rows.n)
             if isinstance(one, Subsampled)
-            else one.bind(part.predictions)
+            else one.bind(part.predictions, one.plan(InMemory(part)))  # weights count for the plan, too
         )
         one.require_labels(part.batch)
         codes = clusters.codes(part.clusters)
