@@ -393,11 +393,11 @@ def _make(content: Content, said: Said) -> Predictions:
         return made.make(*arrays, weights, raw=True)
     if weights is None:
         return made.make(*arrays)
-    weighted = content.kind in ("probs", "logits", "gaussian") and content.has_members
+    weighted = content.kind in ("probs", "logits", "alpha", "gaussian") and content.has_members
     if weighted or content.kind == "samples":
         return made.make(*arrays, weights)
     content.note(
-        "`member_weights` are not used: only draws, and members with probabilities, logits or means take them"
+        "`member_weights` are not used: only draws and members take them, and these predictions have neither"
     )
     return made.make(*arrays)
 

@@ -294,8 +294,8 @@ def _of_logits(logits: Array, weights: Array | None = None, *, raw: bool = False
     return Point.from_logits(logits, raw=raw)
 
 
-def _of_alpha(alpha: Array) -> Predictions:
-    return Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
+def _of_alpha(alpha: Array, weights: Array | None = None) -> Predictions:
+    return Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None, weights=weights)
 
 
 def _of_gaussian(mean: Array, std: Array, weights: Array | None = None) -> Predictions:

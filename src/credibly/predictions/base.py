@@ -136,7 +136,8 @@ class OverClasses(Predictions):
 
     def _facts(self) -> str:
         members = f", m={self.n_members}" if self._leading.ndim == 3 else ""
-        return f"n={len(self)}{members}, k={self.n_classes}"
+        weighted = ", weighted" * (getattr(self, "weights", None) is not None)
+        return f"n={len(self)}{members}{weighted}, k={self.n_classes}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

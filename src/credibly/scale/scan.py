@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import HostArray
+from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.scale.pieces import Piece
@@ -131,12 +131,14 @@ class Shape:
     labels: str
     classes: tuple[str, ...] | None
     has_groups: bool
+    weights: tuple[float, ...] | None
 
     @classmethod
     def of(cls, chunk: Dataset) -> Shape:
         """Return the shape of one chunk."""
         given = chunk.predictions
         k = given.n_classes if isinstance(given, ClassPredictions) else None
+        weights = getattr(given, "weights", None)
         return cls(
             type(given).__name__,
             k,
@@ -144,15 +146,17 @@ class Shape:
             type(chunk.batch).__name__,
             chunk.classes,
             chunk.groups is not None,
+            None if weights is None else tuple(to_host(as_float64(weights)).tolist()),
         )
 
     def __str__(self) -> str:
         classes = "" if self.n_classes is None else f", k={self.n_classes}"
         names = "" if self.classes is None else f" named {', '.join(self.classes[:8])}"
         groups = " and groups" if self.has_groups else ""
-        return (
-            f"{self.kind} (m={self.n_members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
-        )
+        members = f"m={self.n_members}"
+        if self.weights is not None:
+            members += f", weights {', '.join(f'{weight:.4g}' for weight in self.weights[:8])}"
+        return f"{self.kind} ({members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
 
 
 def first_rows(chunk: Dataset) -> Dataset:

@@ -71,6 +71,8 @@ _BANDWIDTH_VALUES = 1000
 _NORMAL_OCTILES = (-1.1503493803760079, -0.31863936396437514, 0.31863936396437514, 1.1503493803760079)
 """Quantiles of the standard normal distribution at 1/8, 3/8, 5/8 and 7/8."""
 _MOST_OF_A_ROW = 16
+_MOST_COPIES = 64
+"""Repetitions of all members, or draws, that stand for their weights."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -346,7 +348,7 @@ def of_pool(
     """
     xp, p = namespace(values), values.shape[1]
     if isinstance(bandwidth, str):
-        bandwidth = pool_bandwidth(values, weights)
+        bandwidth = pool_bandwidth(values, weights, shares)
     low, high = float(to_host(xp.min(values))), float(to_host(xp.max(values)))
     features = LabelFeatures.over(bandwidth, low, high, precision)
     if shares is not None:
@@ -482,17 +484,36 @@ def _member_bandwidth(part: Gaussian) -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between octiles of the members of some rows."""
     mean, std = part.members()
     xp = namespace(mean)
+    if part.shares is not None:
+        again = like(repeated(to_host(part.shares)), mean)
+        mean, std = xp.take(mean, again, axis=1), xp.take(std, again, axis=1)
     octiles = like(np.asarray(_NORMAL_OCTILES), mean)
     values = mean[:, :, None] + std[:, :, None] * octiles
     values = xp.reshape(values, (values.shape[0], -1))
     return median_label_distance(values, "predicted labels")
 
 
-def pool_bandwidth(values: Array, weights: Array | None) -> Any:
-    """Return the median distance between numbers of pools (n, p)."""
+def repeated(shares: HostArray) -> HostArray:
+    """Return which of the members or draws stand for all of them, each about as often as its share says.
+
+    Exactly so where the shares are multiples of 1 / 64 or more.
+    """
+    for total in range(1, _MOST_COPIES + 1):
+        if (np.abs(shares * total - np.round(shares * total)) < 1e-9 * total).all():
+            break
+    else:
+        total = max(_MOST_COPIES, 4 * shares.size)
+    return np.repeat(np.arange(shares.size), np.round(shares * total).astype(np.int64))
+
+
+def pool_bandwidth(values: Array, weights: Array | None, shares: Array | None = None) -> Any:
+    """Return the median distance between numbers of pools (n, p), of draws with `shares` (p - 1,) by them."""
     kept = values
+    if shares is not None:  # the first number is the label
+        own = np.append(0, 1 + repeated(to_host(shares)))
+        kept = namespace(values).take(values, like(own, values), axis=1)
     if weights is not None:
-        kept = taken(values, np.flatnonzero(to_host(weights)[0] > 0))
+        kept = taken(kept, np.flatnonzero(to_host(weights)[0] > 0))
     return median_label_distance(kept, "draws")[0]
 
 
