@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -163,3 +164,67 @@ def test_every_exception_is_one(kind: str) -> None:
     names = [name for own, name in EVERY if own == kind]
     for pattern in OTHERWISE[kind]:
         assert any(re.fullmatch(pattern, name) for name in names), pattern
+
+
+FORMATS = {"npz": None, "json": None, "parquet": "pyarrow", "pt": "torch", "nc": "xarray", "zarr": "zarr"}
+"""By what is needed to write them; .npy, .csv and .tsv have no place for weights."""
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_keep_weights(kind: str, ending: str, tmp_path: Path) -> None:
+    needed = FORMATS[ending]
+    if needed is not None:
+        pytest.importorskip(needed)
+    given = KINDS[kind][0](np.asarray, True)
+    back = cr.load(cr.save(tmp_path / f"weighted.{ending}", given)).predictions
+    assert type(back) is type(given)
+    np.testing.assert_array_equal(back.weights, given.weights)  # type: ignore[attr-defined]
+    for none in ("csv", "tsv", "npy"):
+        with pytest.raises(cr.FileError, match=r"member_weights\. Use \.npz"):
+            cr.save(tmp_path / f"weighted.{none}", given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_have_the_weights_of_all(kind: str) -> None:
+    given = KINDS[kind][0](np.asarray, True)
+    real = isinstance(given, cr.Gaussian | cr.Samples)
+    labels, value = (cases.REALS, cr.crps) if real else (cases.LABELS, cr.brier)
+    whole = value(given, labels).value
+    assert value(cr.scan(given, labels, chunk_rows=10, engine="serial")).value == pytest.approx(whole)
+    other = given[20:].replace_rows(weights=given.weights[::-1])  # type: ignore[index]
+    parts = [(given[:20], labels[:20]), (other, labels[20:])]
+    with pytest.raises(cr.InputError, match=r"must be like the first chunk, .*weights 0\.\d+, .* got"):
+        value(cr.scan(parts, engine="serial"))
+
+
+def test_weights_beside_files_and_arrays(tmp_path: Path) -> None:
+    """A file without a place for weights, an array in chunks and a Dask array are told them."""
+    whole = cr.brier(ensemble(np.asarray, True), cases.LABELS).value
+    plain = cr.Ensemble(cases.MEMBERS)
+    table = cr.save(tmp_path / "members.csv", plain, cases.LABELS)
+    told = cr.load(table, member_weights=WEIGHTS.tolist())
+    assert cr.brier(told).value == pytest.approx(whole, rel=1e-12)
+    array = cr.save(tmp_path / "members.npy", plain, cases.LABELS)
+    words: dict[str, Any] = {"member_axis": 1, "member_weights": WEIGHTS.tolist(), "engine": "serial"}
+    for source, labels in ((array, tmp_path / "members-labels.npy"), (cases.MEMBERS, cases.LABELS)):
+        rows = cr.scan(source, labels, chunk_rows=10, **words)
+        assert rows.sample.predictions.weights is not None  # type: ignore[attr-defined]
+        assert cr.brier(rows).value == pytest.approx(whole, rel=1e-12)
+    with pytest.raises(cr.InputError, match="`member_weights` apply to files and arrays"):
+        cr.brier(cr.scan(plain, cases.LABELS, member_weights=[0.5, 0.3, 0.2]))
+    with pytest.raises(cr.InputError, match="must be 3 non-negative numbers summing to 1"):
+        cr.load(table, member_weights=[0.5, 0.5])
+    single = cr.save(tmp_path / "single.csv", plain.mean(), cases.LABELS)
+    with pytest.raises(cr.InputError, match="`member_weights` belong to members, or to draws"):
+        cr.load(single, member_weights=[1.0])
+
+
+def test_weights_of_a_dask_array() -> None:
+    dask = pytest.importorskip("dask.array")
+    whole = cr.brier(ensemble(np.asarray, True), cases.LABELS).value
+    members, labels = (
+        dask.from_array(one, chunks=(12, *one.shape[1:])) for one in (cases.MEMBERS, cases.LABELS)
+    )
+    rows = cr.scan(members, labels, member_axis=1, member_weights=WEIGHTS.tolist())
+    assert cr.brier(rows).value == pytest.approx(whole, rel=1e-12)

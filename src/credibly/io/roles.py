@@ -215,7 +215,12 @@ ROLES: dict[str, Role] = {
     "id": Role("id", "(n,)", _ID_WORDS, columns=("instance", "file", *ROW_NUMBERS), text="names"),
     "group": Role("group", "(n,)", ("groups", "subgroup"), text="names"),
     "cluster": Role("cluster", "(n,)", ("clusters", "cluster_id"), text="names"),
-    "member_weights": Role("weights of the members, or of draws without members", "(m,)", per="member"),
+    "member_weights": Role(
+        "weights of the members, or of draws without members",
+        "(m,)",
+        ("mixture_weights", "ensemble_weights", "model_weights"),
+        per="member",
+    ),
     # columns of tables with several lines per instance
     "member": Role("member", "(n,)", columns=("draw",), per="line", text="names"),
     "class": Role("class", "(n,)", per="line", text="names"),
@@ -413,6 +418,7 @@ class Said:
     clusters: str | None = None
     groups: Sequence[str] | None = None
     claimed: float | None = None
+    member_weights: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None:

@@ -184,6 +184,7 @@ def scan(
     *,
     kind: str | None = None,
     member_axis: int | None = None,
+    member_weights: Sequence[float] | None = None,
     sample_weight: Any = None,
     groups: Any = None,
     features: Any = None,
@@ -217,6 +218,8 @@ def scan(
         What the numbers are, as for `load`.
     member_axis : {0, 1}, optional
         Where the members are in a three-dimensional array.
+    member_weights : sequence of float, optional
+        Weights of the members, or of draws without members, of all rows, as for `load`.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     groups : array (n,) or sequence of str, optional
@@ -278,7 +281,7 @@ def scan(
         from credibly.scale.dask_arrays import scan_dask
 
         beside |= {"weight": sample_weight}
-        return scan_dask(predictions, labels, beside, kind, member_axis, chosen)
+        return scan_dask(predictions, labels, beside, kind, member_axis, member_weights, chosen)
     pieces, notes = find_pieces(
         predictions,
         labels,
@@ -292,4 +295,5 @@ def scan(
         said=said,
     )
     source = str(predictions) if isinstance(predictions, (str, PurePath)) else ""
-    return Scan(tuple(pieces), chosen, tuple(notes), source)
+    weighted = tuple(dataclasses.replace(piece, member_weights=member_weights) for piece in pieces)
+    return Scan(weighted, chosen, tuple(notes), source)
