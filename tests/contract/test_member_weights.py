@@ -80,7 +80,7 @@ OTHERWISE: dict[str, dict[str, str]] = {
 }
 """By kind and the names of cases: what is not the same, and why."""
 
-PER_MEMBER = re.compile(r"\.m$|member|dependences|weight_names|^result\.weights$")
+PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.weights$")
 """Facts about members themselves: how many there are, and what each of them does."""
 
 
