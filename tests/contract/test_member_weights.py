@@ -24,27 +24,27 @@ FEW = 20  # draws of a member where draws have weights of their own
 
 def ensemble(make: cases.Make, weighted: bool) -> cr.Ensemble:
     probs = cases.MEMBERS if weighted else cases.MEMBERS[:, AGAIN]
-    return cr.Ensemble(make(probs), weights=WEIGHTS if weighted else None)
+    return cr.Ensemble(make(probs), weights=make(WEIGHTS) if weighted else None)
 
 
 def dirichlet(make: cases.Make, weighted: bool) -> cr.Dirichlet:
     alpha = 8.0 * (cases.MEMBERS if weighted else cases.MEMBERS[:, AGAIN])
-    return cr.Dirichlet(make(alpha), weights=WEIGHTS if weighted else None)
+    return cr.Dirichlet(make(alpha), weights=make(WEIGHTS) if weighted else None)
 
 
 def gaussian(make: cases.Make, weighted: bool) -> cr.Gaussian:
     mean, std = (one if weighted else one[:, AGAIN] for one in (cases.MEANS, cases.STDS))
-    return cr.Gaussian(make(mean), make(std), weights=WEIGHTS if weighted else None)
+    return cr.Gaussian(make(mean), make(std), weights=make(WEIGHTS) if weighted else None)
 
 
 def samples(make: cases.Make, weighted: bool) -> cr.Samples:
     draws = cases.DRAWS if weighted else cases.DRAWS[:, AGAIN]
-    return cr.Samples(make(draws), weights=WEIGHTS if weighted else None)
+    return cr.Samples(make(draws), weights=make(WEIGHTS) if weighted else None)
 
 
 def draws(make: cases.Make, weighted: bool) -> cr.Samples:
     few = cases.DRAWS[:, :, :FEW] if weighted else cases.DRAWS[:, AGAIN, :FEW]
-    weights = np.repeat(WEIGHTS / FEW, FEW) if weighted else None
+    weights = make(np.repeat(WEIGHTS / FEW, FEW)) if weighted else None
     return cr.Samples(make(few.reshape(cases.N, -1)), weights=weights)
 
 

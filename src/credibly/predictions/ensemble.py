@@ -254,7 +254,7 @@ def refuse_member_axis(array: Array, name: str, member_axis: int) -> None:
 
 def check_weights(weights: Any, members: Array, what: str = "member") -> Array:
     """Return weights (m,) of the second axis, of which each is `what`, in the library of `members`."""
-    array = beside(as_real(weights, "weights"), weights, members, what="`probs` and `weights`")
+    array = beside(as_real(weights, "weights"), weights, members, what="predictions and `weights`")
     require_shape(array, "weights", ("(m,)",))
     require_finite(array, "weights")
     values = to_host(as_float64(array))

@@ -195,3 +195,24 @@ def test_gradients_reach_equal_weights() -> None:
     # d/dw_j of sum_j w_j mu_j / sum_j w_j is mu_j less the mean of all
     expected = (MEAN - MEAN.mean(axis=1, keepdims=True)).sum(axis=0)
     np.testing.assert_allclose(weights.grad.numpy(), expected, atol=1e-12)
+
+
+def test_weights_go_where_rows_go() -> None:
+    """Rows that leave a library take the weights along, and those that leave a graph as well."""
+    torch = pytest.importorskip("torch")
+    from credibly.predictions.passes import without_graph
+
+    probs = RNG.dirichlet(np.ones(3), size=(60, 3))
+    labels = RNG.integers(3, size=60)
+    weights = torch.tensor(SHARES, requires_grad=True)
+    given = cr.Ensemble(torch.tensor(probs), weights=weights)
+    hosted = given.replace_rows(probs=probs)
+    assert isinstance(hosted.weights, np.ndarray)
+    np.testing.assert_array_equal(hosted.mean().probs, cr.Ensemble(probs, weights=SHARES).mean().probs)
+    assert given[:5].weights is weights
+    assert not without_graph(given).weights.requires_grad
+    found, direct = (
+        cr.credal_test(one, y, n_resamples=9, refit=False, rng=0)
+        for one, y in ((given, torch.tensor(labels)), (cr.Ensemble(probs, weights=SHARES), labels))
+    )
+    assert found.pvalue == pytest.approx(direct.pvalue, rel=1e-9)
