@@ -364,7 +364,7 @@ class Evaluation(Reported):
     def heading(self) -> str:
         """What was evaluated, in one line."""
         facts = self.predictions
-        sizes = f"n = {facts.n}, m = {facts.m}" + ("" if facts.k is None else f", k = {facts.k}")
+        sizes = f"n = {facts.n}, m = {facts.members}" + ("" if facts.k is None else f", k = {facts.k}")
         return f"Evaluation of {facts.kind} ({sizes})"
 
     def _rows(self) -> tuple[NumberRow, ...]:

@@ -53,6 +53,8 @@ class PredictionSummary(Result):
         Whether labels are counts over raters; tests then see one rater per instance.
     n_clusters : int or None
         Number of independent clusters, if rows belong together.
+    weighted : bool
+        Whether members, or draws without members, have weights.
     """
 
     kind: str
@@ -62,6 +64,12 @@ class PredictionSummary(Result):
     dtype: str
     rated: bool = False
     n_clusters: int | None = None
+    weighted: bool = False
+
+    @property
+    def members(self) -> str:
+        """How many members there are, in words."""
+        return f"{self.m} (weighted)" if self.weighted else str(self.m)
 
     @property
     def whose(self) -> str:
@@ -141,6 +149,7 @@ def summarise(rows: Rows) -> PredictionSummary:
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
         rated=has_counts(rows),
         n_clusters=None if clusters is None else clusters.levels.size,
+        weighted=getattr(predictions, "weights", None) is not None,
     )
 
 

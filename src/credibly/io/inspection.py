@@ -120,6 +120,7 @@ def inspect(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
+    member_weights: Sequence[float] | None = None,
     clusters: str | None = None,
     claimed: float | None = None,
 ) -> Inspection:
@@ -130,6 +131,8 @@ def inspect(
     path : path or table
         As for `load`.
     kind, labels, member_axis, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels
+        As for `load`.
+    member_weights : sequence of float, optional
         As for `load`.
     clusters : str, optional
         As for `load`.
@@ -160,6 +163,7 @@ def inspect(
         classes,
         levels,
         clusters,
+        member_weights=member_weights,
         claimed=claimed,
     )
     problems: list[str] = []

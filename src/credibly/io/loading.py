@@ -49,6 +49,7 @@ def load(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
+    member_weights: Sequence[float] | None = None,
     clusters: str | None = None,
     groups: Sequence[str] | None = None,
     claimed: float | None = None,
@@ -90,6 +91,8 @@ def load(
         Names of the classes in the order of integer labels.
     levels : sequence of float, optional
         Levels of quantiles, or of the columns `lower` and `upper`, if the file does not give them.
+    member_weights : sequence of float, optional
+        Weights of the members, or of draws without members, if the file does not give them.
     clusters : str, optional
         The column or array that says which rows belong together, such as the patient; a column `cluster` is
         found by its name.
@@ -137,6 +140,7 @@ def load(
         id,
         classes,
         levels,
+        member_weights=member_weights,
         clusters=clusters,
         groups=groups,
         claimed=claimed,
@@ -282,6 +286,7 @@ def rows_of(
     *,
     kind: str | None,
     member_axis: int | None,
+    member_weights: Sequence[float] | None,
     name: str,
     first: int,
 ) -> Dataset:
@@ -297,7 +302,7 @@ def rows_of(
     n = int(array.shape[1 if members_first else 0])
     given = {"label_counts": labels.counts} if isinstance(labels, LabelCounts) else {"y": labels}
     content = Content(".npy", {"array": array}, lone="array", source=name)
-    said = Said(kind=kind, member_axis=member_axis)
+    said = Said(kind=kind, member_axis=member_axis, member_weights=member_weights)
     with located(f"{name}, rows {first} to {first + n - 1}", first):
         assign_roles(content, said, given)
         return assemble(content, said)
@@ -390,18 +395,16 @@ def _make(content: Content, said: Said) -> Predictions:
     if said.normalise and content.kind == "probs":
         _normalised(content)
     arrays = [content.arrays[name] for name in made.fields]
-    weights = content.arrays.get("member_weights")
-    if said.kind == RAW_LOGITS:
-        return made.make(*arrays, weights, raw=True)
-    if weights is None:
-        return made.make(*arrays)
-    weighted = content.kind in ("probs", "logits", "gaussian") and content.has_members
-    if weighted or content.kind == "samples":
-        return made.make(*arrays, weights)
-    content.note(
-        "`member_weights` are not used: only draws, and members with probabilities, logits or means take them"
-    )
-    return made.make(*arrays)
+    weights = content.arrays.get("member_weights") if said.member_weights is None else said.member_weights
+    raw = {"raw": True} if said.kind == RAW_LOGITS else {}
+    weighted = content.kind in ("probs", "logits", "alpha", "gaussian") and content.has_members
+    if weights is None or weighted or content.kind == "samples":
+        return made.make(*arrays, *(() if weights is None else (weights,)), **raw)
+    rule = "belong to members, or to draws"
+    if said.member_weights is not None:
+        raise InputError("`member_weights`", rule, "the predictions have neither", "Leave them out.")
+    content.note(f"`member_weights` are not used: they {rule}, and these predictions have neither")
+    return made.make(*arrays, **raw)
 
 
 def _check_beside(content: Content, predictions: Predictions) -> None:

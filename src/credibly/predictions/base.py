@@ -112,6 +112,9 @@ class Predictions:
             own = field.name in (*self.companions, "index")
             kept = None if own else getattr(self, field.name)
             object.__setattr__(other, field.name, arrays.get(field.name, kept))
+        weights, leading = getattr(other, "weights", None), other._leading
+        if weights is not None and (type(weights), device(weights)) != (type(leading), device(leading)):
+            object.__setattr__(other, "weights", like(to_host(weights), leading))  # rows were moved
         return other
 
     def _facts(self) -> str:
@@ -136,7 +139,8 @@ class OverClasses(Predictions):
 
     def _facts(self) -> str:
         members = f", m={self.n_members}" if self._leading.ndim == 3 else ""
-        return f"n={len(self)}{members}, k={self.n_classes}"
+        weighted = ", weighted" * (getattr(self, "weights", None) is not None)
+        return f"n={len(self)}{members}{weighted}, k={self.n_classes}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -15,8 +15,8 @@ from credibly._arrays.checks import as_real, require_finite, require_shape
 from credibly._arrays.namespace import Array, as_float64, clip, device, namespace, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import Predictions, RealPredictions
-from credibly.predictions.ensemble import members_second
-from credibly.predictions.regression import normalised, over_members, used_weights
+from credibly.predictions.ensemble import members_second, normalised, used_weights
+from credibly.predictions.regression import over_members
 
 _ROUNDING = 1e-15
 

@@ -51,7 +51,7 @@ from credibly.recalibrate.fitting import (
     newton_minimum,
     with_scores,
 )
-from credibly.recalibrate.scores import IMPOSSIBLE, scores_of
+from credibly.recalibrate.scores import IMPOSSIBLE, scores_of, shares_of
 
 
 def mapped(z: Array, weights: Array, intercepts: Array) -> Array:
@@ -214,8 +214,7 @@ class AffineScaling(Recalibration):
             )
         u, counts = to_host(inputs_of(data.predictions)), to_host(data.counts)
         m = 1 if u.ndim == 2 else u.shape[1]
-        given = data.member_weights
-        shares = np.full(m, 1.0 / m) if given is None else to_host(given).astype(np.float64)
+        shares = shares_of(data.member_weights, m)
         candidates = self._candidates()
         self.cv_losses, chosen = None, candidates[0]
         if len(candidates) > 1:

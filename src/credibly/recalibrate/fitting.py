@@ -38,14 +38,13 @@ from credibly.predictions import (
     ClassPredictions,
     Counts,
     Dirichlet,
-    Ensemble,
     Predictions,
     as_labels,
     as_predictions,
     paired,
 )
 from credibly.predictions.prediction_sets import remedy_for
-from credibly.recalibrate.scores import IMPOSSIBLE, Scores, classes_apart, scores_of
+from credibly.recalibrate.scores import IMPOSSIBLE, Scores, classes_apart, scores_of, weights_of
 from credibly.results.base import Result
 
 
@@ -122,7 +121,7 @@ class FitData:
     @property
     def member_weights(self) -> Array | None:
         """Weights of the members; None where they are equal."""
-        return self.predictions.weights if isinstance(self.predictions, Ensemble) else None
+        return weights_of(self.predictions)
 
     def moved(self, predictions: ClassPredictions) -> FitData:
         """Return the same labels with other predictions, as the next step of a chain sees them."""
@@ -203,7 +202,8 @@ def dense(data: FitData) -> tuple[HostArray, HostArray]:
 def digest_of(predictions: Predictions) -> str:
     """Return a hash of the numbers in the predictions, whatever library and precision holds them."""
     total = hashlib.sha256(type(predictions).__name__.encode())
-    for name in predictions.row_fields:
+    weighted = ("weights",) * (getattr(predictions, "weights", None) is not None)
+    for name in (*predictions.row_fields, *weighted):
         array = np.ascontiguousarray(to_host(as_float64(getattr(predictions, name))))
         total.update(f"{name}{array.shape}".encode())
         total.update(array.data)
@@ -223,7 +223,8 @@ def with_scores(predictions: ClassPredictions, values: Array, note: str) -> Clas
         xp = namespace(alpha)
         moved = probs * xp.sum(alpha, axis=-1, keepdims=True)
         moved = xp.clip(moved, float(xp.finfo(moved.dtype).smallest_normal), None)  # 0 is no parameter
-        made: ClassPredictions = Dirichlet(moved, member_axis=1 if moved.ndim == 3 else None)
+        axis = 1 if moved.ndim == 3 else None
+        made: ClassPredictions = Dirichlet(moved, member_axis=axis, weights=predictions.weights)
     else:
         made = predictions.replace_rows(probs=probs, logits=values)
     made._set(notes=(*predictions.notes, note))

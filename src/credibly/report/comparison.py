@@ -144,7 +144,7 @@ def own_numbers(comparison: Comparison | RealComparison) -> Table:
     rows = []
     for model, own in comparison.estimates.items():
         known = comparison.models[model]
-        rows.append((model, known.kind, str(known.m), *(_with_interval(own.get(name)) for name in names)))
+        rows.append((model, known.kind, known.members, *(_with_interval(own.get(name)) for name in names)))
     return Table(("model", "kind", "members", *(title(name) for name in names)), tuple(rows))
 
 

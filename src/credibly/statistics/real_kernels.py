@@ -72,6 +72,8 @@ _BANDWIDTH_VALUES = 1000
 _NORMAL_OCTILES = (-1.1503493803760079, -0.31863936396437514, 0.31863936396437514, 1.1503493803760079)
 """Quantiles of the standard normal distribution at 1/8, 3/8, 5/8 and 7/8."""
 _MOST_OF_A_ROW = 16
+_MOST_COPIES = 64
+"""Repetitions of all members, or draws, that stand for their weights."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -492,13 +494,33 @@ def _extent(rows: Dataset) -> tuple[float, float]:
 def _label_bandwidth(part: Gaussian | Pool) -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between numbers of pools, or octiles of the members of some rows."""
     if isinstance(part, Pool):
-        return median_label_distance(part.values, "draws")[0], ()
+        values = part.values
+        if part.shares is not None:  # the first number is the label
+            own = np.append(0, 1 + repeated(to_host(part.shares)))
+            values = namespace(values).take(values, like(own, values), axis=1)
+        return median_label_distance(values, "draws")[0], ()
     mean, std = part.members()
     xp = namespace(mean)
+    if part.shares is not None:
+        again = like(repeated(to_host(part.shares)), mean)
+        mean, std = xp.take(mean, again, axis=1), xp.take(std, again, axis=1)
     octiles = like(np.asarray(_NORMAL_OCTILES), mean)
     values = mean[:, :, None] + std[:, :, None] * octiles
     values = xp.reshape(values, (values.shape[0], -1))
     return median_label_distance(values, "predicted labels")
+
+
+def repeated(shares: HostArray) -> HostArray:
+    """Return which of the members or draws stand for all of them, each about as often as its share says.
+
+    Exactly so where the shares are multiples of 1 / 64 or more.
+    """
+    for total in range(1, _MOST_COPIES + 1):
+        if (np.abs(shares * total - np.round(shares * total)) < 1e-9 * total).all():
+            break
+    else:
+        total = max(_MOST_COPIES, 4 * shares.size)
+    return np.repeat(np.arange(shares.size), np.round(shares * total).astype(np.int64))
 
 
 def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...]]:

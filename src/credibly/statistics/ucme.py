@@ -57,6 +57,7 @@ from credibly.statistics.real_kernels import (
     joined_part,
     median_label_distance,
     plan_of,
+    repeated,
     rows_inside,
 )
 
@@ -78,7 +79,8 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     draws, shares = to_host(part.flat()), None if part.shares is None else to_host(part.shares)
     label_bandwidth = statistic.label_bandwidth
     if isinstance(label_bandwidth, str):
-        label_bandwidth = median_label_distance(draws, "draws")[0]
+        kept = draws if shares is None else draws[:, repeated(shares)]
+        label_bandwidth = median_label_distance(kept, "draws")[0]
     plan = LocationPlan(rows.n, None, statistic.bandwidth, (), label_bandwidth, low, high)
     chances = np.full(draws.shape[1], 1.0 / draws.shape[1]) if shares is None else shares
     if shares is None:  # neither the order of the draws nor how often a row occurs matters

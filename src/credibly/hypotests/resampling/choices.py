@@ -55,7 +55,7 @@ from credibly.predictions import (
     Samples,
     label_dtype,
 )
-from credibly.predictions.regression import normalised
+from credibly.predictions.ensemble import normalised
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.coverage import CoverageShares, ShareBound
 from credibly.statistics.kernel_blocks import BlockBound
