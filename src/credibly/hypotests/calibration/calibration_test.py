@@ -327,7 +327,7 @@ def _observed(rows: Dataset) -> Labels:
     if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`calibration_test`",
-            "needs predictions",
+            "needs predicted probabilities or distributions",
             f"got {type(rows.predictions).__name__}",
             remedy_for(rows.predictions, "Pass predictions first, then labels."),
         )

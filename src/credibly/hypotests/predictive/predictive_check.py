@@ -341,7 +341,7 @@ def _require_single(rows: Dataset) -> None:
     if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`predictive_check`",
-            "needs predictions",
+            "needs predicted probabilities or distributions",
             f"got {type(rows.predictions).__name__}",
             remedy_for(rows.predictions, "Pass predictions first, then labels."),
         )
