@@ -27,7 +27,7 @@ from credibly.hypotests.calibration.analytic import analytic_test
 from credibly.hypotests.calibration.certificate import equivalence_test
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import Resampled, paired_values
-from credibly.hypotests.resampling.parts import comes_in_parts, resampled
+from credibly.hypotests.resampling.parts import comes_in_parts, require_sides, resampled
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
 from credibly.hypotests.resampling.replicates import Replicates, consistent
 from credibly.hypotests.resampling.wild import wild
@@ -180,6 +180,7 @@ def calibration_test(
     if margin is not None:
         _require_no_draws(method, resample)
         return equivalence_test(rows, chosen, margin, said)
+    require_sides(rows, chosen)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
     exact = method == "resample" and resample == "labels"
     together = rows.clusters

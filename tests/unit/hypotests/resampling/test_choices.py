@@ -258,6 +258,16 @@ def test_labels_that_equal_quantiles_count_where_they_fit_best() -> None:
     # what is no atom at 0 is still found: all labels above, or below, all quantiles
     assert cr.calibration_test(rain, labels + 1e-9, rng=0).pvalue == 0.001
     assert cr.calibration_test(rain, labels - 1e-9, rng=0).pvalue == 0.001
+    for name in ("skce", "ucme", "omnibus"):
+        with pytest.raises(
+            cr.UnsupportedError, match=r"which side of its level .* of 2000 labels equal a quan"
+        ):
+            cr.calibration_test(rain, labels, statistics=name, n_resamples=19)
+    found = cr.evaluate(rain, labels, n_resamples=199, rng=0)
+    assert found.headline is not None
+    assert found.headline.word == "no conflict found"
+    assert "skce" not in found.tests
+    assert "labels equal a quantile" in str(found.not_run)
     tied = cr.Quantiles(np.zeros((200, 3)), [0.1, 0.5, 0.9])
     assert cr.calibration_test(tied, np.full(200, 9.0), rng=0).pvalue == 0.001
     assert cr.calibration_test(tied, np.zeros(200), rng=0).pvalue == 1.0
