@@ -127,7 +127,9 @@ def quantiles(
     labels = _labels(rng, centre, shift, spread)
     settings = {"n_resamples": reps, "rng": seed}
     found = {
-        "quantile_calibration_error": cr.calibration_test(given, labels, **settings).pvalue,
+        "quantile_calibration_error": cr.calibration_test(
+            given, labels, statistics="quantile_calibration_error", **settings
+        ).pvalue,
         "pit_test": cr.pit_test(given, labels, **settings).pvalue,
     }
     if q > 1:
@@ -146,6 +148,8 @@ def rain(seed: int, *, n: int, q: int, shift: float = 0.0, reps: int = 199) -> d
     given = cr.Quantiles(np.where(levels <= 0.6, 0.0, -np.log((1 - above) / 0.4)) * size[:, None], levels)
     labels = np.where(rng.random(n) < 0.6, 0.0, rng.standard_exponential(n)) * size + shift
     return {
-        "quantile_calibration_error": cr.calibration_test(given, labels, n_resamples=reps, rng=seed).pvalue,
+        "quantile_calibration_error": cr.calibration_test(
+            given, labels, statistics="quantile_calibration_error", n_resamples=reps, rng=seed
+        ).pvalue,
         "pit_test": cr.pit_test(given, labels, n_resamples=reps, rng=seed).pvalue,
     }

@@ -17,6 +17,7 @@ from credibly.evaluation.work import NOT_ASKED, Reasons, Stage, Work, to_classes
 from credibly.hypotests import audit, calibration_test
 from credibly.hypotests.predictive.outcomes import group_sizes
 from credibly.hypotests.resampling.choices import bound_in_clusters, require_drawable
+from credibly.hypotests.resampling.parts import require_sides
 from credibly.predictions import (
     ClassPredictions,
     Counts,
@@ -271,6 +272,11 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
 
 def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     """Tell whether labels can be drawn for a statistic; where not, the reason is left."""
+    try:
+        require_sides(work.single, [statistic])
+    except UnsupportedError as error:
+        work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
+        return False
     if rows.sample.clusters is not None:
         few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
         try:

@@ -76,6 +76,12 @@ def title(name: str) -> str:
     return story_of(name).title
 
 
+def inside(name: str) -> str:
+    """Return a title as it stands inside a sentence: interval score, but CRPS and Gaussian log loss."""
+    kept = name[1:2].isupper() or name.startswith("Gaussian")
+    return name if kept else name[:1].lower() + name[1:]
+
+
 def p_is(pvalue: float) -> str:
     """Write a p-value; how far below 1 in 10 000 it is says nothing more."""
     return "p < 0.0001" if pvalue < 1e-4 else f"p = {shown(pvalue)}"

@@ -295,6 +295,9 @@ class SpreadScaling(RealRecalibration):
         """Whether there is one scale per group."""
         return self.by == "groups"
 
+    def _without(self, name: str) -> str:
+        return f'Write `SpreadScaling(by="{name}")` for scales by {name}, or leave them out.'
+
     def describe(self) -> str:
         """Return the scale in words."""
         if self.scales is not None:

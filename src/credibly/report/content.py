@@ -223,10 +223,20 @@ class KeyNumber:
     expected: str | None
 
 
+_TITLES = {
+    "Samples": "Predicted draws",
+    "Quantiles": "Predicted quantiles",
+    "PredictionSets": "Prediction sets",
+    "PredictionIntervals": "Prediction intervals",
+}
+"""Of kinds whose class is called by a plural."""
+
+
 def page_title(evaluation: Evaluation) -> str:
     """Return the name of the data."""
     path = evaluation.source.get("path")
-    return PurePath(str(path)).name if path else f"{evaluation.predictions.kind} predictions"
+    kind = evaluation.predictions.kind
+    return PurePath(str(path)).name if path else _TITLES.get(kind, f"{kind} predictions")
 
 
 def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:

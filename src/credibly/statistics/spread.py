@@ -37,7 +37,8 @@ from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits, in_cache
 from credibly.statistics.regression import LossBound, RealMean, real_traits
 
-_TINY = 1e-300
+_TINY = 1e-100
+"""Smallest variance: squares of what it divides still have a variance of their own."""
 _FLAT = 1e-10
 """Variance of log sigma^2 below which all rows state one spread, up to rounding."""
 
@@ -274,6 +275,8 @@ class SlopeBound(MomentBound):
         """Look again, for the residuals of the line."""
         if labels.weights is not None:
             return None, "with weighted instances the slope has no standard error"
+        if self.n < 3:
+            return None, "a line through two instances leaves no residuals"
         if float(to_host(self._line(sums)[1])[0]) == 0.0:
             return None, "all instances state the same spread, and a line needs two different ones"
         return None, SECOND_LOOK

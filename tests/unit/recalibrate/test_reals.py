@@ -65,7 +65,7 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
         found.apply(given[:2])
     with pytest.raises(cr.InputError, match="must be given to a scale"):
         cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS)
-    with pytest.raises(cr.InputError, match="uses no groups"):
+    with pytest.raises(cr.InputError, match=r'uses no groups; .*Write `SpreadScaling\(by="groups"\)`'):
         cr.recalibrate.SpreadScaling().fit(given, LABELS, groups=groups)
     with pytest.raises(cr.InputError, match="one entry per prediction"):
         cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS, groups=groups[:7])

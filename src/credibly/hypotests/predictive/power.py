@@ -31,7 +31,8 @@ from credibly.predictions import (
     Samples,
     as_point,
 )
-from credibly.predictions.regression import normalised, over_members
+from credibly.predictions.ensemble import normalised
+from credibly.predictions.regression import over_members
 from credibly.results.base import require_level
 from credibly.results.power import PowerCurve
 from credibly.statistics import Statistic

@@ -64,7 +64,7 @@ from credibly.statistics.proper import MeanBound, gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
 from credibly.statistics.skce import DrawsBound, QuadraticBound
-from credibly.statistics.spread import MomentBound
+from credibly.statistics.spread import MomentBound, mean_and_variance
 from credibly.statistics.subsampled import Subsampled, SubsampledBound
 
 _TABLE_ELEMENTS = 2**18
@@ -305,7 +305,8 @@ class PoolBound(ByChoice):
             left = LeftOut(pool.values)
             shape = pool.values.shape
             xp = namespace(pool.values)
-            self.moments = xp.reshape(left.expectation(), shape), xp.reshape(left.variance(), shape)
+            mean, variance = mean_and_variance(left)  # whose floor holds where equal draws are left
+            self.moments = xp.reshape(mean, shape), xp.reshape(variance, shape)
         elif isinstance(self.inner, LossBound):
             self.mean = ChoiceMean(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
 
