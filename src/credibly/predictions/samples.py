@@ -300,9 +300,9 @@ class LeftOut(Samples):
         # less than rounding leaves cannot be told from nothing, whose z-scores overflow
         return xp.reshape(xp.maximum(squares, _ROUNDING * every) / (p - 2), (-1,))
 
-    def below(self, *, strict: bool = True) -> Array:
-        """Return how many numbers of its row are below (or at most) each number of the pool, (n, p)."""
-        return count_at_most(self.ordered, self.pool.T, strict=strict).T
+    def below(self) -> Array:
+        """Return how many numbers of its row are below each number of the pool, (n, p)."""
+        return count_at_most(self.ordered, self.pool.T, strict=True).T
 
     def _at(self, ranks: Array) -> Array:
         """Return the draws at places `ranks` (l,) of every prediction, (n p, l)."""
