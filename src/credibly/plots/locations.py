@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from credibly._arrays.namespace import HostArray
 from credibly.plots.display import BLUE, INK, VERMILION, Display, Style, Words
@@ -48,8 +49,6 @@ class LocationDisplay(Display, kind="locations", of=LocatedEstimate):
     @functools.cached_property
     def beyond(self) -> HostArray:
         """Which locations chance does not explain, one of all locations looked at."""
-        from scipy.special import ndtri
-
         scores = self.estimate.scores
         found: HostArray = np.abs(scores) > ndtri(1 - (1 - self.level) / (2 * len(scores)))
         return found
