@@ -11,6 +11,7 @@ import shlex
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr
 
 from credibly._arrays.namespace import to_host
 from credibly._arrays.notes import counted
@@ -286,8 +287,6 @@ def _by_halves(n: int, half: float, risk: float) -> tuple[float, float]:
 
     Used where the area has no interval. In random order the mistakes of half of the rows are hypergeometric.
     """
-    from scipy.special import bdtr  # loaded by whatever got here
-
     wrong, found = round(n * risk), round(n * half / 2)
     # a binomial with the same mean is more spread out, so its tails are on the safe side
     fewer, more = bdtr(found, wrong, 0.5), 1.0 - bdtr(found - 1, wrong, 0.5) if found else 1.0

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
@@ -364,8 +365,6 @@ class Estimate(Result):
 
 def factor(level: float, degrees: float | HostArray | None = None) -> Any:
     """Return how many standard errors make an interval: normal, or Student's for clusters."""
-    from scipy.special import ndtri, stdtrit
-
     share = (1 + level) / 2
     found = ndtri(share) if degrees is None else stdtrit(degrees, share)
     return float(found) if np.ndim(found) == 0 else found

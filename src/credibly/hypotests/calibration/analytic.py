@@ -43,6 +43,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import chdtrc, chdtri, gammainc, gammaincc, ndtr, ndtri
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
@@ -266,8 +267,6 @@ class QuadraticForm:
 
 def pearson3_survival(value: float, variance: float, third: float) -> float:
     """Return P(X >= value) for the Pearson III distribution with mean 0 and these central moments."""
-    from scipy.special import gammainc, gammaincc, ndtr
-
     if variance <= 0:
         return 1.0 if value <= 0 else 0.0
     skew = third / variance**1.5
@@ -504,8 +503,6 @@ def _bound(bound: Bound, value: float) -> dict[str, Any]:
 
 
 def _normal(bound: BlockBound, observed: Labels, value: float) -> dict[str, Any]:
-    from scipy.special import ndtr, ndtri
-
     stderr, refusal = bound.stderr(bound.observed_sums(observed), observed)
     if stderr is None or not stderr > 0:
         raise UnsupportedError(
@@ -546,8 +543,6 @@ def _signs(
 
 
 def _reference(bound: Bound, value: float) -> dict[str, Any]:
-    from scipy.special import chdtrc, chdtri
-
     reference = bound.chi_square()
     if reference is None:
         raise _unknown(bound, "asymptotic", "reference distribution")

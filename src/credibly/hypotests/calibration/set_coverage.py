@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr, bdtrc
 
 from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
@@ -297,8 +298,6 @@ def _one_group(groups: Any, n: int) -> HostArray | None:
 
 def binomial_pvalue(count: int, n: int, share: float) -> float:
     """Return the exact two-sided p-value: twice the smaller tail, as Clopper and Pearson."""
-    from scipy.special import bdtr, bdtrc
-
     lower = float(bdtr(count, n, share))
     upper = 1.0 if count == 0 else float(bdtrc(count - 1, n, share))
     return min(1.0, 2.0 * min(lower, upper))
@@ -430,8 +429,6 @@ def _tests(
 
 def _accepted(n: int, claimed: float, level: float = 0.05) -> tuple[float, float]:
     """Return the smallest and the largest share that the exact test does not reject."""
-    from scipy.special import bdtr
-
     below = bdtr(np.arange(n + 1), n, claimed)  # P(count <= c)
     low = int(np.searchsorted(2 * below, level, side="right"))
     high = n - int(np.searchsorted(2 * (1 - below[::-1][1:]), level, side="right"))
