@@ -119,6 +119,9 @@ def rank_real_models(
     notes += told
     scored = {name: _settled(one, terms) for name, one in chosen.items()}
     notes += list(dict.fromkeys(note for one in scored.values() for note in one[1]))
+    notes += _quantiles_of_draws(
+        samples, [name for name in chosen if levels is not None or name != crps.name]
+    )
     values: dict[str, HostArray] = {}
     first: tuple[str, HostArray] | None = None
     for done, (name, rows) in enumerate(given.items(), start=1):
@@ -208,6 +211,17 @@ def _chosen(
     if not found:
         raise InputError("`statistics`", "must contain at least one", "got none", "Leave it out.")
     return found, told
+
+
+def _quantiles_of_draws(samples: Mapping[str, RealPredictions], statistics: Sequence[str]) -> list[str]:
+    """Note which scores see the quantiles of few draws as they are, where other models have exact ones."""
+    draws = {name: one for name, one in samples.items() if isinstance(one, Samples)}
+    alike = len(draws) == len(samples) and len({one.n_effective for one in draws.values()}) == 1
+    seen = [name for name in statistics if name in (crps.name, "interval_score")]
+    if not draws or alike or not seen:
+        return []
+    whose, which = ", ".join(sorted(draws)), " and ".join(seen)
+    return [f"{which}: quantiles of the draws represent {whose}; the fewer draws, the larger the score"]
 
 
 def _settled(

@@ -215,6 +215,10 @@ def test_groups_and_features_reach_the_methods_of_a_report() -> None:
         groups=groups,
         n_resamples=0,
     )
+    unasked = cr.recalibration_report(
+        KINDS["Gaussian"], LABELS, features=FEATURES, groups=groups, n_resamples=0
+    ).methods
+    assert list(unasked) == ["scale", "isotonic", "shift", "scale_by_group", "scale_by_features"]
     after = {name: one.changes["crps"].after.value for name, one in report.methods.items()}
     assert after["scale_by_features"] < after["scale_by_group"] < after["scale"]
 

@@ -66,6 +66,9 @@ def test_quantiles_bring_all_models_to_their_levels() -> None:
     assert found.estimates["right"]["crps"].value == pytest.approx(float(cr.crps(TABLE, LABELS)))
     assert found.at("crps").tied_with_first == ("table",)
     assert any("quantiles at 19 levels" in note for note in found.notes)
+    assert any(
+        "crps and interval_score: quantiles of the draws represent draws" in note for note in found.notes
+    )
     assert any("`gaussian_log_loss` of table needs a density" in note for note in found.notes)
     assert list(found.standings) == ["crps", "interval_score"]
 
