@@ -316,18 +316,6 @@ def without_choices(bound: Bound, state: State | None = None) -> tuple[Bound, An
     return bound.inner, None if state is None else bound.plain(state)
 
 
-class ChoiceMean(MeanBound):
-    """A mean over instances of a table (n, p): every number of a pool is the label as often as any other."""
-
-    def expectation(self) -> Array:
-        """Return the mean over all choices."""
-        return namespace(self.table).mean(self.table, axis=1)
-
-    def scatter(self) -> Array:
-        """Return the variance over all choices."""
-        return namespace(self.table).var(self.table, axis=1)
-
-
 class PoolBound(ByChoice):
     """A statistic of draws: what a choice adds is looked up; an opaque one is bound for every replicate."""
 
@@ -345,7 +333,7 @@ class PoolBound(ByChoice):
             xp = namespace(pool.values)
             self.moments = xp.reshape(left.expectation(), shape), xp.reshape(left.variance(), shape)
         elif isinstance(self.inner, LossBound):
-            self.mean = ChoiceMean(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
+            self.mean = MeanBound(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
 
     def state(self, labels: Labels) -> State:
         """Return the sums that the chosen labels and the draws they leave have, replicates in front."""
@@ -365,60 +353,6 @@ class PoolBound(ByChoice):
             bound = self.bind(self.pool.samples(choice))
             states.append(bound.state(Reals(seen[None, :], labels.weights)))
         return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the mean over all choices, and per cluster what the label adds to it.
-
-        A label is as likely as any number of its pool, so what it adds has mean 0 whatever the pool is, and
-        however rows of a cluster depend on each other.
-        """
-        if self.mean is not None:
-            return self.mean.wild_sums(labels, codes, number)
-        assert self.moments is not None and isinstance(self.inner, MomentBound)
-        mean, variance = self.moments  # (n, p)
-        cell, size = self.inner.cells(variance)
-        n, p = self.pool.values.shape
-        at = np.zeros((n, p), dtype=np.intp) if cell is None else to_host(cell)
-        at = at + size * np.arange(n)[:, None]
-        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
-        expected, added = State(), State()
-        for name, term in self.inner.terms(self.pool.labels, mean, variance).items():
-            own = to_host(term)
-            usual = np.bincount(at.ravel(), own.ravel(), n * size).reshape(n, size) / p
-            apart = np.bincount(at[:, 0], own[:, 0], n * size).reshape(n, size) - usual
-            sums = np.zeros((number, size))
-            np.add.at(sums, codes, weight[:, None] * apart)
-            varies = np.mean(own * own, axis=1) - np.sum(usual * usual, axis=1)
-            expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
-            expected[name] = weight @ usual if cell is None else (weight @ usual)[None, :]
-            added[name] = sums[:, 0] if cell is None else sums
-        return expected, added
-
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Widen as the statistic of draws does."""
-        return self.inner.widened(expected, added)
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return the values that the statistic of draws has with these signs."""
-        return self.inner.wild_values(expected, added, signs)
-
-
-def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Labels]:
-    """Bind to rows in clusters, and return their labels as the bound statistic takes them.
-
-    What draws expect of a loss or of the spread is known of pools alone: the mean over all choices. Shares of
-    labels and pairs have expectations of their own.
-    """
-    bound = bind(rows.predictions)
-    pools = isinstance(bound, (LossBound, MomentBound)) and not isinstance(bound, ShareBound)
-    if not (isinstance(rows.predictions, Samples) and pools):
-        return bound, rows.batch
-    chosen = pooled(rows, seed, shared=False)
-    assert isinstance(chosen.predictions, Pool)
-    found = PoolBound(bind, chosen.predictions, bind(chosen.predictions.samples()))
-    if is_stratified(rows.predictions) or rows.predictions.weights is not None:
-        found.notes = (*found.notes, *drawing_notes(rows.predictions))
-    return found, chosen.batch
 
 
 def _contributions(bind: Bind, pool: Pool) -> Array:
