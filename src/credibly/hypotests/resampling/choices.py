@@ -17,7 +17,8 @@ bayesian     member j drew all labels: the label and the s draws of j are pooled
 Of draws with weights, (n, s) or (n, m, 1), K = floor(1 / max w) are taken, draw k with probability K w_k, so
 that one of them at random is drawn from what is stated (systematic sampling, Madow 1949): for each row apart,
 under "bayesian" the same for all rows. Of members (n, m, s) with weights, the member of each mixture draw is
-drawn by weight, and "bayesian" tests every member, whatever its weight.
+drawn by weight, and "bayesian" tests every member, whatever its weight. Single draws of different
+distributions are exchangeable with a label only one at a time: two of them never come from the same one.
 """
 
 from __future__ import annotations
@@ -548,6 +549,19 @@ def require_cells(predictions: Predictions, bound: Bound) -> None:
         _ends(bound, predictions)
 
 
+def _unlike(predictions: Samples) -> str:
+    """Say that weighted draws of different distributions are too evenly spread over these for a label.
+
+    The label is then about sqrt(n) / N standard errors away from its draws, N = 1 / sum w^2.
+    """
+    most = predictions.n_effective**2 / 16.0
+    return (
+        "the test is exact if all draws of a row come from one distribution; if they come from different "
+        "ones, as those of averaged models do, it rejects calibrated predictions too often beyond about "
+        f"{most:.0f} instances, and several draws per member avoid that"
+    )
+
+
 def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, ...]:
     """Return what is worth knowing about how replicates were made of draws or quantiles."""
     if isinstance(predictions, Quantiles):
@@ -560,7 +574,8 @@ def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, 
     if predictions.weights is not None and not is_stratified(predictions):
         number, every = n_equal(predictions), predictions.weights.shape[0]
         taken = f"{number} of the {every} weighted draws, taken at random by weight"
-        return (f"each label is compared with {taken}, and the statistic is computed from these draws",)
+        said = f"each label is compared with {taken}, and the statistic is computed from these draws"
+        return (said,) if shared else (said, _unlike(predictions))
     if is_stratified(predictions) and not shared:
         m = predictions.n_members
         by = " by weight" * (predictions.weights is not None)
