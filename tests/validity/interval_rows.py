@@ -289,6 +289,22 @@ def ties(seed: int) -> Numbers:
     return {"no false difference": float(not test_ties.separated(seed)[0])}
 
 
+def equal_real_models(n: int) -> Callable[[int], Numbers]:
+    """Three Gaussian models with independent errors of one size: none is told apart by any score."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([20, seed])
+        mean = rng.normal(size=n)
+        off = 0.5 * rng.normal(size=(3, n))
+        models = {str(j): cr.Gaussian(mean + off[j], np.full(n, 1.1)) for j in range(3)}
+        scores = ["crps", "gaussian_log_loss", "interval_score"]
+        labels = mean + rng.normal(size=n)
+        found = cr.rank_models(models, labels, statistics=scores, n_resamples=300, rng=seed)
+        return {name: float((found.at(name).best_ranks == 1).all()) for name in scores}
+
+    return run
+
+
 def crossing_models(n: int, rng: np.random.Generator) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """A poor single prediction against the hull of four better ones."""
     truth = rng.dirichlet(np.ones(3), size=n)
@@ -435,5 +451,17 @@ INTERVAL_ROWS = [
     Row("mean_over", "predictions over the simplex", "interval", entropy_mean, slack=0.015),
     Row("recalibration_report", "overconfident", "interval", recalibrated, True, slack=0.03, few=3),
     Row("rank_models", "four models, equal in law", "interval", ties, True, share=0.5, few=3),
+    *(
+        Row(
+            "rank_models",
+            f"three Gaussian models, equal in law, n = {n}",
+            "interval",
+            equal_real_models(n),
+            True,
+            slack=0.02,
+            few=few,
+        )
+        for n, few in ((100, 3), (400, 0))
+    ),
     Row("rank_models", "a point and a set that cross", "interval", crossing, True, slack=0.03, few=3),
 ]

@@ -175,18 +175,24 @@ CLASS_ROWS = [
 # Single predictors of real values
 
 
-def gaussians(rng: np.random.Generator, shared: bool, spread: float) -> tuple[cr.Gaussian, np.ndarray]:
+REAL_SIZES = ((100, 3), (400, 0))
+"""Numbers of instances that every test of real values is run with, and the runs of the small copy."""
+
+
+def gaussians(
+    rng: np.random.Generator, n: int, shared: bool, spread: float = 1.0
+) -> tuple[cr.Gaussian, np.ndarray]:
     """Members with a mean and a width; one of them draws every label, or one of them all labels."""
-    mean, std = rng.normal(size=(60, 3)), rng.uniform(0.5, 1.5, size=(60, 3))
-    chosen = np.full(60, rng.integers(3)) if shared else rng.integers(3, size=60)
-    rows = np.arange(60)
-    labels = mean[rows, chosen] + spread * std[rows, chosen] * rng.normal(size=60)
+    mean, std = rng.normal(size=(n, 3)), rng.uniform(0.5, 1.5, size=(n, 3))
+    chosen = np.full(n, rng.integers(3)) if shared else rng.integers(3, size=n)
+    rows = np.arange(n)
+    labels = mean[rows, chosen] + spread * std[rows, chosen] * rng.normal(size=n)
     return cr.Gaussian(mean, std), labels
 
 
-def all_real_statistics(spread: float) -> Callable[[int], Numbers]:
+def all_real_statistics(n: int, spread: float = 1.0) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
-        given, labels = gaussians(np.random.default_rng([3, seed]), False, spread)
+        given, labels = gaussians(np.random.default_rng([3, seed]), n, False, spread)
         return components(
             cr.calibration_test(given, labels, statistics=REAL_STATISTICS, n_resamples=REPLICATES, rng=seed)
         )
@@ -194,12 +200,14 @@ def all_real_statistics(spread: float) -> Callable[[int], Numbers]:
     return run
 
 
-def envelope(test: Callable[..., cr.results.EnvelopeCurve], spread: float) -> Callable[[int], Numbers]:
+def envelope(
+    test: Callable[..., cr.results.EnvelopeCurve], n: int, spread: float = 1.0
+) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         found = {}
         for hypothesis in ("independent", "bayesian"):
             rng = np.random.default_rng([4, seed])
-            given, labels = gaussians(rng, hypothesis == "bayesian", spread)
+            given, labels = gaussians(rng, n, hypothesis == "bayesian", spread)
             curve = test(given, labels, levels=10, hypothesis=hypothesis, n_resamples=REPLICATES, rng=seed)
             found[hypothesis] = curve.pvalue
         return found
@@ -239,12 +247,13 @@ def draws_and_quantiles(test: str) -> list[Row]:
     loose = frozenset({"picp", "pit_test", "coverage_curve"})
     made = []
     for s in (1, 5, 20):
-        for n in (100, 1000):
+        for n, few in REAL_SIZES:
             run = of_test(test, draw_worlds.draws, n=n, s=s)
-            made.append(Row(test, f"{s} perfect draws, n = {n}", "null", run, s < 3 or loose, few=3))
+            made.append(Row(test, f"{s} perfect draws, n = {n}", "null", run, s < 3 or loose, few=few))
     for q in (1, 9, 39):
-        run = of_test(test, draw_worlds.quantiles, n=200, q=q)
-        made.append(Row(test, f"{q} perfect quantiles", "null", run, q == 1 or loose, few=3))
+        for n, few in REAL_SIZES:
+            run = of_test(test, draw_worlds.quantiles, n=n, q=q)
+            made.append(Row(test, f"{q} perfect quantiles, n = {n}", "null", run, q == 1 or loose, few=few))
     for n in (100, 400):
         run = of_test(test, draw_worlds.weighted_draws, n=n, s=20, apart=0.0)
         made.append(Row(test, f"20 weighted draws of one distribution, n = {n}", "null", run, loose, few=2))
@@ -270,14 +279,18 @@ def one_observation(sigmas: float) -> Callable[[int], Numbers]:
     return run
 
 
-def spread_bands(seed: int) -> Numbers:
+def spread_bands(n: int) -> Callable[[int], Numbers]:
     """One bin drawn per data set: its band holds 95 % of what labels of the predictions show."""
-    rng = np.random.default_rng([9, seed])
-    given, labels = gaussians(rng, False, 1.0)
-    curve = cr.hypotests.spread_curve(given, labels, n_bins=4, n_resamples=REPLICATES, rng=seed)
-    assert curve.band is not None
-    chosen = rng.integers(curve.weight.size)
-    return {"band": float(curve.band[0][chosen] <= curve.observed[chosen] <= curve.band[1][chosen])}
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([9, seed])
+        given, labels = gaussians(rng, n, False)
+        curve = cr.hypotests.spread_curve(given, labels, n_bins=4, n_resamples=REPLICATES, rng=seed)
+        assert curve.band is not None
+        chosen = rng.integers(curve.weight.size)
+        return {"band": float(curve.band[0][chosen] <= curve.observed[chosen] <= curve.band[1][chosen])}
+
+    return run
 
 
 def kernel_errors_of_reals(n: int) -> Callable[[int], Numbers]:
@@ -405,11 +418,41 @@ REAL_ROWS = [
     Row("set_coverage", "90 % as claimed, n = 100", "null", claimed_coverage(100, 0.0), True, few=3),
     Row("set_coverage", "90 % as claimed, n = 400", "null", claimed_coverage(400, 0.0), True, few=3),
     Row("set_coverage", "90 % on average only", "alternative", claimed_coverage(400, 0.1), few=3),
-    Row("spread_curve", "calibrated Gaussians", "interval", spread_bands, True),
-    Row("calibration_test", "skce of real values, n = 100", "null", kernel_errors_of_reals(100), few=3),
-    Row("calibration_test", "skce of real values, n = 400", "null", kernel_errors_of_reals(400), few=3),
-    Row("calibration_test", "calibrated Gaussians", "null", all_real_statistics(1.0), DISCRETE),
-    Row("calibration_test", "Gaussians, labels too spread", "alternative", all_real_statistics(1.6)),
+    *(
+        row
+        for n, few in REAL_SIZES
+        for row in (
+            Row(
+                "calibration_test",
+                f"skce of real values, n = {n}",
+                "null",
+                kernel_errors_of_reals(n),
+                few=few,
+            ),
+            Row(
+                "calibration_test",
+                f"calibrated Gaussians, n = {n}",
+                "null",
+                all_real_statistics(n),
+                DISCRETE,
+                few=few,
+            ),
+            Row(
+                "calibration_test",
+                f"10 draws of different widths, n = {n}",
+                "null",
+                of_test("calibration_test", draw_worlds.spread_of_draws, n=n, s=10),
+                few=few,
+            ),
+            Row("spread_curve", f"calibrated Gaussians, n = {n}", "interval", spread_bands(n), True, few=few),
+        )
+    ),
+    Row(
+        "calibration_test",
+        "Gaussians, labels too spread, n = 100",
+        "alternative",
+        all_real_statistics(100, 1.6),
+    ),
     *draws_and_quantiles("calibration_test"),
     *draws_and_quantiles("pit_test"),
     Row("pit_test", "five grades, n = 100", "null", ordered_classes(100, 0.0), True, few=8),
@@ -419,8 +462,16 @@ REAL_ROWS = [
         row
         for test in (cr.pit_test, cr.coverage_curve)
         for row in (
-            Row(test.__name__, "calibrated Gaussians", "null", envelope(test, 1.0), True),
-            Row(test.__name__, "Gaussians, labels too spread", "alternative", envelope(test, 1.6)),
+            *(
+                Row(test.__name__, f"calibrated Gaussians, n = {n}", "null", envelope(test, n), True, few=few)
+                for n, few in REAL_SIZES
+            ),
+            Row(
+                test.__name__,
+                "Gaussians, labels too spread, n = 100",
+                "alternative",
+                envelope(test, 100, 1.6),
+            ),
         )
     ),
     Row("observation_check", "one label of the prediction", "null", one_observation(0.0), few=100),
@@ -432,6 +483,15 @@ REAL_ROWS = [
 
 
 CHECKED = ("accuracy", "brier", "log_loss", "confidence_ece", "classwise_ece", "hosmer_lemeshow")
+CHECKED_REALS = (
+    "picp",
+    "quantile_calibration_error",
+    "crps",
+    "interval_score",
+    "gaussian_log_loss",
+    "rmse",
+    "mae",
+)
 
 
 def checked(exponent: float, digits: int | None = None) -> Callable[[int], Numbers]:
@@ -463,10 +523,32 @@ def checked(exponent: float, digits: int | None = None) -> Callable[[int], Numbe
     return run
 
 
+def checked_reals(n: int) -> Callable[[int], Numbers]:
+    """The same for members that predict real values."""
+
+    def run(seed: int) -> Numbers:
+        found: dict[str, float] = {}
+        for hypothesis in ("bayesian", "independent"):
+            given, labels = gaussians(np.random.default_rng([19, seed]), n, hypothesis == "bayesian")
+            check = cr.predictive_check(
+                given,
+                labels,
+                statistics=CHECKED_REALS,
+                hypothesis=hypothesis,
+                n_resamples=REPLICATES,
+                rng=seed,
+            ).under(hypothesis)
+            found |= {f"{hypothesis}: {name}": one.pvalue for name, one in check.checks.items()}
+            found[f"{hypothesis}: any"] = check.omnibus_pvalue
+        return found
+
+    return run
+
+
 LOOSE_CHECKS = frozenset(
     f"{hypothesis}: {name}"
     for hypothesis in ("bayesian", "independent")
-    for name in ("accuracy", "any", "any group")
+    for name in ("accuracy", "picp", "any", "any group")
 )
 
 PREDICTIVE_ROWS = [
@@ -483,6 +565,17 @@ PREDICTIVE_ROWS = [
         for digits in worlds.DIGITS
     ),
     Row("predictive_check", "overconfident members", "alternative", checked(0.2)),
+    *(
+        Row(
+            "predictive_check",
+            f"calibrated Gaussian members, n = {n}",
+            "null",
+            checked_reals(n),
+            LOOSE_CHECKS,
+            few=few,
+        )
+        for n, few in REAL_SIZES
+    ),
     *(
         Row(
             "predictive_check",

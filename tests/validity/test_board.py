@@ -85,7 +85,7 @@ def test_every_statistic_has_a_row() -> None:
     """Those of classes and of real values are tested at once; each must be among them."""
     rows = {row.world: row for row in ROWS if row.test == "calibration_test"}
     assert set(rows["calibrated"].run(0)) == {*CLASS_STATISTICS, "omnibus"}
-    assert set(rows["calibrated Gaussians"].run(0)) == {*REAL_STATISTICS, "omnibus"}
+    assert set(rows["calibrated Gaussians, n = 100"].run(0)) == {*REAL_STATISTICS, "omnibus"}
 
 
 @pytest.mark.parametrize("digits", [2, 3, 4, 6])

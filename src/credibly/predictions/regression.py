@@ -120,7 +120,7 @@ def _invert_scaled(mean: Array, std: Array, levels: Array, weights: Array | None
         return _solve(mean, std, low, high, target, 0.5 * low + 0.5 * high, weights)
     nodes = like(_FRACTIONS, mean, mean.dtype) * (xp.max(high, axis=1) - xp.min(low, axis=1))[:, None]
     nodes = nodes + xp.min(low, axis=1)[:, None]
-    table = (*_two(mean, std, nodes, weights), _density_slopes(mean, std, nodes, weights))
+    table = _rising(mean, std, nodes, weights, slopes=True)
     # the first node is at or below every bracket, the last at or above
     cell = clip(count_at_most(table[0], target.T).T, 1, _NODES - 1)
     left, right = xp.take_along_axis(nodes, cell - 1, axis=1), xp.take_along_axis(nodes, cell, axis=1)
@@ -134,31 +134,21 @@ def _invert_scaled(mean: Array, std: Array, levels: Array, weights: Array | None
     return _solve(mean, std, low, high, target, start, weights)
 
 
-def _two(mean: Array, std: Array, values: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Return F and its density at values (n, l)."""
+def _rising(
+    mean: Array, std: Array, values: Array, weights: Array | None, *, slopes: bool = False
+) -> tuple[Array, ...]:
+    """Return F, its density and, of `slopes`, the slope of the density at values (n, l)."""
     xp = namespace(mean)
-    total = density = xp.zeros_like(values)
+    sums: list[Any] = [0.0] * (2 + slopes)
     for j in range(mean.shape[1]):
         inverse = 1.0 / std[:, j : j + 1]
         z = (values - mean[:, j : j + 1]) * inverse
-        own, height = ndtr(z), xp.exp(-0.5 * z * z) * inverse
-        total = total + (own if weights is None else weights[j] * own)
-        density = density + (height if weights is None else weights[j] * height)
-    if weights is not None:
-        return total, density * _DENSITY
-    return total / mean.shape[1], density * (_DENSITY / mean.shape[1])
-
-
-def _density_slopes(mean: Array, std: Array, values: Array, weights: Array | None) -> Array:
-    """Return the slope of the density at values (n, l)."""
-    xp = namespace(mean)
-    slope = xp.zeros_like(values)
-    for j in range(mean.shape[1]):
-        inverse = 1.0 / std[:, j : j + 1]
-        z = (values - mean[:, j : j + 1]) * inverse
-        own = z * xp.exp(-0.5 * z * z) * inverse * inverse
-        slope = slope - (own if weights is None else weights[j] * own)
-    return slope * (_DENSITY / (mean.shape[1] if weights is None else 1.0))
+        height = xp.exp(-0.5 * z * z) * inverse
+        own = [ndtr(z), height, *([-z * height * inverse] if slopes else [])]
+        parts = own if weights is None else [weights[j] * part for part in own]
+        sums = [total + part for total, part in zip(sums, parts, strict=True)]
+    number = mean.shape[1] if weights is None else 1.0
+    return sums[0] / number, *(one * (_DENSITY / number) for one in sums[1:])
 
 
 def _solve_polynomial(
@@ -198,7 +188,7 @@ def _solve(
     short = xp.sqrt(2.0 * _EXACT / curvature)
     x = start
     for _ in range(_MOST_STEPS):
-        value, density = _two(mean, std, x, weights)
+        value, density = _rising(mean, std, x, weights)
         error = value - target
         low, high = xp.where(error <= 0, x, low), xp.where(error >= 0, x, high)
         usable = density > _THINNEST * xp.abs(error)

@@ -36,7 +36,7 @@ from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence
 from credibly.recalibrate.heads import features_of_width, standardised
-from credibly.statistics.regression import crps
+from credibly.statistics.regression import crps, crps_and_slope
 
 LIMITS = (1e-9, 1e9)
 """Scales beyond these are refused as diverging."""
@@ -44,7 +44,8 @@ FEWEST = 20
 """Instances below which a group has the scale of all groups together."""
 MOST_SCORED = 10_000
 """Instances whose CRPS stands in `convergence` where quantiles have to be made for it."""
-_STEP = math.log(4.0)
+_STEP = 0.1
+"""First step of a search for log s, after which every step is twice as long."""
 _CLOSE = 1e-10
 """Length of a bracket of log s in which a search ends."""
 
@@ -175,17 +176,23 @@ class _Stretch:
         given = data.predictions
         self.centre = centre_of(given)
         self.away = data.labels - self.centre
-        self.score, self.slope = crps.loss(given), _slope(given)
+        self.score = _score_and_slope(given)
 
     def __call__(self, scale: Array | float) -> tuple[Array, Array]:
         v = self.away / scale
-        at = (self.centre + v)[None, :]
-        loss, slope = self.score(at)[0, :], self.slope(at)[0, :]
+        loss, slope = (one[0, :] for one in self.score((self.centre + v)[None, :]))
         return scale * loss, scale * (loss - v * slope)
 
 
+def _score_and_slope(predictions: RealPredictions) -> Callable[[Array], tuple[Array, Array]]:
+    """Return the CRPS of labels (b, n), and its derivative in the label."""
+    if isinstance(predictions, Gaussian):
+        return crps_and_slope(predictions)
+    loss, slope = crps.loss(predictions), _slope(predictions)
+    return lambda labels: (loss(labels), slope(labels))
+
+
 def _slope(predictions: RealPredictions) -> Callable[[Array], Array]:
-    """Return the derivative of the CRPS in the label, (b, n) -> (b, n)."""
     if not isinstance(predictions, Quantiles):
         return lambda labels: 2.0 * predictions.cdf(labels) - 1.0
     table, levels = as_float64(predictions.values), to_host(as_float64(predictions.levels))
@@ -451,14 +458,11 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
             "all of them put all probability on a single number",
             "Use `QuantileShift`, or predict a spread.",
         )
-    low = high = 0.0
-    sign, steps = math.copysign(1.0, first), 1
-    while sign > 0 and slope(low) > 0 and low > math.log(LIMITS[0]):
-        low, steps = low - _STEP, steps + 1
-    while sign < 0 and slope(high) < 0 and high < math.log(LIMITS[1]):
-        high, steps = high + _STEP, steps + 1
-    end = high if sign < 0 else low
-    if not LIMITS[0] < math.exp(end) < LIMITS[1]:
+    least, most = map(math.log, LIMITS)
+    sign, steps, reach, end = math.copysign(1.0, first), 1, _STEP, 0.0
+    while sign * slope(end) > 0 and least < end < most:
+        end, steps, reach = min(max(end - sign * reach, least), most), steps + 1, 2.0 * reach
+    if sign * slope(end) > 0:
         raise UnsupportedError(
             "the scale",
             f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
@@ -467,7 +471,7 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
         )
     at = 0.0
     if first != 0.0:
-        at, more = _zero(slope, low, high)
+        at, more = _zero(slope, min(0.0, end), max(0.0, end))
         steps += more
     loss, last = along(at)
     return math.exp(at), Convergence(True, steps, abs(last), before, loss, "secants on log s")

@@ -24,6 +24,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -421,8 +422,7 @@ class ContinuousRankedProbabilityScore(RealMean):
         if isinstance(predictions, Quantiles):
             return _of_quantiles(as_float64(predictions.values), as_float64(predictions.levels))
         assert isinstance(predictions, Gaussian)
-        half = remembered((predictions, _half_spread), lambda: (_half_spread(predictions),))[0]
-        return _of_mixture(predictions, half)
+        return _of_mixture(predictions, _known_half(predictions))
 
     def loss_but_constant(self, predictions: RealPredictions) -> Loss:
         """Leave out 1/2 E|X - X'| of mixtures: it takes all pairs of members."""
@@ -438,6 +438,27 @@ class ContinuousRankedProbabilityScore(RealMean):
             )
             bound.notes = (*bound.notes, few)
         return bound
+
+
+def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Array]]:
+    """Return the CRPS of labels (b, n) and its derivative in the label, made of the same terms."""
+    mean, std = (_members_first(one) for one in predictions.members())
+    shares, half = predictions.shares, _known_half(predictions)
+
+    def both(labels: Array) -> tuple[Array, Array]:
+        loss: Any = 0.0
+        slope: Any = 0.0
+        for j in range(mean.shape[0]):
+            share = 1.0 / mean.shape[0] if shares is None else shares[j]
+            own, rise = _distance_and_slope(labels - mean[j, :], std[j, :])
+            loss, slope = loss + share * own, slope + share * rise
+        return loss - half, slope
+
+    return both
+
+
+def _known_half(predictions: Gaussian) -> Array:
+    return remembered((predictions, _half_spread), lambda: (_half_spread(predictions),))[0]
 
 
 def _half_spread(predictions: Gaussian) -> Array:
@@ -480,9 +501,15 @@ def _members_first(values: Array) -> Array:
 
 def _distance(gap: Array, scale: Array) -> Array:
     """Return E|gap + scale Z| for a standard normal Z."""
+    return _distance_and_slope(gap, scale)[0]
+
+
+def _distance_and_slope(gap: Array, scale: Array) -> tuple[Array, Array]:
+    """Return E|gap + scale Z| and its derivative in the gap."""
     xp = namespace(gap)
     z = gap / scale
-    return gap * (2.0 * ndtr(z) - 1.0) + scale * (_TWO_DENSITY * xp.exp(-0.5 * z * z))
+    slope = 2.0 * ndtr(z) - 1.0
+    return gap * slope + scale * (_TWO_DENSITY * xp.exp(-0.5 * z * z)), slope
 
 
 def _of_draws(predictions: Samples, estimator: str) -> Loss:
