@@ -16,8 +16,9 @@ from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.work import NOT_ASKED, Reasons, Stage, Work, to_classes
 from credibly.hypotests import audit, calibration_test
 from credibly.hypotests.predictive.outcomes import group_sizes
-from credibly.hypotests.resampling.choices import bound_in_clusters, require_drawable
+from credibly.hypotests.resampling.choices import require_drawable
 from credibly.hypotests.resampling.parts import require_sides
+from credibly.hypotests.resampling.wild import bound_in_clusters
 from credibly.predictions import (
     ClassPredictions,
     Counts,

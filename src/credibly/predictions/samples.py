@@ -45,7 +45,8 @@ class Samples(RealPredictions):
 
     Statistics use weights as they are: a draw with twice the weight is the same as two equal draws. Tests
     exchange labels with draws of equal weight. If members have several draws, the member of each draw is
-    chosen by weight; otherwise a test takes 1 / max(weights) of the draws of each row, at random by weight.
+    chosen by weight; otherwise a test takes 1 / max(weights) of the draws of each row, at random by weight,
+    which is exact if these come from one distribution.
 
     Examples
     --------

@@ -1,13 +1,11 @@
 """Means over instances of a loss of a real label: what the scores of regression share.
 
 Errors of one number per instance: of the mean, squared, and of the median, absolute.
-
 rmse  sqrt(mean (y - E F)^2)          mae  mean |y - median F|
 
 Each uses the point that minimises its expectation under the predicted distribution.   Gneiting 2011.
 
 The log loss of Gaussian predictions: mean -log density of the label under the mixture of the members.
-
 -log 1/m sum_j N(y; mu_j, s_j^2)            in natural units of the label      Good 1952
 
 The continuous ranked probability score, in closed form for every kind of real-valued prediction.
@@ -37,7 +35,6 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
-    clip,
     device,
     is_numpy,
     namespace,
@@ -49,12 +46,10 @@ from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.samples import LeftOut
 from credibly.results.base import Tail, require_level
+from credibly.results.estimates import scale_and_skewness, skewed
 from credibly.statistics.mixture_tables import MANY_REPLICATES, Loss, LossTable
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Story, Traits
-
-_NO_SKEWNESS = 1e-6
-"""Below this nothing changes but rounding."""
 
 
 class LossBound(MeanBound):
@@ -73,31 +68,13 @@ class LossBound(MeanBound):
         return Bound.wild_sums(self, labels, codes, number)
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return widened sums, with scale s and skewness k of what clusters add: losses are skewed.
-
-        k = sum_c (a_c - mean a)^3 / s^3,   s^2 = sum_c (a_c - mean a)^2
-        """
+        """Return widened sums, with scale and skewness of what clusters add: losses are skewed."""
         expected, added = super().widened(expected, added)
-        away = added["total"] - added["total"].mean()
-        scale = float(np.sqrt(away @ away))
-        skewness = float(np.sum((away / scale) ** 3)) if scale > 0 else 0.0
-        if abs(skewness) < _NO_SKEWNESS:
-            return expected, added
-        return State({**expected, "scale": np.array([scale]), "skewness": np.array([skewness])}), added
+        return State({**expected, "shape": scale_and_skewness(added["total"])}), added
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return values with these signs; replicates get the skewness that a sum of losses has.
-
-        A sum t s of skewed numbers with their scale s is not symmetric as signed sums are, but g(t) nearly
-        is: g(t) = ((1 + k t / 3)^3 - 1) / k + k / 6. Replicates are s times the inverse of g where that is
-        further from what is expected; k of few clusters is too uncertain to bring them nearer.   Hall 1992.
-        """
-        moved = signs @ added["total"]
-        if "skewness" in expected:
-            scale, skewness = expected["scale"], expected["skewness"]
-            within = 1.0 + skewness * (moved / scale - skewness / 6.0)
-            skewed = scale * 3.0 / skewness * (np.cbrt(within) - 1.0)
-            moved = np.where(np.abs(skewed) > np.abs(moved), skewed, moved)
+        """Return values with these signs; replicates get the skewness that a sum of losses has."""
+        moved = skewed(signs @ added["total"], *expected.get("shape", (1.0, 0.0)))
         return self.finish(State(weight=expected["weight"], total=expected["total"] + moved))
 
 
@@ -229,8 +206,9 @@ class RootBound(LossBound):
 
     def finish(self, state: State) -> Array:
         """Divide by the total weight and take the root."""
-        mean = clip(super().finish(state), 0.0, None)  # signs of clusters may leave less than nothing
-        return namespace(mean).sqrt(mean)
+        mean = super().finish(state)
+        xp = namespace(mean)
+        return xp.sqrt(xp.clip(mean, 0.0, None))  # signs of clusters may leave less than nothing
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of the mean square, carried through the root's slope."""

@@ -9,8 +9,9 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.hypotests.resampling.choices import bound_in_clusters, bound_to
+from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.replicates import LabelSource
+from credibly.hypotests.resampling.wild import bound_in_clusters
 from credibly.predictions import Classes, Dataset, InMemory, Reals
 from credibly.statistics.spread import scatter_of_squares
 

@@ -8,7 +8,8 @@
     slab       smallest coverage of a <= <v, x> <= b with a share of at least `least` of the instances
 
 Under H0 the h_i are independent coins whatever the sets are, so replicates are coins too, all of them at
-once, and every p-value is exact.   Romano, Sesia and Candes 2020; Cauchois, Gupta and Duchi 2021 (slabs);
+once, and every p-value is exact. Of rows in clusters, h_i - claimed changes its sign cluster by cluster, and
+folds keep clusters whole.   Romano, Sesia and Candes 2020; Cauchois, Gupta and Duchi 2021 (slabs);
 Angelopoulos and Bates 2021 (size-stratified coverage).
 """
 
@@ -61,6 +62,7 @@ _DIRECTIONS = 200
 _CUTS = 20
 """Quantiles of a direction at which slabs begin and end."""
 _PENALTY = 1.0
+_SLAB = "worst_slab"
 _SIZES = 3
 """Equally filled parts that widths of intervals are cut into, as MAPIE does."""
 
@@ -108,7 +110,7 @@ def set_coverage(
         Replicates behind the p-values of strata, features and slabs.
     clusters : array (n,), optional
         Ids of clusters of dependent rows (a patient, a day). Replicates then change the signs of whole
-        clusters, which is approximate, and features are left out.
+        clusters, which is approximate, and folds of features keep clusters whole.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
@@ -168,11 +170,11 @@ def coverage_of(
     compared = {by: one for by, one in strata.items() if one[0].size > 1}  # one part alone is the average
     measures |= {f"coverage_by_{by}": partial(_chi_square, *one, claimed) for by, one in compared.items()}
     slabs = None
-    if features is not None and codes is None:
+    if features is not None:
         table = _standardised(features, n)
         slabs = _Slabs(table, least, seed)
-        measures["coverage_by_features"] = partial(_foretold, table, _folds(n, seed), claimed)
-        measures["worst_slab"] = partial(_shortfall, slabs, claimed)
+        measures["coverage_by_features"] = partial(_foretold, table, _folds(n, seed, codes), claimed)
+        measures[_SLAB] = partial(_shortfall, slabs, claimed)
     places = {f"coverage_by_{by}": place for by, (_, place) in compared.items()}
     values = _values(measures, held, claimed, n_resamples, seed, codes, places)
     tests = _tests(values, held, claimed, seed, clusters) if n_resamples else {}
@@ -191,7 +193,7 @@ def coverage_of(
         if own is None
         else _strata("group", *strata["group"], held, pvalue.get("coverage_by_group")),
         features_pvalue=pvalue.get("coverage_by_features"),
-        slab=None if slabs is None else slabs.worst(held, pvalue.get("worst_slab")),
+        slab=None if slabs is None else slabs.worst(held, pvalue.get(_SLAB)),
         tests=tests,
         n=n,
         n_resamples=int(n_resamples),
@@ -346,7 +348,8 @@ def _values(
     """Return every measure of the observation, then of coins, (1 + b,): all coins in tiles.
 
     Rows in clusters keep their dependence: what they hold beyond the claim changes its sign by cluster, and
-    varies at least as much as coins would in every part (`places`, by measure).
+    varies at least as much as coins would in every part (`places`, by measure). Signs are symmetric, and few
+    labels are missed, so a slab of a few rows must also be worse than those of coins.
     """
     away = held - claimed
     moved = (
@@ -358,15 +361,30 @@ def _values(
         }
     )
     found = {name: [one(held[None, :].astype(np.float64))] for name, one in measures.items()}
+    apart: list[HostArray] = []
     uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
     for reps in tiles(n_resamples, rows_within_budget(32 * held.size, 0.25)):
-        if codes is None:
+        if codes is None or _SLAB in measures:
             coins = (uniforms.block(reps, rows) < claimed).astype(np.float64)
-        else:
+        if codes is not None:
             drawn = signs(seed, reps, int(codes.max()) + 1)[:, codes]
+            apart += [measures[_SLAB](coins)] if _SLAB in measures else []
         for name, one in measures.items():
             found[name].append(one(coins if codes is None else claimed + drawn * moved[name]))
-    return {name: np.concatenate(own) for name, own in found.items()}
+    values = {name: np.concatenate(own) for name, own in found.items()}
+    if apart:
+        values[_SLAB][1:] = _no_smaller(values[_SLAB][1:], np.concatenate(apart))
+    return values
+
+
+def _no_smaller(values: HostArray, others: HostArray) -> HostArray:
+    """Return values (b,) of which the largest is no smaller than the largest other, the second, and so on.
+
+    A p-value of a large observation is then the larger of both, and replicates keep their order.
+    """
+    found = np.empty_like(values)
+    found[np.argsort(values, kind="stable")] = np.maximum(np.sort(values), np.sort(others))
+    return found
 
 
 def _widened(away: HostArray, codes: HostArray, place: HostArray, claimed: float) -> HostArray:
@@ -470,10 +488,12 @@ def _standardised(features: Any, n: int) -> HostArray:
     return found
 
 
-def _folds(n: int, seed: Seed) -> HostArray:
-    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, n))[0])
-    found: HostArray = np.argsort(order) % min(_FOLDS, n)
-    return found
+def _folds(n: int, seed: Seed, codes: HostArray | None = None) -> HostArray:
+    """Return the fold of every row; rows of a cluster have the same one."""
+    number = n if codes is None else int(codes.max()) + 1
+    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, number))[0])
+    found: HostArray = np.argsort(order) % min(_FOLDS, number)
+    return found if codes is None else found[codes]
 
 
 def _foretold(table: HostArray, folds: HostArray, claimed: float, every: HostArray) -> HostArray:

@@ -17,7 +17,8 @@ bayesian     member j drew all labels: the label and the s draws of j are pooled
 Of draws with weights, (n, s) or (n, m, 1), K = floor(1 / max w) are taken, draw k with probability K w_k, so
 that one of them at random is drawn from what is stated (systematic sampling, Madow 1949): for each row apart,
 under "bayesian" the same for all rows. Of members (n, m, s) with weights, the member of each mixture draw is
-drawn by weight, and "bayesian" tests every member, whatever its weight.
+drawn by weight, and "bayesian" tests every member, whatever its weight. Single draws of different
+distributions are exchangeable with a label only one at a time: two of them never come from the same one.
 """
 
 from __future__ import annotations
@@ -278,18 +279,6 @@ def without_choices(bound: Bound, state: State | None = None) -> tuple[Bound, An
     return bound.inner, None if state is None else bound.plain(state)
 
 
-class ChoiceMean(MeanBound):
-    """A mean over instances of a table (n, p): every number of a pool is the label as often as any other."""
-
-    def expectation(self) -> Array:
-        """Return the mean over all choices."""
-        return namespace(self.table).mean(self.table, axis=1)
-
-    def scatter(self) -> Array:
-        """Return the variance over all choices."""
-        return namespace(self.table).var(self.table, axis=1)
-
-
 class PoolBound(ByChoice):
     """A statistic of draws: what a choice adds is looked up; an opaque one is bound for every replicate."""
 
@@ -308,7 +297,7 @@ class PoolBound(ByChoice):
             mean, variance = mean_and_variance(left)  # whose floor holds where equal draws are left
             self.moments = xp.reshape(mean, shape), xp.reshape(variance, shape)
         elif isinstance(self.inner, LossBound):
-            self.mean = ChoiceMean(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
+            self.mean = MeanBound(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
 
     def state(self, labels: Labels) -> State:
         """Return the sums that the chosen labels and the draws they leave have, replicates in front."""
@@ -328,60 +317,6 @@ class PoolBound(ByChoice):
             bound = self.bind(self.pool.samples(choice))
             states.append(bound.state(Reals(seen[None, :], labels.weights)))
         return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the mean over all choices, and per cluster what the label adds to it.
-
-        A label is as likely as any number of its pool, so what it adds has mean 0 whatever the pool is, and
-        however rows of a cluster depend on each other.
-        """
-        if self.mean is not None:
-            return self.mean.wild_sums(labels, codes, number)
-        assert self.moments is not None and isinstance(self.inner, MomentBound)
-        mean, variance = self.moments  # (n, p)
-        cell, size = self.inner.cells(variance)
-        n, p = self.pool.values.shape
-        at = np.zeros((n, p), dtype=np.intp) if cell is None else to_host(cell)
-        at = at + size * np.arange(n)[:, None]
-        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
-        expected, added = State(), State()
-        for name, term in self.inner.terms(self.pool.labels, mean, variance).items():
-            own = to_host(term)
-            usual = np.bincount(at.ravel(), own.ravel(), n * size).reshape(n, size) / p
-            apart = np.bincount(at[:, 0], own[:, 0], n * size).reshape(n, size) - usual
-            sums = np.zeros((number, size))
-            np.add.at(sums, codes, weight[:, None] * apart)
-            varies = np.mean(own * own, axis=1) - np.sum(usual * usual, axis=1)
-            expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
-            expected[name] = weight @ usual if cell is None else (weight @ usual)[None, :]
-            added[name] = sums[:, 0] if cell is None else sums
-        return expected, added
-
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Widen as the statistic of draws does."""
-        return self.inner.widened(expected, added)
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return the values that the statistic of draws has with these signs."""
-        return self.inner.wild_values(expected, added, signs)
-
-
-def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Labels]:
-    """Bind to rows in clusters, and return their labels as the bound statistic takes them.
-
-    What draws expect of a loss or of the spread is known of pools alone: the mean over all choices. Shares of
-    labels and pairs have expectations of their own.
-    """
-    bound = bind(rows.predictions)
-    pools = isinstance(bound, (LossBound, MomentBound)) and not isinstance(bound, ShareBound)
-    if not (isinstance(rows.predictions, Samples) and pools):
-        return bound, rows.batch
-    chosen = pooled(rows, seed, shared=False)
-    assert isinstance(chosen.predictions, Pool)
-    found = PoolBound(bind, chosen.predictions, bind(chosen.predictions.samples()))
-    if is_stratified(rows.predictions) or rows.predictions.weights is not None:
-        found.notes = (*found.notes, *drawing_notes(rows.predictions))
-    return found, chosen.batch
 
 
 def _contributions(bind: Bind, pool: Pool) -> Array:
@@ -577,6 +512,19 @@ def require_cells(predictions: Predictions, bound: Bound) -> None:
         _ends(bound, predictions)
 
 
+def _unlike(predictions: Samples) -> str:
+    """Say that weighted draws of different distributions are too evenly spread over these for a label.
+
+    The label is then about sqrt(n) / N standard errors away from its draws, N = 1 / sum w^2.
+    """
+    most = predictions.n_effective**2 / 16.0
+    return (
+        "the test is exact if all draws of a row come from one distribution; if they come from different "
+        "ones, as those of averaged models do, it rejects calibrated predictions too often beyond about "
+        f"{most:.0f} instances, and several draws per member avoid that"
+    )
+
+
 def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, ...]:
     """Return what is worth knowing about how replicates were made of draws or quantiles."""
     if isinstance(predictions, Quantiles):
@@ -589,7 +537,8 @@ def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, 
     if predictions.weights is not None and not is_stratified(predictions):
         number, every = n_equal(predictions), predictions.weights.shape[0]
         taken = f"{number} of the {every} weighted draws, taken at random by weight"
-        return (f"each label is compared with {taken}, and the statistic is computed from these draws",)
+        said = f"each label is compared with {taken}, and the statistic is computed from these draws"
+        return (said,) if shared else (said, _unlike(predictions))
     if is_stratified(predictions) and not shared:
         m = predictions.n_members
         by = " by weight" * (predictions.weights is not None)
