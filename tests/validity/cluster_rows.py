@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr
 
 import credibly as cr
 from validity.report import REPLICATES, Numbers, Row
@@ -108,6 +108,92 @@ def real_values(n_clusters: int, size: int, correlation: float) -> Callable[[int
         return {**found, "omnibus": result.pvalue}
 
     return run
+
+
+SPREADS = ("spread_ratio", "spread_slope", "ence")
+SCORES = ("crps", "rmse", "mae", "interval_score")
+
+
+def spreads(n_clusters: int, size: int, draws: int, shared: str) -> Callable[[int], Numbers]:
+    """Stated spreads that differ by row; clusters share a part of their labels, or the scale of all.
+
+    With `draws` the predictions are so many draws of every row, otherwise Gaussians.
+    """
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([28, seed])
+        ids = np.repeat(np.arange(n_clusters), size)
+        mean, std = rng.normal(size=ids.size), np.exp(0.5 * rng.normal(size=ids.size))
+        own = rng.standard_normal(ids.size)
+        if shared == "scale":  # Student's t with six degrees of freedom
+            away = own / np.sqrt(rng.chisquare(6, size=n_clusters)[ids] / 6)
+            drawn = rng.standard_t(6, size=(ids.size, draws))
+        else:
+            away = np.sqrt(0.3) * rng.standard_normal(n_clusters)[ids] + np.sqrt(0.7) * own
+            drawn = rng.standard_normal((ids.size, draws))
+            if shared == "skewed part":
+                away, drawn = np.exp(0.6 * away), np.exp(0.6 * drawn)
+        given = cr.Gaussian(mean, std)
+        if draws:
+            given = cr.Samples(mean[:, None] + std[:, None] * drawn, member_axis=1)
+        result = cr.calibration_test(
+            given,
+            mean + std * away,
+            statistics=[*SPREADS, *SCORES] if draws else SPREADS,
+            n_resamples=REPLICATES,
+            clusters=ids,
+            rng=seed,
+        )
+        return {**{name: one.pvalue for name, one in result.components.items()}, "omnibus": result.pvalue}
+
+    return run
+
+
+SPREAD_WORLDS = {
+    f"{n_clusters} clusters of {size}, {draws or 'no'} draws, shared {shared}": spreads(
+        n_clusters, size, draws, shared
+    )
+    for n_clusters, size in ((20, 5), (40, 10))
+    for draws, shared in ((0, "part"), (8, "part"), (20, "part"), (20, "scale"), (20, "skewed part"))
+}
+
+
+def locations(sizes: Sequence[int], alike: bool, classes: bool) -> Callable[[int], Numbers]:
+    """The test of `ucme`, and its map: the smallest p-value of all locations times their number."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([29, seed])
+        ids = np.repeat(np.arange(len(sizes)), sizes)
+        at = ids if alike else np.arange(ids.size)
+        ranks = np.sqrt(0.3) * rng.standard_normal(len(sizes))[ids]
+        ranks = ranks + np.sqrt(0.7) * rng.standard_normal(ids.size)
+        mean, std = rng.normal(size=ids.size)[at], rng.uniform(0.5, 1.5, size=ids.size)[at]
+        given, labels = cr.Gaussian(mean, std), mean + std * ranks
+        if classes:
+            probs = rng.dirichlet(np.ones(3), size=ids.size)[at]
+            given, labels = cr.Point(probs), drawn(probs, ndtr(ranks))
+        found = cr.statistics.ucme(given, labels, clusters=ids)
+        tails = stdtr(np.maximum(found.difference_degrees, 1.0), -np.abs(found.scores))
+        test = cr.calibration_test(
+            given, labels, statistics="ucme", n_resamples=REPLICATES, clusters=ids, rng=seed
+        )
+        return {"ucme": test.pvalue, "map": min(1.0, 2 * len(tails) * float(tails.min()))}
+
+    return run
+
+
+LOCATION_WORLDS = {
+    f"{name}, {'one prediction each' if alike else 'own predictions'}, {kind}": locations(
+        sizes, alike, kind == "classes"
+    )
+    for name, sizes in (
+        ("20 clusters of 5", [5] * 20),
+        ("40 clusters of 10", [10] * 40),
+        ("20 unequal", UNEQUAL),
+    )
+    for alike in (False, True)
+    for kind in ("Gaussians", "classes")
+}
 
 
 def rare_events(correlation: float) -> Callable[[int], Clustered]:
@@ -313,6 +399,14 @@ CLUSTER_ROWS = (
         real_values(40, 25, 0.3),
         conservative=True,
         few=3,
+    ),
+    *(
+        Row("calibration_test", f"clusters: spread, {name}", "null", run, conservative=True, few=2)
+        for name, run in SPREAD_WORLDS.items()
+    ),
+    *(
+        Row("calibration_test", f"clusters: locations, {name}", "null", run, conservative=True, few=2)
+        for name, run in LOCATION_WORLDS.items()
     ),
     *(
         Row(

@@ -254,6 +254,12 @@ def draws_and_quantiles(test: str) -> list[Row]:
         for n, few in REAL_SIZES:
             run = of_test(test, draw_worlds.quantiles, n=n, q=q)
             made.append(Row(test, f"{q} perfect quantiles, n = {n}", "null", run, q == 1 or loose, few=few))
+    for n in (100, 400):
+        run = of_test(test, draw_worlds.weighted_draws, n=n, s=20, apart=0.0)
+        made.append(Row(test, f"20 weighted draws of one distribution, n = {n}", "null", run, loose, few=2))
+        run = of_test(test, draw_worlds.weighted_draws, n=n, s=20)
+        known = f"20 weighted draws of two distributions, n = {n}: calibrated, known to reject too often"
+        made.append(Row(test, known, "alternative", run, few=2))
     run = of_test(test, draw_worlds.tied_draws, n=100, s=5)
     made.append(Row(test, "5 draws of whole numbers", "null", run, loose, few=3))
     run = of_test(test, draw_worlds.draws, n=200, s=5, spread=1.5)
@@ -354,7 +360,59 @@ def clustered_coverage(number: int, mean: float) -> Callable[[int], Numbers]:
     return run
 
 
+def features_in_clusters(
+    number: int, size: int, *, alike: bool, missed: float = 0.0
+) -> Callable[[int], Numbers]:
+    """Clusters of intervals that claim 90 %, correlation .3; `alike` rows of one share their features."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([19, seed])
+        ids = np.repeat(np.arange(number), size)
+        features = rng.normal(size=(ids.size, 3))[ids if alike else slice(None)]
+        shared, own = rng.standard_normal(number)[ids], rng.standard_normal(ids.size)
+        ranks = scipy.stats.norm.cdf(np.sqrt(0.3) * shared + np.sqrt(0.7) * own)
+        labels = np.where(ranks < np.where(features[:, 0] > 0, 0.9 - missed, 0.9 + missed), 0.0, 3.0)
+        width = rng.uniform(1, 2, size=ids.size)
+        found = cr.hypotests.set_coverage(
+            (-width, width),
+            labels,
+            claimed=0.9,
+            features=features,
+            clusters=ids,
+            n_resamples=REPLICATES,
+            rng=seed,
+        )
+        assert found.features_pvalue is not None
+        assert found.slab is not None
+        return {
+            "features": found.features_pvalue,
+            "worst slab": found.slab.pvalue,
+            "smallest adjusted": min(one.deciding_pvalue for one in found.tests.values()),
+        }
+
+    return run
+
+
 REAL_ROWS = [
+    *(
+        Row(
+            "set_coverage",
+            f"features {'of' if alike else 'in'} {number} clusters of {size}",
+            "null",
+            features_in_clusters(number, size, alike=alike),
+            True,
+            few=2,
+        )
+        for number, size in ((20, 5), (40, 10))
+        for alike in (False, True)
+    ),
+    Row(
+        "set_coverage",
+        "features in 40 clusters of 10, 90 % on average only",
+        "alternative",
+        features_in_clusters(40, 10, alike=False, missed=0.1),
+        few=3,
+    ),
     Row("set_coverage", "90 % in 40 clusters of 10", "null", clustered_coverage(40, 0.9), few=8),
     Row("set_coverage", "80 % in 40 clusters of 10", "alternative", clustered_coverage(40, 0.8), few=8),
     Row("set_coverage", "90 % as claimed, n = 100", "null", claimed_coverage(100, 0.0), True, few=3),

@@ -18,7 +18,6 @@ from credibly.evaluation.phrases import (
     sure,
     within,
 )
-from credibly.evaluation.stages import IN_CLUSTERS, NOT_ASKED, Stage, Work
 from credibly.evaluation.words import (
     Verdict,
     Word,
@@ -30,6 +29,7 @@ from credibly.evaluation.words import (
     title,
     worst_first,
 )
+from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests.calibration.set_coverage import binomial_pvalue, coverage_of
 from credibly.predictions import PredictionIntervals, PredictionSets, Rows
 from credibly.results.certificates import Certificate
@@ -45,8 +45,6 @@ def _applies(rows: Rows, work: Work) -> str | None:
 
 
 def _run(rows: Rows, work: Work) -> SetCoverage:
-    if rows.sample.clusters is not None and rows.sample.features is not None:
-        work.leave_out("coverage by features", IN_CLUSTERS)
     found = coverage_of(work.single, work.seed, work.n_resamples if work.tests else 0)
     work.tell("coverage", 1, 1)
     return found

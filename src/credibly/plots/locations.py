@@ -11,6 +11,7 @@ from credibly._arrays.namespace import HostArray
 from credibly.plots.display import BLUE, INK, VERMILION, Display, Style, Words
 from credibly.results.base import require_level
 from credibly.results.curves import LocatedEstimate
+from credibly.results.estimates import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,17 +49,16 @@ class LocationDisplay(Display, kind="locations", of=LocatedEstimate):
     @functools.cached_property
     def beyond(self) -> HostArray:
         """Which locations chance does not explain, one of all locations looked at."""
-        from scipy.special import ndtri
-
-        scores = self.estimate.scores
-        found: HostArray = np.abs(scores) > ndtri(1 - (1 - self.level) / (2 * len(scores)))
-        return found
+        return self.estimate.beyond(self.level)
 
     @property
     def finding(self) -> str:
         """The map in one sentence."""
         number, out = len(self.beyond), int(self.beyond.sum())
         verb = "differs" if out == 1 else "differ"
+        clusters = self.estimate.n_clusters
+        if clusters is not None and clusters < FEWEST_CLUSTERS:
+            return f"{clusters} clusters are too few to tell which locations differ by more than chance."
         said = f"{out} of {number} locations {verb} by more than chance explains"
         return f"{said}; {self.estimate.worst_words()}." if out else f"{said}."
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, Tested, require_level
-from credibly.results.estimates import Estimate, factor
+from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -382,7 +382,11 @@ class LocatedEstimate(Estimate):
         Observed minus predicted weight of labels near `label` (of quantiles: of labels at or below it), mean
         over all instances, each weighted by how similar its prediction is.
     difference_stderr : tuple of float
-        Its standard error if labels were drawn from the predictions, independently of each other.
+        Its standard error if labels were drawn from the predictions, independently of each other; of rows in
+        clusters that of leaving out each cluster once, if it is larger.
+    difference_degrees : tuple of float
+        Degrees of freedom of this error at every location; empty for independent rows, whose errors are
+        known.
     """
 
     predicts: Literal["mean", "quantile", "probability"] = dataclasses.field(kw_only=True)
@@ -391,6 +395,7 @@ class LocatedEstimate(Estimate):
     label: tuple[float, ...] = dataclasses.field(kw_only=True)
     difference: tuple[float, ...] = dataclasses.field(kw_only=True)
     difference_stderr: tuple[float, ...] = dataclasses.field(kw_only=True)
+    difference_degrees: tuple[float, ...] = dataclasses.field(default=(), kw_only=True)
 
     @property
     def scores(self) -> HostArray:
@@ -399,6 +404,30 @@ class LocatedEstimate(Estimate):
         ruled_out = np.where(seen == 0, 0.0, np.copysign(np.inf, seen))
         found: HostArray = np.divide(seen, error, out=ruled_out, where=error > 0)
         return found
+
+    def beyond(self, level: float = 0.95) -> HostArray:
+        """Tell which locations chance does not explain, (j,), one of all locations looked at.
+
+        Parameters
+        ----------
+        level : float
+            Probability that all differences of a calibrated model stay within chance (Bonferroni).
+
+        Returns
+        -------
+        ndarray of bool (j,)
+            None of them with fewer than 6 clusters, which are too few to tell.
+        """
+        from scipy.special import ndtri, stdtrit
+
+        require_level(level)
+        scores, share = np.abs(self.scores), 1 - (1 - level) / (2 * len(self.difference))
+        if self.n_clusters is None:
+            found: HostArray = scores > ndtri(share)
+            return found
+        if self.n_clusters < FEWEST_CLUSTERS:
+            return np.zeros(len(scores), dtype=bool)
+        return np.asarray(scores > stdtrit(np.maximum(self.difference_degrees, 1.0), share))
 
     @property
     def worst(self) -> int:

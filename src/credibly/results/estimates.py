@@ -9,9 +9,11 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.sums import State
 from credibly.results.base import Result, require_level
 
@@ -174,7 +176,7 @@ def cluster_refusal(skewness: float, number: int) -> str | None:
     The skewness of so many numbers is at most about the root of their number, where one decides.
     """
     if number < FEWEST_CLUSTERS:
-        return f"{number} clusters are too few; {FEWEST_CLUSTERS} are needed"
+        return f"{counted(number, 'cluster is', 'clusters are')} too few; {FEWEST_CLUSTERS} are needed"
     if math.isinf(skewness):
         return _SAME
     if skewness <= _ONE_DECIDES * math.sqrt(number):
@@ -189,6 +191,34 @@ def degrees_of_freedom(sizes: HostArray, error: float, independent: float | None
         share = ((error / independent) ** 2 - 1) / (float(sizes @ sizes) / float(sizes.sum()) - 1)
     variance = sizes * (1 + (sizes - 1) * min(1.0, max(0.0, share)))
     return float(variance.sum() ** 2 / (variance @ variance) - 1)
+
+
+_NO_SKEWNESS = 1e-6
+"""Below this nothing changes but rounding."""
+
+
+def scale_and_skewness(added: HostArray) -> HostArray:
+    """Return s and k, (2,), of what clusters (c,) add to a sum.
+
+    s^2 = sum_c (a_c - mean a)^2,   k = sum_c (a_c - mean a)^3 / s^3
+    """
+    away = added - added.mean()
+    scale = float(np.sqrt(away @ away))
+    return np.array([scale, np.sum((away / scale) ** 3) if scale > 0 else 0.0])
+
+
+def skewed(moved: HostArray, scale: float, skewness: float) -> HostArray:
+    """Return signed sums (b,) with the skewness that the sum over clusters itself has.
+
+    A sum t s of skewed numbers with their scale s is not symmetric as signed sums are, but g(t) nearly is:
+    g(t) = ((1 + k t / 3)^3 - 1) / k + k / 6. Signed sums become s times the inverse of g where that is
+    further from 0; k of few clusters is too uncertain to bring them nearer.   Hall 1992.
+    """
+    if abs(skewness) < _NO_SKEWNESS:
+        return moved
+    within = 1.0 + skewness * (moved / scale - skewness / 6.0)
+    found = scale * 3.0 / skewness * (np.cbrt(within) - 1.0)
+    return np.where(np.abs(found) > np.abs(moved), found, moved)
 
 
 def mean_error(values: Array, codes: HostArray | None = None) -> dict[str, Any]:
@@ -363,8 +393,6 @@ class Estimate(Result):
 
 def factor(level: float, degrees: float | HostArray | None = None) -> Any:
     """Return how many standard errors make an interval: normal, or Student's for clusters."""
-    from scipy.special import ndtri, stdtrit
-
     share = (1 + level) / 2
     found = ndtri(share) if degrees is None else stdtrit(degrees, share)
     return float(found) if np.ndim(found) == 0 else found

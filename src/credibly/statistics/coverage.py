@@ -76,6 +76,10 @@ class ShareBound(LossBound):
         """Return the stated share, and per cluster how many more labels are inside."""
         return MeanBound.wild_sums(self, labels, codes, number)
 
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Widen, and leave the signs as they are: counts move in steps."""
+        return MeanBound.widened(self, expected, added)
+
     def observed_sums(self, labels: Labels) -> State:
         """Return the moments of labels inside and outside, which their numbers tell."""
         return (

@@ -135,7 +135,8 @@ class Plan:
 WILD = (
     "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
     "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ici, ecce, truthful_ce, skce or mmd_ce; for real "
-    "values picp, quantile_calibration_error, ence or skce"
+    "values picp, quantile_calibration_error, spread_ratio, spread_slope, ence, ucme or skce, and for draws "
+    "crps, rmse, mae or interval_score"
 )
 """Statistics that clusters can be tested with."""
 
@@ -223,9 +224,8 @@ class Bound(ABC):
         """
         if "scatter" not in expected:
             return expected, added
-        seen = sum(float(np.sum(np.square(one))) for one in added.values())
-        scatter = float(expected["scatter"][0])
-        wider = np.sqrt(max(1.0, scatter / seen)) if seen > 0 else 1.0
+        seen = sum(np.sum(np.square(one)) for one in added.values())
+        wider = widening(expected["scatter"][0], seen)
         return expected, State({name: wider * one for name, one in added.items()})
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
@@ -239,6 +239,10 @@ class Bound(ABC):
         Pairs of rows inside a cluster count in no state.
         """
         return None
+
+    def in_clusters(self, found: Estimate, sums: State) -> Estimate:
+        """Return an estimate with what merged `cluster_sums` tell beside its own error: nothing more."""
+        return found
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what merged `observed_sums` make worth knowing (infinite losses, say)."""
@@ -538,6 +542,15 @@ class Statistic(ABC):
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
 REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
 ALL_LABELS = CLASS_LABELS | REAL_LABELS
+
+
+def widening(scatter: Any, seen: Any) -> HostArray:
+    """Return the factor, at least 1, by which sums over clusters vary less than independent rows would.
+
+    Both are variances: `scatter` that of independent rows, `seen` the sum of the squared sums.
+    """
+    ratio = np.divide(scatter, seen, out=np.ones(np.shape(seen)), where=np.asarray(seen) > 0)
+    return np.asarray(np.sqrt(np.maximum(1.0, ratio)))
 
 
 def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:

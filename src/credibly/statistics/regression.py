@@ -1,13 +1,11 @@
 """Means over instances of a loss of a real label: what the scores of regression share.
 
 Errors of one number per instance: of the mean, squared, and of the median, absolute.
-
 rmse  sqrt(mean (y - E F)^2)          mae  mean |y - median F|
 
 Each uses the point that minimises its expectation under the predicted distribution.   Gneiting 2011.
 
 The log loss of Gaussian predictions: mean -log density of the label under the mixture of the members.
-
 -log 1/m sum_j N(y; mu_j, s_j^2)            in natural units of the label      Good 1952
 
 The continuous ranked probability score, in closed form for every kind of real-valued prediction.
@@ -48,6 +46,7 @@ from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.samples import LeftOut
 from credibly.results.base import Tail, require_level
+from credibly.results.estimates import scale_and_skewness, skewed
 from credibly.statistics.mixture_tables import MANY_REPLICATES, Loss, LossTable
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Story, Traits
@@ -67,6 +66,16 @@ class LossBound(MeanBound):
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Refuse: what a prediction expects of the loss is not known in closed form."""
         return Bound.wild_sums(self, labels, codes, number)
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Return widened sums, with scale and skewness of what clusters add: losses are skewed."""
+        expected, added = super().widened(expected, added)
+        return State({**expected, "shape": scale_and_skewness(added["total"])}), added
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return values with these signs; replicates get the skewness that a sum of losses has."""
+        moved = skewed(signs @ added["total"], *expected.get("shape", (1.0, 0.0)))
+        return self.finish(State(weight=expected["weight"], total=expected["total"] + moved))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,7 +207,8 @@ class RootBound(LossBound):
     def finish(self, state: State) -> Array:
         """Divide by the total weight and take the root."""
         mean = super().finish(state)
-        return namespace(mean).sqrt(mean)
+        xp = namespace(mean)
+        return xp.sqrt(xp.clip(mean, 0.0, None))  # signs of clusters may leave less than nothing
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of the mean square, carried through the root's slope."""

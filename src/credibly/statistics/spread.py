@@ -25,6 +25,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, clip, device, like, namespace, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.sums import count_cells, group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.passes import on_host
@@ -32,10 +33,12 @@ from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut
 from credibly.statistics.cells import bin_index, edge_ranks
 from credibly.statistics.mixture_tables import Loss
+from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits, in_cache
-from credibly.statistics.regression import RealMean, real_traits
+from credibly.statistics.regression import LossBound, RealMean, real_traits
 
-_TINY = 1e-300
+_TINY = 1e-100
+"""Smallest variance: squares of what it divides still have a variance of their own."""
 _FLAT = 1e-10
 """Variance of log sigma^2 below which all rows state one spread, up to rounding."""
 
@@ -56,6 +59,16 @@ def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     shares = predictions.shares
     centre = over_members(mean, shares)
     return centre, over_members(std * std + (mean - centre[:, None]) ** 2, shares)
+
+
+def scatter_of_squares(predictions: RealPredictions) -> Array:
+    """Return the variance of z^2 of normal mixtures, (n,): E (y - mu)^4 / sigma^4 - 1, which is 2 for one."""
+    assert isinstance(predictions, Gaussian)  # of draws, pools tell it
+    mean, std = predictions.members()
+    centre, variance = mean_and_variance(predictions)
+    away = (mean - centre[:, None]) ** 2
+    fourth = 3.0 * std**4 + 6.0 * std**2 * away + away**2
+    return over_members(fourth, predictions.shares) / variance**2 - 1.0
 
 
 def states_one_spread(predictions: Predictions) -> bool:
@@ -103,8 +116,27 @@ def spread_notes(predictions: Predictions) -> tuple[str, ...]:
         notes = (*notes, few)
     flat = int((to_host(predictions.variance()) <= 0.0).sum())
     if flat:
-        notes = (*notes, f"in {flat} instances all draws are equal: their z-scores are 0 or very large")
+        where = counted(flat, "instance")
+        notes = (*notes, f"in {where} all draws are equal: the z-scores are 0 or very large")
     return notes
+
+
+class RatioBound(LossBound):
+    """A mean of squared z-scores, of which stated variances expect 1."""
+
+    given: RealPredictions
+
+    def expectation(self) -> Array:
+        """Return 1."""
+        return np.asarray(1.0)
+
+    def scatter(self) -> Array:
+        """Return the variance of squared z-scores."""
+        return scatter_of_squares(self.given)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the expected sum, and per cluster what squared z-scores exceed it by."""
+        return MeanBound.wild_sums(self, labels, codes, number)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,8 +167,9 @@ class SpreadRatio(OfSpread, RealMean):
     )
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        bound = super()._bind(predictions, plan)
-        bound.notes = spread_notes(predictions)
+        assert isinstance(predictions, RealPredictions)
+        bound = RatioBound(self, self.loss(predictions), plan, spread_notes(predictions))
+        bound.given = predictions
         return bound
 
     def loss(self, predictions: RealPredictions) -> Loss:
@@ -151,6 +184,7 @@ class MomentBound(Bound):
     def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
         super().__init__(statistic, plan.n, spread_notes(predictions))
         self.mean, self.variance = mean_and_variance(predictions)
+        self.given = predictions
 
     def state(self, labels: Labels) -> State:
         """Return the sums over all instances, replicates in front."""
@@ -160,8 +194,30 @@ class MomentBound(Bound):
         return self.sums(labels.values, self.mean[None, :], self.variance[None, :], labels.weights)
 
     @abstractmethod
+    def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
+        """Return what labels (b, n) with means and variances (b, n) or (1, n) add to the sums."""
+
+    @abstractmethod
     def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
         """Return the sums of labels (b, n) with means and variances (b, n) or (1, n)."""
+
+    def cells(self, variance: Array) -> tuple[Array | None, int]:
+        """Return the cell whose sums every term is added to, and how many there are; None for one cell."""
+        return None, 1
+
+    def _host_terms(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
+        """Return the terms of one label vector and the weights of its rows, (n,) each."""
+        terms = self.terms(labels.values, self.mean[None, :], self.variance[None, :])
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        return {name: np.broadcast_to(to_host(one)[0], weight.shape) for name, one in terms.items()}, weight
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Widen every sum apart: they have different units."""
+        made = State()
+        for name, own in added.items():
+            scatter = expected.get(f"scatter of {name}", np.zeros(1))
+            made |= super().widened(State(scatter=scatter), State({name: own}))[1]
+        return expected, made
 
 
 class SlopeBound(MomentBound):
@@ -169,15 +225,36 @@ class SlopeBound(MomentBound):
 
     term_size = 1.0
 
+    def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
+        """Return what a row adds to the sums that a regression line needs."""
+        xp = namespace(variance)
+        log, square = xp.log(variance), (labels - mean) ** 2 / variance
+        every = {"weight": xp.ones_like(log), "log": log, "log_log": log**2}
+        return {**every, "square": square, "both": log * square}
+
     def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
         """Return the sums that a regression line needs."""
         xp = namespace(variance)
-        log, square = xp.log(variance), (labels - mean) ** 2 / variance
-        one = xp.ones_like(log[:1, :]) if weights is None else weights
-        every = {"weight": one, "log": one * log, "log_log": one * log**2}
-        nothing = xp.zeros_like(square[:, 0])  # what no label changes is the same for all vectors
-        found = {name: xp.sum(value, axis=1) + nothing for name, value in every.items()}
-        return State(found, square=xp.sum(one * square, axis=1), both=xp.sum(one * log * square, axis=1))
+        terms = self.terms(labels, mean, variance)
+        nothing = xp.zeros_like(terms["square"][:, 0])  # what no label changes is the same for all vectors
+        every = {name: one if weights is None else weights * one for name, one in terms.items()}
+        return State({name: xp.sum(one, axis=1) + nothing for name, one in every.items()})
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
+        """Return the sums of every cluster."""
+        terms, weight = self._host_terms(labels)
+        return State({name: np.bincount(codes, weight * one, number) for name, one in terms.items()})
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the sums where every squared z-score is 1, and what clusters add to them."""
+        terms, weight = self._host_terms(labels)
+        log, apart = terms["log"], weight * (terms["square"] - 1.0)
+        terms["square"], terms["both"] = np.ones_like(log), log
+        expected = State({name: np.array([weight @ one]) for name, one in terms.items()})
+        varies = weight**2 * to_host(scatter_of_squares(self.given))
+        expected |= {"scatter of square": varies.sum()[None], "scatter of both": (varies @ log**2)[None]}
+        each = {"square": apart, "both": apart * log}
+        return expected, State({name: np.bincount(codes, one, number) for name, one in each.items()})
 
     def _line(self, state: State) -> tuple[Array, Array, Array, Array]:
         """Return mean of log sigma^2, its variance, mean of z^2 and slope, (b,) each."""
@@ -198,6 +275,8 @@ class SlopeBound(MomentBound):
         """Look again, for the residuals of the line."""
         if labels.weights is not None:
             return None, "with weighted instances the slope has no standard error"
+        if self.n < 3:
+            return None, "a line through two instances leaves no residuals"
         if float(to_host(self._line(sums)[1])[0]) == 0.0:
             return None, "all instances state the same spread, and a line needs two different ones"
         return None, SECOND_LOOK
@@ -263,7 +342,6 @@ class SpreadBound(MomentBound):
         super().__init__(statistic, predictions, plan)
         self.edges = np.asarray(plan.edges)
         self.n_bins = self.edges.size - 1
-        self.exact = isinstance(predictions, Gaussian)
         self.bins = self._bins(self.variance)
 
     def _bins(self, variance: Array) -> Array:
@@ -281,13 +359,21 @@ class SpreadBound(MomentBound):
         observed, z = (group_sums(one, self.bins, self.n_bins) for one in (square, square / self.variance))
         return State(size=size + nothing, stated=stated + nothing, observed=observed, z=z)
 
+    def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
+        """Return what a row adds to the sums of its bin."""
+        square = (labels - mean) ** 2
+        one = namespace(variance).ones_like(variance)
+        return {"size": one, "stated": variance, "observed": square, "z": square / variance}
+
+    def cells(self, variance: Array) -> tuple[Array | None, int]:
+        """Return the bins of stated variances."""
+        return self._bins(variance), self.n_bins
+
     def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
         """Return the same of variances (b, n), whose bins differ between replicates."""
-        xp = namespace(variance)
-        one = xp.ones_like(variance) if weights is None else weights * xp.ones_like(variance)
-        square, bins = one * (labels - mean) ** 2, self._bins(variance)
-        every = {"size": one, "stated": one * variance, "observed": square, "z": square / variance}
-        return State({name: count_cells(bins, self.n_bins, value) for name, value in every.items()})
+        bins, terms = self._bins(variance), self.terms(labels, mean, variance)
+        every = {name: one if weights is None else weights * one for name, one in terms.items()}
+        return State({name: count_cells(bins, self.n_bins, one) for name, one in every.items()})
 
     def finish(self, state: State) -> Array:
         """Average relative differences over filled bins."""
@@ -301,14 +387,6 @@ class SpreadBound(MomentBound):
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return what the stated variances expect, and what squares add to it, (number, bins)."""
-        if not self.exact:
-            raise UnsupportedError(
-                f"a test of `{self.statistic.name}` with clusters",
-                "needs a variance that is stated exactly: errors exceed the spread of draws most where that "
-                "happens to be small",
-                "got draws",
-                "Use `picp` or `skce`.",
-            )
         expected = on_host(self.state(labels))
         variance, cells = to_host(self.variance), codes * self.n_bins + to_host(self.bins)
         weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
@@ -318,23 +396,30 @@ class SpreadBound(MomentBound):
             for one in (apart, apart / variance)
         )
         expected["observed"], expected["z"] = expected["stated"], expected["size"]
-        # of squared normal errors, in their units and in those of z-scores
-        expected["scatter"] = 2.0 * np.array([weight**2 @ variance**2, weight @ weight])
+        varies = weight**2 * to_host(scatter_of_squares(self.given))
+        expected |= {"scatter of z": varies.sum()[None], "scatter of observed": (varies @ variance**2)[None]}
         return expected, State(observed=observed, z=z)
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Widen squared errors and z-scores apart: they have different units."""
-        made = State()
-        for name, scatter in zip(("observed", "z"), expected["scatter"], strict=True):
-            own = State(scatter=np.array([scatter]))
-            made |= super().widened(own, State({name: added[name]}))[1]
-        return expected, made
+        """Widen what clusters add to squares beyond what they add to stated variances and sizes.
+
+        Exchanged draws change these too, and bins of a few rows might be left with none of them.
+        """
+        apart = State()
+        for name, base in (("observed", "stated"), ("z", "size")):
+            usual = expected[name] / np.maximum(expected[base], _TINY)
+            apart[name] = added[name] - usual * added[base] if base in added else added[name]
+        return super().widened(expected, apart)
+
+    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
+        """Return the sums of squared errors with these signs, (b, bins); what falls below 0 is 0."""
+        moved = {name: np.maximum(expected[name] + signs @ one, 0.0) for name, one in added.items()}
+        every = {name: np.broadcast_to(expected[name], moved["z"].shape) for name in ("size", "stated")}
+        return State({**every, **moved})
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return the values of squared errors with these signs; sums that fall below 0 are 0."""
-        square = np.maximum(expected["observed"] + signs @ added["observed"], 0.0)
-        every = {name: np.broadcast_to(expected[name], square.shape) for name in ("size", "stated")}
-        return self.finish(State(every, observed=square))
+        """Return the values of squared errors with these signs."""
+        return self.finish(self.wild_state(expected, added, signs))
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: absolute differences are above zero even for a calibrated model."""

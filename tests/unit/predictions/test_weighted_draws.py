@@ -164,6 +164,8 @@ def test_tests_follow_the_weights(shape: tuple[int, ...]) -> None:
         assert found.pvalue > 0.05
         note = "each label is compared with 11 of the 20 weighted draws, taken at random by weight, and"
         assert found.notes[0].startswith(note)
+        # N = 1 / (10 * 0.09^2 + 10 * 0.01^2) = 12.2, and N^2 / 16 = 9.3
+        assert "too often beyond about 9 instances, and several draws per member avoid" in found.notes[1]
 
 
 def test_joint_draws_with_weights() -> None:

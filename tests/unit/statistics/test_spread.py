@@ -11,7 +11,9 @@ import scipy.stats
 import credibly as cr
 from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.replicates import LabelSource
-from credibly.predictions import Classes, Dataset, Reals
+from credibly.hypotests.resampling.wild import bound_in_clusters
+from credibly.predictions import Classes, Dataset, InMemory, Reals
+from credibly.statistics.spread import scatter_of_squares
 
 RNG = np.random.default_rng(4)
 N = 200
@@ -223,18 +225,107 @@ def test_few_draws_are_not_miscalibrated() -> None:
     assert ((low <= curve.z) & (curve.z <= high)).sum() >= 3
 
 
-def test_clusters_of_draws_have_no_spread_test() -> None:
-    given, labels = drawn(40, 6, 6)
-    with pytest.raises(cr.UnsupportedError, match="needs a variance that is stated exactly"):
-        cr.calibration_test(given, labels, statistics="ence", clusters=np.arange(40) // 2, rng=0)
-    found = cr.evaluate(given, labels, clusters=np.arange(40) // 2, n_resamples=19, rng=0)
-    assert "spread curve" in dict(found.not_run)
-    assert found.reals.spread is None
+@pytest.mark.parametrize("name", ["spread_ratio", "spread_slope", "ence", "crps", "rmse"])
+def test_signs_of_draws_move_what_labels_add_to_the_mean_over_their_pools(name: str) -> None:
+    """Every number of a pool is the label once: the brute force of what clusters expect, and add."""
+    given, labels = drawn(12, 5, 9)
+    codes = np.arange(12) // 3
+    statistic = cr.statistics.registered()[name].with_(**{"n_bins": 2} if name == "ence" else {})
+    bind = partial(statistic.bind, plan=statistic.plan(InMemory(Dataset(given, labels))))
+    bound, choice = bound_in_clusters(bind, Dataset(given, labels), (0, 0))
+    expected, added = bound.wild_sums(choice, codes, 4)
+    usual = 0.0
+    for cluster in range(4):
+        rows = np.flatnonzero(codes == cluster)
+        pool = np.concatenate([labels[:, None], given.values], axis=1)[rows]
+        states = [
+            bind(cr.Samples(np.delete(pool, at, axis=1), member_axis=1)).state(Reals(pool[None, :, at]))
+            for at in range(6)
+        ]
+        for key, one in added.items():
+            mean = np.mean([state[key][0] for state in states], axis=0)
+            assert one[cluster] == pytest.approx(states[0][key][0] - mean, rel=1e-9, abs=1e-9)
+        usual = usual + np.mean([state[key][0] for state in states], axis=0)  # of the last sum
+    assert np.ravel(expected[key]) == pytest.approx(np.ravel(usual), rel=1e-9)
+    observed = bound.wild_values(expected, added, np.ones((1, 4)))
+    assert observed[0] == pytest.approx(
+        statistic.bind(given, bind.keywords["plan"])(Reals(labels[None, :]))[0]
+    )
+
+
+def test_clusters_of_draws_have_a_spread_test_and_a_band() -> None:
+    rng = np.random.default_rng(6)
+    ids = np.repeat(np.arange(20), 6)
+    given = cr.Samples(rng.normal(size=(120, 8)), member_axis=1)
+    shared = np.sqrt(6 / rng.chisquare(6, size=20))[ids]  # clusters share their scale
+    wide = 3.0 * shared * rng.normal(size=120)
+    names = ["spread_ratio", "spread_slope", "ence"]
+    test = cr.calibration_test(given, wide, statistics=names, clusters=ids, n_resamples=99, rng=0)
+    assert test.components["spread_ratio"].pvalue <= 0.02
+    assert all(one.n_clusters == 20 for one in test.components.values())
+    found = cr.evaluate(given, wide, clusters=ids, n_resamples=19, rng=0)
+    assert "spread curve" not in dict(found.not_run)
+    apart = cr.hypotests.spread_curve(given, wide, n_bins=3, n_resamples=99, rng=0)
+    together = cr.hypotests.spread_curve(given, wide, n_bins=3, n_resamples=99, clusters=ids, rng=0)
+    assert together.stated == pytest.approx(apart.stated)
+    assert (together.band[1] >= apart.band[1]).all()
+    assert (together.band[1] > apart.band[1]).any()
+
+
+def test_few_draws_of_clusters_in_which_all_are_equal() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(60, 5))
+    values[:2] = 1.0
+    given, ids = cr.Samples(values, member_axis=1), np.arange(60) // 4
+    names = ["spread_ratio", "spread_slope", "ence"]
+    test = cr.calibration_test(
+        given, rng.normal(size=60), statistics=names, clusters=ids, n_resamples=49, rng=0
+    )
+    assert all(0 < one.pvalue <= 1 for one in test.components.values())
+
+
+@pytest.mark.parametrize("name", ["spread_ratio", "spread_slope"])
+def test_clusters_of_stated_variances(name: str) -> None:
+    """Labels spread by 1.3: signs of clusters notice the ratio; errors leave each cluster out once."""
+    ids = np.arange(N) // 5
+    test = cr.calibration_test(GIVEN, Y, statistics=name, clusters=ids, n_resamples=199, rng=0)
+    assert (test.pvalue <= 0.01) == (name == "spread_ratio")
+    found = cr.statistics.registered()[name](GIVEN, Y, clusters=ids)
+    without = [float(cr.statistics.registered()[name](GIVEN[ids != c], Y[ids != c])) for c in range(40)]
+    error = np.sqrt(39 / 40 * np.sum((np.array(without) - found.value) ** 2))
+    assert found.stderr == pytest.approx(error, rel=1e-9)
+    assert found.n_clusters == 40
+
+
+def test_variance_of_squared_z_scores_of_a_mixture() -> None:
+    draws = np.random.default_rng(3).integers(2, size=400_000)
+    given = cr.Gaussian([[0.0, 2.0]], [[1.0, 0.5]])
+    labels = np.array([0.0, 2.0])[draws] + np.array([1.0, 0.5])[draws] * np.random.default_rng(5).normal(
+        size=draws.size
+    )
+    z2 = (labels - 1.0) ** 2 / 1.625  # mean 1, variance (1 + 1 + 0.25 + 1) / 2
+    assert scatter_of_squares(given)[0] == pytest.approx(z2.var(), rel=0.02)
 
 
 def test_equal_draws_are_noted() -> None:
     values = np.random.default_rng(7).normal(size=(10, 5))
     values[:2] = 1.0
     found = cr.statistics.spread_ratio(cr.Samples(values), np.ones(10))
-    assert "in 2 instances all draws are equal: their z-scores are 0 or very large" in found.notes
+    assert "in 2 instances all draws are equal: the z-scores are 0 or very large" in found.notes
     assert np.isfinite(found.value)
+
+
+@pytest.mark.parametrize("name", ["spread_ratio", "spread_slope", "ence"])
+def test_equal_draws_keep_every_number_finite(name: str) -> None:
+    """Draws of rare counts may all be equal to each other and to the label."""
+    draws = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 3.0, 4.0]] * 20)
+    found = cr.calibration_test(cr.Samples(draws), np.zeros(40), statistics=name, n_resamples=99, rng=0)
+    assert np.isfinite(found.statistic)
+    assert np.isfinite(found.null_distribution).all()
+
+
+def test_a_line_through_two_points_has_no_error() -> None:
+    found = cr.statistics.spread_slope(cr.Gaussian([0.0, 0.0], [1.0, 2.0]), [1.5, 1.0])
+    assert found.stderr is None
+    with pytest.raises(cr.UnsupportedError, match="two instances"):
+        found.interval()

@@ -8,7 +8,8 @@
     slab       smallest coverage of a <= <v, x> <= b with a share of at least `least` of the instances
 
 Under H0 the h_i are independent coins whatever the sets are, so replicates are coins too, all of them at
-once, and every p-value is exact.   Romano, Sesia and Candes 2020; Cauchois, Gupta and Duchi 2021 (slabs);
+once, and every p-value is exact. Of rows in clusters, h_i - claimed changes its sign cluster by cluster, and
+folds keep clusters whole.   Romano, Sesia and Candes 2020; Cauchois, Gupta and Duchi 2021 (slabs);
 Angelopoulos and Bates 2021 (size-stratified coverage).
 """
 
@@ -20,7 +21,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr, bdtrc
 
+from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import HostArray, is_array, ndtri, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
@@ -51,6 +54,7 @@ from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Slab, Strata
 from credibly.results.estimates import Estimate, mean_error
 from credibly.results.tests import HypotestResult, smallest_pvalue
+from credibly.statistics.protocol import widening
 from credibly.statistics.regression import central_interval
 
 _FOLDS = 5
@@ -58,6 +62,7 @@ _DIRECTIONS = 200
 _CUTS = 20
 """Quantiles of a direction at which slabs begin and end."""
 _PENALTY = 1.0
+_SLAB = "worst_slab"
 _SIZES = 3
 """Equally filled parts that widths of intervals are cut into, as MAPIE does."""
 
@@ -105,7 +110,7 @@ def set_coverage(
         Replicates behind the p-values of strata, features and slabs.
     clusters : array (n,), optional
         Ids of clusters of dependent rows (a patient, a day). Replicates then change the signs of whole
-        clusters, which is approximate, and features are left out.
+        clusters, which is approximate, and folds of features keep clusters whole.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
@@ -120,7 +125,9 @@ def set_coverage(
     Notes
     -----
     The sets must not depend on these labels. Sets that contain more labels than they claim are also a
-    conflict.
+    conflict. The exact p-value is twice the smaller tail, the one that belongs to Clopper and Pearson's
+    interval; `scipy.stats.binomtest` adds up all counts that are at most as probable, so its p-value differs
+    a little.
 
     References
     ----------
@@ -163,11 +170,11 @@ def coverage_of(
     compared = {by: one for by, one in strata.items() if one[0].size > 1}  # one part alone is the average
     measures |= {f"coverage_by_{by}": partial(_chi_square, *one, claimed) for by, one in compared.items()}
     slabs = None
-    if features is not None and codes is None:
+    if features is not None:
         table = _standardised(features, n)
         slabs = _Slabs(table, least, seed)
-        measures["coverage_by_features"] = partial(_foretold, table, _folds(n, seed), claimed)
-        measures["worst_slab"] = partial(_shortfall, slabs, claimed)
+        measures["coverage_by_features"] = partial(_foretold, table, _folds(n, seed, codes), claimed)
+        measures[_SLAB] = partial(_shortfall, slabs, claimed)
     places = {f"coverage_by_{by}": place for by, (_, place) in compared.items()}
     values = _values(measures, held, claimed, n_resamples, seed, codes, places)
     tests = _tests(values, held, claimed, seed, clusters) if n_resamples else {}
@@ -186,7 +193,7 @@ def coverage_of(
         if own is None
         else _strata("group", *strata["group"], held, pvalue.get("coverage_by_group")),
         features_pvalue=pvalue.get("coverage_by_features"),
-        slab=None if slabs is None else slabs.worst(held, pvalue.get("worst_slab")),
+        slab=None if slabs is None else slabs.worst(held, pvalue.get(_SLAB)),
         tests=tests,
         n=n,
         n_resamples=int(n_resamples),
@@ -292,9 +299,7 @@ def _one_group(groups: Any, n: int) -> HostArray | None:
 
 
 def binomial_pvalue(count: int, n: int, share: float) -> float:
-    """Return the exact two-sided p-value: twice the smaller tail."""
-    from scipy.special import bdtr, bdtrc
-
+    """Return the exact two-sided p-value: twice the smaller tail, as Clopper and Pearson."""
     lower = float(bdtr(count, n, share))
     upper = 1.0 if count == 0 else float(bdtrc(count - 1, n, share))
     return min(1.0, 2.0 * min(lower, upper))
@@ -323,7 +328,9 @@ def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
     largest = float(width[finite].max()) if finite.any() else 1.0
     unit = largest if largest > 0 else 1.0
     cut = np.where(finite, np.round(width / unit, 9), 2.0)  # infinite ones are the widest
-    edges = np.unique(np.quantile(cut, np.arange(1, _SIZES) / _SIZES))
+    # the first parts are larger by one if n is no multiple, as with MAPIE
+    last = [part[-1] for part in np.array_split(np.sort(cut), _SIZES)[:-1] if part.size]
+    edges = np.unique(last)
     kept, place = np.unique(np.searchsorted(edges, cut, side="left"), return_inverse=True)
     ends = [(f"{width[place == at].min():.4g}", f"{width[place == at].max():.4g}") for at in range(kept.size)]
     return np.asarray([low if low == high else f"{low} to {high}" for low, high in ends]), place
@@ -341,7 +348,8 @@ def _values(
     """Return every measure of the observation, then of coins, (1 + b,): all coins in tiles.
 
     Rows in clusters keep their dependence: what they hold beyond the claim changes its sign by cluster, and
-    varies at least as much as coins would in every part (`places`, by measure).
+    varies at least as much as coins would in every part (`places`, by measure). Signs are symmetric, and few
+    labels are missed, so a slab of a few rows must also be worse than those of coins.
     """
     away = held - claimed
     moved = (
@@ -353,15 +361,30 @@ def _values(
         }
     )
     found = {name: [one(held[None, :].astype(np.float64))] for name, one in measures.items()}
+    apart: list[HostArray] = []
     uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
     for reps in tiles(n_resamples, rows_within_budget(32 * held.size, 0.25)):
-        if codes is None:
+        if codes is None or _SLAB in measures:
             coins = (uniforms.block(reps, rows) < claimed).astype(np.float64)
-        else:
+        if codes is not None:
             drawn = signs(seed, reps, int(codes.max()) + 1)[:, codes]
+            apart += [measures[_SLAB](coins)] if _SLAB in measures else []
         for name, one in measures.items():
             found[name].append(one(coins if codes is None else claimed + drawn * moved[name]))
-    return {name: np.concatenate(own) for name, own in found.items()}
+    values = {name: np.concatenate(own) for name, own in found.items()}
+    if apart:
+        values[_SLAB][1:] = _no_smaller(values[_SLAB][1:], np.concatenate(apart))
+    return values
+
+
+def _no_smaller(values: HostArray, others: HostArray) -> HostArray:
+    """Return values (b,) of which the largest is no smaller than the largest other, the second, and so on.
+
+    A p-value of a large observation is then the larger of both, and replicates keep their order.
+    """
+    found = np.empty_like(values)
+    found[np.argsort(values, kind="stable")] = np.maximum(np.sort(values), np.sort(others))
+    return found
 
 
 def _widened(away: HostArray, codes: HostArray, place: HostArray, claimed: float) -> HostArray:
@@ -374,8 +397,7 @@ def _widened(away: HostArray, codes: HostArray, place: HostArray, claimed: float
     sums = np.bincount(codes * number + place, away, minlength=(int(codes.max()) + 1) * number)
     seen = (sums.reshape(-1, number) ** 2).sum(axis=0)
     coins = np.bincount(place, minlength=number) * claimed * (1.0 - claimed)
-    factor: HostArray = np.sqrt(np.maximum(1.0, coins / np.maximum(seen, np.finfo(float).tiny)))
-    return factor[place]
+    return widening(coins, seen)[place]
 
 
 def _tests(
@@ -425,8 +447,6 @@ def _tests(
 
 def _accepted(n: int, claimed: float, level: float = 0.05) -> tuple[float, float]:
     """Return the smallest and the largest share that the exact test does not reject."""
-    from scipy.special import bdtr
-
     below = bdtr(np.arange(n + 1), n, claimed)  # P(count <= c)
     low = int(np.searchsorted(2 * below, level, side="right"))
     high = n - int(np.searchsorted(2 * (1 - below[::-1][1:]), level, side="right"))
@@ -455,22 +475,25 @@ def _strata(by: str, names: HostArray, place: HostArray, held: HostArray, pvalue
 
 
 def _standardised(features: Any, n: int) -> HostArray:
-    table = np.asarray(to_host(features) if is_array(features) else features, dtype=np.float64)
+    table = to_host(as_real(features, "features")).astype(np.float64)
     table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2 or table.shape[0] != n or not np.isfinite(table).all():
+    if table.ndim != 2 or table.shape[0] != n:
         raise InputError(
-            "`features`", f"must be finite numbers ({n}, f)", f"got {table.shape}", "Give one row per set."
+            "`features`", f"must be numbers ({n}, f)", f"got {table.shape}", "Give one row per set."
         )
+    require_finite(table, "features")
     require_positive("the number of features", table.shape[1], "Give at least one column.")
     spread = table.std(axis=0)
     found: HostArray = (table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return found
 
 
-def _folds(n: int, seed: Seed) -> HostArray:
-    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, n))[0])
-    found: HostArray = np.argsort(order) % min(_FOLDS, n)
-    return found
+def _folds(n: int, seed: Seed, codes: HostArray | None = None) -> HostArray:
+    """Return the fold of every row; rows of a cluster have the same one."""
+    number = n if codes is None else int(codes.max()) + 1
+    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, number))[0])
+    found: HostArray = np.argsort(order) % min(_FOLDS, number)
+    return found if codes is None else found[codes]
 
 
 def _foretold(table: HostArray, folds: HostArray, claimed: float, every: HostArray) -> HostArray:

@@ -14,6 +14,7 @@ from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import wider
+from credibly.hypotests.resampling.choices import without_choices
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.wild import wild
@@ -22,7 +23,7 @@ from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
 from credibly.statistics.protocol import Bound, State
-from credibly.statistics.spread import ExpectedNormalisedError
+from credibly.statistics.spread import ExpectedNormalisedError, SpreadBound
 
 
 @takes_rng
@@ -68,7 +69,7 @@ def spread_curve(
     -----
     Few draws scatter in their spread, so z-scores are above 1 even for a calibrated model, most where the
     spread happens to be small. The band shows the same, because every label is exchanged with one of its
-    draws; a band for clusters of rows is not available for draws.
+    draws.
 
     References
     ----------
@@ -128,10 +129,10 @@ def _errors(bound: Bound, state: State) -> Array:
 
 
 def _wild_errors(bound: Bound, expected: State, added: State, signs: HostArray) -> HostArray:
-    """Return the same of errors with drawn signs; what falls below 0 is 0."""
-    size = np.maximum(expected["size"], 1e-300)
-    squares = [np.maximum(expected[one] + signs @ added[one], 0.0) / size for one in ("observed", "z")]
-    return np.asarray(np.sqrt(np.concatenate(squares, axis=1)))
+    """Return the same of errors with drawn signs."""
+    own = without_choices(bound)[0]
+    assert isinstance(own, SpreadBound)
+    return np.asarray(_errors(own, own.wild_state(expected, added, signs)))
 
 
 def _band(errors: HostArray, level: float) -> tuple[HostArray, HostArray]:

@@ -8,6 +8,8 @@ clusters vary as their signed versions do: sizes measured in docs/theory/cluster
 linear or quadratic in one-hot labels need the sums of every cluster once, so a replicate costs what the
 number of clusters costs. Pairs inside a cluster are left out: their products have a mean of their own.
 
+Of draws, what a label adds beyond the mean over all numbers of its pool (itself and its draws) has mean 0.
+
 No p-value is below 2^(1 - C), the smallest that signs alone can reach with C clusters.
 
 Where member j drew the labels, residuals are those from its predictions: p_j + s_c (e_y - p_j). Sums that are
@@ -24,16 +26,36 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    namespace,
+    rows_within_budget,
+    tiles,
+    to_host,
+)
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
+from credibly.hypotests.resampling.choices import (
+    Bind,
+    PoolBound,
+    drawing_notes,
+    is_stratified,
+    pooled,
+)
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.replicates import member_probs
-from credibly.predictions import ClassPredictions, Dataset, Rows
+from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Rows, Samples
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, merged
-from credibly.statistics.over_rows import Planned, gathered, require_rows
-from credibly.statistics.protocol import Bound, State, Statistic
+from credibly.predictions.samples import Pool
+from credibly.statistics.coverage import ShareBound
+from credibly.statistics.over_rows import Pairs, Planned, for_pairs, meets_in_blocks, require_rows
+from credibly.statistics.proper import MeanBound
+from credibly.statistics.protocol import Bound, Plan, State, Statistic
+from credibly.statistics.regression import LossBound
+from credibly.statistics.spread import MomentBound
 from credibly.statistics.subsampled import Subsampled
 
 FEW_CLUSTERS = 12
@@ -59,20 +81,92 @@ def _values(bound: Bound, expected: State, added: State, drawn: HostArray) -> Ar
     return bound.wild_values(expected, added, drawn)
 
 
+class ChoiceMean(MeanBound):
+    """A mean over instances of a table (n, p): every number of a pool is the label as often as any other."""
+
+    def expectation(self) -> Array:
+        """Return the mean over all choices."""
+        return namespace(self.table).mean(self.table, axis=1)
+
+    def scatter(self) -> Array:
+        """Return the variance over all choices."""
+        return namespace(self.table).var(self.table, axis=1)
+
+
+class SignedPool(PoolBound):
+    """A statistic of draws in clusters: a label is as likely as any number of its pool."""
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the mean over all choices, and per cluster what the label adds to it.
+
+        A label is as likely as any number of its pool, so what it adds has mean 0 whatever the pool is, and
+        however rows of a cluster depend on each other.
+        """
+        if self.mean is not None:
+            mean = ChoiceMean(self.statistic, self.mean.table, Plan(n=len(self.pool)), ())
+            return mean.wild_sums(labels, codes, number)
+        assert self.moments is not None and isinstance(self.inner, MomentBound)
+        mean, variance = self.moments  # (n, p)
+        cell, size = self.inner.cells(variance)
+        n, p = self.pool.values.shape
+        at = np.zeros((n, p), dtype=np.intp) if cell is None else to_host(cell)
+        at = at + size * np.arange(n)[:, None]
+        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
+        expected, added = State(), State()
+        for name, term in self.inner.terms(self.pool.labels, mean, variance).items():
+            own = to_host(term)
+            usual = np.bincount(at.ravel(), own.ravel(), n * size).reshape(n, size) / p
+            apart = np.bincount(at[:, 0], own[:, 0], n * size).reshape(n, size) - usual
+            sums = np.zeros((number, size))
+            np.add.at(sums, codes, weight[:, None] * apart)
+            varies = np.mean(own * own, axis=1) - np.sum(usual * usual, axis=1)
+            expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
+            expected[name] = weight @ usual if cell is None else (weight @ usual)[None, :]
+            added[name] = sums[:, 0] if cell is None else sums
+        return expected, added
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Widen as the statistic of draws does."""
+        return self.inner.widened(expected, added)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values that the statistic of draws has with these signs."""
+        return self.inner.wild_values(expected, added, signs)
+
+
+def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Labels]:
+    """Bind to rows in clusters, and return their labels as the bound statistic takes them.
+
+    What draws expect of a loss or of the spread is known of pools alone: the mean over all choices. Shares of
+    labels and pairs have expectations of their own.
+    """
+    bound = bind(rows.predictions)
+    pools = isinstance(bound, (LossBound, MomentBound)) and not isinstance(bound, ShareBound)
+    if not (isinstance(rows.predictions, Samples) and pools):
+        return bound, rows.batch
+    chosen = pooled(rows, seed, shared=False)
+    assert isinstance(chosen.predictions, Pool)
+    found = SignedPool(bind, chosen.predictions, bind(chosen.predictions.samples()))
+    if is_stratified(rows.predictions) or rows.predictions.weights is not None:
+        found.notes = (*found.notes, *drawing_notes(rows.predictions))
+    return found, chosen.batch
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Work:
     """The sums of one dataset: expected ones, and what its labels add to them per cluster."""
 
     chosen: tuple[Planned, ...]
     clusters: Clusters
+    seed: Seed
     members: tuple[int, ...] = ()
 
     def __call__(self, chunk: Dataset) -> Sums:
         codes = self.clusters.codes(chunk.clusters)
         states: dict[str, State] = {}
         for one in self.chosen:
-            bound = one.bind(chunk.predictions)
-            expected, added = bound.wild_sums(chunk.batch, codes, self.clusters.number)
+            bound, labels = bound_in_clusters(one.bind, chunk, self.seed)
+            expected, added = bound.wild_sums(labels, codes, self.clusters.number)
             states |= {f"{one.statistic.name} expected": expected, f"{one.statistic.name} added": added}
             for member in self.members:
                 states[f"{one.statistic.name} of {member}"] = self._of_member(chunk, bound, codes, member)
@@ -141,22 +235,26 @@ def wild(
         for one in sums:
             require_rows(one, rows)
         planned = tuple(Planned(one, one.plan(rows)) for one in sums)
-        (total,) = merged(rows, [_Work(planned, clusters, drawing)])
+        (total,) = merged(rows, [_Work(planned, clusters, seed, drawing)])
         few = rows.sample
         for each in planned:
             name = each.statistic.name
-            bound = each.bind(few.predictions)
+            bound, _ = bound_in_clusters(each.bind, few, seed)
             states[name] = bound, total.states[f"{name} expected"], total.states[f"{name} added"]
     for one in chosen:
         if one in sums:
             continue
+        if one.traits.reduction == "pairwise" and meets_in_blocks(one, rows):
+            require_rows(one, rows)
+            states[one.name] = Pairs.over(one, rows).wild_sums(clusters.number)
+            continue
         part = rows.take(one.chosen) if isinstance(one, Subsampled) else rows.loaded()
-        if part is None:  # of chunks the mean predictions are gathered
-            part = Dataset(*gathered(rows), clusters=np.concatenate(list(rows.map(_ids))))
+        if part is None:
+            part = dataclasses.replace(for_pairs(rows), clusters=np.concatenate(list(rows.map(_ids))))
         bound = (
             one.bind_part(part.predictions, rows.n)
             if isinstance(one, Subsampled)
-            else one.bind(part.predictions)
+            else one.bind(part.predictions, one.plan(InMemory(part)))  # weights count for the plan, too
         )
         one.require_labels(part.batch)
         codes = clusters.codes(part.clusters)

@@ -90,8 +90,12 @@ def test_bad_input() -> None:
         COVER((low, high), y, claimed=1.0)
     with pytest.raises(cr.InputError, match="`groups` must have 5 entries"):
         COVER((low, high), y, claimed=0.9, groups=["a"])
-    with pytest.raises(cr.InputError, match="`features` must be finite numbers"):
+    with pytest.raises(cr.InputError, match="`features` must be finite; row 0 holds nan"):
         COVER((low, high), y, claimed=0.9, features=np.full((5, 1), np.nan))
+    with pytest.raises(cr.InputTypeError, match="`features` must hold numbers"):
+        COVER((low, high), y, claimed=0.9, features=["a"] * 5)
+    with pytest.raises(cr.InputError, match=r"`features` must be numbers \(5, f\); got \(4, 1\)"):
+        COVER((low, high), y, claimed=0.9, features=np.ones(4))
     with pytest.raises(cr.InputError, match="`least`"):
         COVER((low, high), y, claimed=0.9, least=0)
 
@@ -171,18 +175,50 @@ def test_clusters_keep_their_dependence() -> None:
     y = np.repeat(np.where(of_cluster, 0.0, 5.0), 10)
     ends, codes = (np.full(400, -1.0), np.full(400, 1.0)), np.repeat(np.arange(40), 10)
     alone = COVER(ends, y, claimed=0.9, n_resamples=199, rng=0)
-    together = COVER(ends, y, claimed=0.9, clusters=codes, features=y, n_resamples=199, rng=0)
+    together = COVER(ends, y, claimed=0.9, clusters=codes, n_resamples=199, rng=0)
     assert alone.pvalue is not None
     assert together.pvalue is not None
     assert alone.pvalue < 0.001 < together.pvalue
     assert together.coverage.stderr == pytest.approx(  # each cluster is one observation
         of_cluster.std(ddof=1) / np.sqrt(40), rel=1e-10
     )
-    assert together.slab is None
-    assert together.features_pvalue is None
     assert together.tests["set_coverage"].n_clusters == 40
     blocks = COVER(ends, y, claimed=0.9, blocks=10, n_resamples=199, rng=0)
     assert blocks.pvalue == together.pvalue
+
+
+def test_features_of_clusters() -> None:
+    """Features that differ by cluster say which of them were missed, until folds keep clusters whole."""
+    rng = np.random.default_rng(8)
+    codes = np.repeat(np.arange(40), 10)
+    of_cluster = rng.random(40) < 0.9
+    ends, y = (np.full(400, -1.0), np.full(400, 1.0)), np.where(of_cluster, 0.0, 5.0)[codes]
+    x = rng.normal(size=(40, 12))[codes]
+    ask = {"claimed": 0.9, "n_resamples": 99, "rng": 0}
+    alone, together = COVER(ends, y, features=x, **ask), COVER(ends, y, features=x, clusters=codes, **ask)
+    assert alone.features_pvalue == alone.slab.pvalue == 0.01
+    assert together.features_pvalue > 0.05
+    assert together.slab.pvalue > 0.05
+    assert together.slab.coverage == alone.slab.coverage
+    assert together.tests["coverage_by_features"].n_clusters == 40
+    # misses that one feature foretells in every cluster
+    z = rng.uniform(size=(400, 2))
+    missed = np.where(z[:, 0] > 0.8, rng.choice([0.0, 5.0], size=400), 0.0)
+    found = COVER(ends, missed, features=z, clusters=codes, **ask)
+    assert found.features_pvalue == found.slab.pvalue == 0.01
+    few = COVER(ends, missed, features=z, blocks=80, **ask)  # five clusters reject nothing at 5 %
+    assert few.features_pvalue == few.slab.pvalue == 2**-4
+    assert few.tests["worst_slab"].verdict() == "cannot tell"
+
+
+def test_a_slab_of_clusters_is_no_better_than_one_of_coins() -> None:
+    """Of 100 independent rows, signs of single rows alone would be surer than the exact test is."""
+    rng = np.random.default_rng(1)
+    x, held = rng.normal(size=(100, 2)), rng.random(100) < 0.9
+    ends, y = (np.full(100, -1.0), np.full(100, 1.0)), np.where(held, 0.0, 5.0)
+    ask = {"claimed": 0.9, "features": x, "n_resamples": 199, "rng": 0}
+    exact, found = COVER(ends, y, **ask), COVER(ends, y, clusters=np.arange(100) // 2, **ask)
+    assert found.slab.pvalue >= exact.slab.pvalue
 
 
 def test_clusters_that_miss_hardly_anything_vary_as_coins_would() -> None:
