@@ -6,7 +6,9 @@ drawing labels to the p-value, is overhead.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from harness import Row, best_of, peak_bytes
@@ -25,6 +27,7 @@ def rows(threads: int) -> Iterator[Row]:
     yield from _kde_test_large(threads)
     yield from _skce(threads)
     yield from _denormals(threads)
+    yield from _real_blocks(threads)
 
 
 def _data(n: int) -> tuple[cr.Point, np.ndarray]:
@@ -135,5 +138,32 @@ def _denormals(threads: int) -> Iterator[Row]:
         "weights as they come",
         ">= 1",
         ratio >= 1,
+        threads,
+    )
+
+
+def _real_blocks(threads: int) -> Iterator[Row]:
+    """Compare blocks of rows that meet on a pool of one thread with all rows in memory; processor time."""
+    if threads > 1:
+        return
+    n, m, chunk = 20_000, 5, 2000
+    rng = np.random.default_rng(0)
+    given = cr.Gaussian(rng.normal(size=(n, m)), rng.uniform(0.5, 1.0, size=(n, m)))
+    labels = rng.normal(size=n)
+    values, seconds, peaks = [], [], []
+    with ThreadPoolExecutor(1) as pool:
+        source = cr.scan(given, labels, chunk_rows=chunk, engine=pool)
+        for task in (lambda: cr.skce(source), lambda: cr.skce(given, labels)):
+            began = time.process_time()
+            peaks.append(peak_bytes(lambda task=task: values.append(float(task()))) / 2**20)
+            seconds.append(time.process_time() - began)
+    assert abs(values[0] - values[1]) < 1e-14
+    ratio = seconds[1] / seconds[0]
+    yield Row(
+        f"skce of Gaussians in blocks of {chunk:,}, n = {n:,}, m = {m}, peak {peaks[0]:.0f} MiB",
+        *seconds,
+        f"in memory, peak {peaks[1]:.0f} MiB",
+        ">= 0.67, a smaller peak",
+        ratio >= 0.67 and peaks[0] < peaks[1],
         threads,
     )

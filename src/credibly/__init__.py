@@ -266,6 +266,21 @@ _ROOMS = (
 if not _TYPE_CHECKING:  # a checker would believe that every name is there
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
+    def _in_a_room(name: str) -> str:
+        """Say in which room a public name is, of those that compute: people write cr.ence."""
+        for room in (
+            "predictions",
+            "statistics",
+            "hypotests",
+            "recalibrate",
+            "selection",
+            "credal",
+            "raters",
+        ):
+            if name in _import_module(f"{__name__}.{room}").__all__:
+                return f"It is `credibly.{room}.{name}`."
+        return ""
+
     def __getattr__(name: str) -> object:
         """Load a name when it is first asked for: ``cr.brier``, ``cr.plots.reliability``."""
         if name in _HOME_OF:
@@ -277,6 +292,7 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
         message = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_"):  # people write cr.ece, cr.nll
             told = _import_module("credibly.statistics.registry").called_here(name)
+            told = told or _in_a_room(name)
             message += f". {told}" if told else ""
         raise AttributeError(message)
 

@@ -211,6 +211,8 @@ def test_alpha_leaves_the_mean_alone(stand_in: Path, monkeypatch: pytest.MonkeyP
     # raters share a distribution: 1 - sum p^2 is too large by (alpha0 + 1) / alpha0, alpha0 = 8
     assert before.predicted.value / before.observed.value == pytest.approx(9 / 8, abs=0.1)
     assert after.predicted.value / after.observed.value == pytest.approx(1.0, abs=0.1)
+    # whatever was observed, alpha takes this off: of twice alpha0 it would leave 16 / 17, of half 4 / 5
+    assert after.predicted.value / before.predicted.value == pytest.approx(8 / 9, abs=0.03)
 
 
 def test_rows_come_back_from_their_folds_in_order(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,7 @@ SETTLING = (
     "--id",
     "--classes",
     "--levels",
+    "--member-weights",
 )
 ALONE = ("--labels", "--kind", "--member-axis", *SETTLING)
 READING = (*ALONE, "--clusters", "--blocks")

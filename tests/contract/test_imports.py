@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,19 @@ def test_pictures_are_there_without_another_import(loaded: dict[str, list[str]])
     for name in ("plot", "pictures"):
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'"):
             getattr(cr, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ence", "It is `credibly.statistics.ence`."),
+        ("PredictionIntervals", "It is `credibly.predictions.PredictionIntervals`."),
+        ("coverage", "coverage is called picp here."),
+    ],
+)
+def test_a_name_that_is_not_at_the_top_is_told_where_it_is(name: str, told: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(told)):
+        getattr(cr, name)
 
 
 def test_everything_numeric_works_where_no_extra_is_installed() -> None:

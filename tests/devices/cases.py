@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import array_api_compat
 import numpy as np
 
 import credibly as cr
@@ -52,9 +54,6 @@ def samples(make: Make) -> cr.Samples:
 
 def quantiles(make: Make) -> cr.Quantiles:
     return cr.Quantiles(make(np.sort(DRAWS[:, 0, : len(LEVELS)], axis=1)), LEVELS)
-
-
-SETS = {"hull": ensemble, "intervals": intervals, "belief": belief}
 
 
 def audited(predictions: Any, labels: Any, clustered: bool = False) -> cr.results.AuditResult:
@@ -225,7 +224,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
 
 
 def _credal() -> Iterator[tuple[str, Case]]:
-    for kind, given in SETS.items():
+    for kind, given in {"hull": ensemble, "intervals": intervals, "belief": belief}.items():
         for name in (
             "upper_probability",
             "lower_probability",
@@ -321,7 +320,7 @@ def point(make: Make) -> cr.Point:
 
 def fitted(method: Callable[[], cr.recalibrate.Recalibration], given: Callable[[Make], Any]) -> Case:
     """Return what a fitted recalibration makes of the predictions it was fitted on."""
-    return lambda make: method().fit(given(make), make(LABELS)).apply(given(make)).probs
+    return lambda make: method().fit(given(make), make(LABELS)).apply(given(make))._leading
 
 
 OF_REALS: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
@@ -476,6 +475,35 @@ LEAVES: dict[str, str] = {
 LEARNED = ("credal_test", "CredalRecalibration", "evaluate", "inflate")
 """Where weights are learned again for every replicate, by steps that stop where they gain no more."""
 
-_EVERY = [*_statistics(), *_tests(), *_credal(), *_others()]
-CASES: dict[str, Case] = dict(_EVERY)
-assert len(CASES) == len(_EVERY)  # no case hides another of its name
+
+def every() -> dict[str, Case]:
+    """Return all cases by name, of the predictions that `ensemble`, `gaussian` and `samples` make now."""
+    found = [*_statistics(), *_tests(), *_credal(), *_others()]
+    cases = dict(found)
+    assert len(cases) == len(found)  # no case hides another of its name
+    return cases
+
+
+CASES = every()
+
+
+def facts(value: Any, name: str = "result") -> Iterator[tuple[str, Any]]:
+    """Yield every number, text and array inside a result, with the way to it."""
+    if array_api_compat.is_array_api_obj(value):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from facts(one, f"{name}[{key!r}]")
+    elif isinstance(value, frozenset):
+        yield from facts(sorted(value), name)
+    elif isinstance(value, (tuple, list)):
+        for place, one in enumerate(value):
+            yield from facts(one, f"{name}[{place}]")
+    elif hasattr(value, "row_fields"):  # predictions: their arrays
+        for field in value.row_fields:
+            yield f"{name}.{field}", getattr(value, field)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, cr.statistics.Statistic)):
+        for field in dataclasses.fields(value):
+            yield from facts(getattr(value, field.name), f"{name}.{field.name}")
+    elif isinstance(value, (float, int, str)) or value is None:
+        yield name, value

@@ -7,10 +7,8 @@ torch on the host with all that is written for accelerators switched on; CUDA wh
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import inspect
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ import pytest
 import credibly as cr
 from credibly._arrays import namespace as namespaces
 from credibly.evaluation import set_tests
-from devices.cases import CASES, LABELS, LEARNED, LEAVES, MEMBERS, ensemble
+from devices.cases import CASES, LABELS, LEARNED, LEAVES, MEMBERS, ensemble, facts
 from libraries import Library, read
 from surface import public_objects
 
@@ -57,28 +55,6 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Li
         return Library(request.param, torch, torch.device("cuda", torch.cuda.current_device()))
     monkeypatch.setattr(namespaces, "_HOST_DEVICES", frozenset())
     return Library(request.param, torch)
-
-
-def facts(value: Any, name: str = "result") -> Iterator[tuple[str, Any]]:
-    """Yield every number, text and array inside a result, with the way to it."""
-    if array_api_compat.is_array_api_obj(value):
-        yield name, value
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from facts(one, f"{name}[{key!r}]")
-    elif isinstance(value, frozenset):
-        yield from facts(sorted(value), name)
-    elif isinstance(value, (tuple, list)):
-        for place, one in enumerate(value):
-            yield from facts(one, f"{name}[{place}]")
-    elif hasattr(value, "row_fields"):  # predictions: their arrays
-        for field in value.row_fields:
-            yield f"{name}.{field}", getattr(value, field)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, cr.statistics.Statistic)):
-        for field in dataclasses.fields(value):
-            yield from facts(getattr(value, field.name), f"{name}.{field.name}")
-    elif isinstance(value, (float, int, str)) or value is None:
-        yield name, value
 
 
 def agree(own: Any, other: Any, name: str, tolerance: float) -> None:

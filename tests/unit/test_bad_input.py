@@ -361,11 +361,18 @@ def test_other_precisions(statistic):
 
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda one: one.name)
 def test_many_classes(statistic):
-    k = 300
-    probs = np.full((3, k), 1 / k)
-    assert math.isfinite(statistic(probs, [0, k - 1, 5]).value)
+    k, labels = 300, np.array([0, 299, 5, 260])
+    probs = np.random.default_rng(0).dirichlet(np.full(k, 0.5), size=4)
+    probs[[0, 1], labels[:2]] += 0.5  # the predicted class is the label twice
+    probs /= probs.sum(axis=1, keepdims=True)
+    # the same with other names of the classes, all of which fit into a byte; of ordered ones in reverse
+    order = np.r_[labels, np.setdiff1d(np.arange(k), labels)]
+    renamed = (probs[:, order], np.arange(4))
+    if statistic.traits.ordered:
+        renamed = (probs[:, ::-1], k - 1 - labels)
+    assert statistic(probs, labels).value == pytest.approx(statistic(*renamed).value, rel=1e-9)
     with pytest.raises(cr.InputError, match=r"must lie between 0 and 299 for 300 classes; row 1 is 300"):
-        statistic(probs, [0, k, 5])
+        statistic(probs, [0, k, 5, 1])
 
 
 # -- names and settings

@@ -73,7 +73,7 @@ def spread_of_draws(seed: int, *, n: int, s: int, spread: float = 1.0, reps: int
     zero = np.zeros(n)
     given = cr.Samples(centre[:, None] + width[:, None] * _laplace(rng, zero, s), member_axis=1)
     labels = centre + width * _labels(rng, zero, 0.0, spread)
-    return _tested(given, labels, (*SPREADS, "skce"), reps, seed)
+    return _tested(given, labels, (*SPREADS, "skce", "ucme"), reps, seed)
 
 
 def tied_draws(seed: int, *, n: int, s: int, reps: int = 199) -> dict[str, float]:
@@ -130,7 +130,9 @@ def quantiles(
     labels = _labels(rng, centre, shift, spread)
     settings = {"n_resamples": reps, "rng": seed}
     found = {
-        "quantile_calibration_error": cr.calibration_test(given, labels, **settings).pvalue,
+        "quantile_calibration_error": cr.calibration_test(
+            given, labels, statistics="quantile_calibration_error", **settings
+        ).pvalue,
         "pit_test": cr.pit_test(given, labels, **settings).pvalue,
     }
     if q > 1:
@@ -149,6 +151,8 @@ def rain(seed: int, *, n: int, q: int, shift: float = 0.0, reps: int = 199) -> d
     given = cr.Quantiles(np.where(levels <= 0.6, 0.0, -np.log((1 - above) / 0.4)) * size[:, None], levels)
     labels = np.where(rng.random(n) < 0.6, 0.0, rng.standard_exponential(n)) * size + shift
     return {
-        "quantile_calibration_error": cr.calibration_test(given, labels, n_resamples=reps, rng=seed).pvalue,
+        "quantile_calibration_error": cr.calibration_test(
+            given, labels, statistics="quantile_calibration_error", n_resamples=reps, rng=seed
+        ).pvalue,
         "pit_test": cr.pit_test(given, labels, n_resamples=reps, rng=seed).pvalue,
     }

@@ -134,7 +134,7 @@ def as_float64(array: Array) -> Array:
     return array if array.dtype == xp.float64 else xp.astype(array, xp.float64)
 
 
-def _dispatch(name: str, torch_name: str | None = None) -> Callable[..., Array]:
+def _dispatch(name: str) -> Callable[..., Array]:
     on_host = getattr(scipy.special, name)
 
     def function(*arrays: Array) -> Array:
@@ -144,7 +144,7 @@ def _dispatch(name: str, torch_name: str | None = None) -> Callable[..., Array]:
         if is_torch(first):
             import torch
 
-            return getattr(torch.special, torch_name or name)(*arrays)
+            return getattr(torch.special, name)(*arrays)
         return like(on_host(*(to_host(array) for array in arrays)), first)
 
     function.__name__ = name

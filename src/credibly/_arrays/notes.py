@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """Write a number of things, "1 row was" or "3 rows were"; `many` is by default the singular with an s."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 class Note(str):
     """A remark that prints as its text.
 

@@ -113,6 +113,7 @@ def compare_files(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    member_weights: options.MemberWeights = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,
     stream: options.Stream = False,

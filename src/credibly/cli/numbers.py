@@ -46,6 +46,7 @@ def evaluate_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    member_weights: options.MemberWeights = None,
     claimed: options.Claimed = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,

@@ -82,6 +82,14 @@ Levels = Annotated[
     str | None,
     typer.Option("--levels", metavar="X,Y,...", help="Levels of quantiles, or of lower and upper bounds."),
 ]
+MemberWeights = Annotated[
+    str | None,
+    typer.Option(
+        "--member-weights",
+        metavar="X,Y,...",
+        help="Weights of the members, or of draws without members; they sum to 1.",
+    ),
+]
 Claimed = Annotated[
     float | None,
     typer.Option(

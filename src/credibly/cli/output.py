@@ -62,6 +62,7 @@ _ALIKE = (
 )
 _LONGER = (
     "member_axis",
+    "member_weights",
     "n_bins",
     "n_resamples",
     "chunk_rows",
@@ -80,7 +81,7 @@ FLAGS: dict[str, str] = {
     **{name: f"--{name.replace('_', '-')}" for name in _LONGER},
 }
 """Arguments of the library, and the flags they are here."""
-_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters", "groups"})
+_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters", "member_weights"})
 """Names of arrays too: an argument only where a value is given."""
 
 MOST_ROWS = 100

@@ -49,6 +49,7 @@ def raters_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    member_weights: options.MemberWeights = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,
     stream: options.Stream = False,

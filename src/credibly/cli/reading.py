@@ -42,6 +42,7 @@ class Reading:
     id_column: str | None = None
     classes: str | None = None
     levels: str | None = None
+    member_weights: str | None = None
     claimed: float | None = None
     clusters: str | None = None
     blocks: int | None = None
@@ -67,7 +68,8 @@ class Reading:
             "n_raters": self.n_raters,
             "id": self.id_column,
             "classes": None if self.classes is None else names_of(self.classes),
-            "levels": None if self.levels is None else [_number(one) for one in names_of(self.levels)],
+            "levels": _numbers(self.levels, "--levels", "0.05,0.95"),
+            "member_weights": _numbers(self.member_weights, "--member-weights", "0.5,0.3,0.2"),
             "claimed": self.claimed,
             "clusters": self.clusters,
         }
@@ -132,6 +134,7 @@ class Reading:
             "id_column",
             "classes",
             "levels",
+            "member_weights",
             "claimed",
             "clusters",
             "by",
@@ -245,12 +248,13 @@ def names_of(text: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 
 
-def _number(text: str) -> float:
+def _numbers(text: str | None, flag: str, example: str) -> list[float] | None:
+    """Return numbers that are separated by commas."""
     try:
-        return float(text)
+        return None if text is None else [float(one) for one in names_of(text)]
     except ValueError:
         raise InputError(
-            "`--levels`", "must be numbers", f"got {text!r}", "Write `--levels 0.05,0.95`."
+            f"`{flag}`", "must be numbers", f"got {text!r}", f"Write `{flag} {example}`."
         ) from None
 
 

@@ -63,6 +63,7 @@ def report_files(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    member_weights: options.MemberWeights = None,
     claimed: options.Claimed = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,

@@ -15,7 +15,7 @@ from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, in_memory
 from credibly.hypotests import calibration_test, credal_test, plan_labels, validity_test
-from credibly.hypotests.calibration.calibration_test import default_statistic
+from credibly.hypotests.calibration.calibration_test import CLASS_DEFAULT
 from credibly.hypotests.credal.credal_test import SET_STATISTIC
 from credibly.predictions import ClassPredictions, Counts, Point, Rows, require_independent
 from credibly.results.certificates import EquivalenceResult
@@ -149,6 +149,7 @@ def test_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    member_weights: options.MemberWeights = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,
     stream: options.Stream = False,
@@ -232,6 +233,7 @@ def plan_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    member_weights: options.MemberWeights = None,
     width: Width = None,
     gap: Gap = None,
     margin: PlannedMargin = None,
@@ -308,10 +310,10 @@ def _tested(
             )
         elif isinstance(some, Point) or not isinstance(some, ClassPredictions):
             _refuse(given, "the predictions are not sets")
-            names = statistic or [default_statistic(some)]
+            names = statistic or ([CLASS_DEFAULT] if isinstance(some, Point) else None)
             result = calibration_test(
                 *data.arguments,
-                statistics=_statistics(names, n_bins),
+                statistics=_statistics(names, n_bins) if names else None,
                 n_resamples=RESAMPLES if n_resamples is None else n_resamples,
                 rng=seed,
                 progress=told,

@@ -12,6 +12,7 @@ import numpy as np
 from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, device, is_torch, like, namespace, rows_within_budget, tiles
+from credibly._arrays.notes import counted
 from credibly.credal.objectives import Objective, curvature, slope
 
 _MAX_STEPS = 100
@@ -79,7 +80,7 @@ def _solve(kind: Objective, members: Array, target: Array, tolerance: float) -> 
     raise UnsupportedError(
         "the minimum over the hull",
         f"must be certified within {tolerance:.1g}",
-        f"{rows.shape[0]} instances are at {worst:.1g} after {_MAX_STEPS} steps",
+        f"{counted(rows.shape[0], 'instance is', 'instances are')} at {worst:.1g} after {_MAX_STEPS} steps",
         "Pass a larger `tolerance`.",
     )
 

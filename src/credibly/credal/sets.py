@@ -53,7 +53,7 @@ def as_set(
     method : {"samples", "level"}
         For a Dirichlet: the hull of draws, or the class-wise bounds of its highest-density region.
     n_samples : int
-        Draws per instance (and member) for ``"samples"``.
+        Draws per instance (and member) for ``"samples"``; of weighted members as many in all, by weight.
     level : float
         Probability of the highest-density region for ``"level"``.
     rng : None, int or Generator
@@ -68,7 +68,8 @@ def as_set(
     -----
     The region ``{p : Dir(p; alpha) >= c}`` needs every ``alpha >= 1``: otherwise the density is unbounded
     and the region is not convex. Its threshold c is a quantile over 4096 draws per instance; its bounds
-    per class are then roots of one concave function. With several members the bounds span all of them.
+    per class are then roots of one concave function. With several members the bounds span all of them,
+    whatever their weights.
 
     References
     ----------

@@ -143,7 +143,7 @@ def uncertainty(
     Notes
     -----
     For a Dirichlet the mean entropy is ``-sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1))``; several members
-    are averaged.
+    are averaged, by their weights if they have some.
 
     References
     ----------
@@ -216,12 +216,12 @@ def _mean_of_entropies(given: Ensemble) -> Array:
 
 
 def _mean_entropy(given: Dirichlet) -> Array:
-    """E H(p) = -sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1)), averaged over members."""
+    """E H(p) = -sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1)), averaged over members by weight."""
     alpha = as_float64(given.alpha)
     xp = namespace(alpha)
     total = xp.sum(alpha, axis=-1, keepdims=True)
     inner = -xp.sum(alpha / total * (digamma(alpha + 1.0) - digamma(total + 1.0)), axis=-1)
-    return xp.mean(inner, axis=1) if alpha.ndim == 3 else inner
+    return weighted_mean(inner, given.weights) if alpha.ndim == 3 else inner
 
 
 def _positive(values: Array) -> Array:

@@ -6,9 +6,10 @@ from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.results import Evaluation, Reported
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
-from credibly.evaluation.stages import Curves, Part, RaterParts, RealParts, ScoreParts
+from credibly.evaluation.stages import Curves, RaterParts, RealParts, ScoreParts
 from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, score_rows, standing_rows
 from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
+from credibly.evaluation.work import Part
 from credibly.statistics.registry import story_of
 
 __all__ = [

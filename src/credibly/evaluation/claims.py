@@ -18,7 +18,6 @@ from credibly.evaluation.phrases import (
     sure,
     within,
 )
-from credibly.evaluation.stages import NOT_ASKED, Stage, Work
 from credibly.evaluation.words import (
     Verdict,
     Word,
@@ -30,6 +29,7 @@ from credibly.evaluation.words import (
     title,
     worst_first,
 )
+from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests.calibration.set_coverage import binomial_pvalue, coverage_of
 from credibly.predictions import PredictionIntervals, PredictionSets, Rows
 from credibly.results.certificates import Certificate

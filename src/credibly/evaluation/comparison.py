@@ -26,10 +26,11 @@ from credibly.evaluation.comparison_words import (
 )
 from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
-from credibly.evaluation.stages import MOST_ORDERED, Progress, origin, silent, version
+from credibly.evaluation.stages import MOST_ORDERED
 from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
 from credibly.evaluation.words import joined, shown, shown_range, source_warnings, title
+from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
 from credibly.predictions import Dataset, Rows, matched_models
 from credibly.predictions.passes import with_one_mean
@@ -53,7 +54,48 @@ N_BINS = 15
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison(Reported):
+class _Compared(Reported):
+    """What comparisons of all kinds of models hold and say."""
+
+    drawn_as = ("ranking",)
+
+    _page = "comparison.html"
+    _rows_are = "All places"
+    _logged = ("version", "rng", "n_resamples")
+
+    models: Mapping[str, PredictionSummary]
+    ranking: Any
+    estimates: Mapping[str, Mapping[str, Estimate]]
+    recommendations: Mapping[str, Recommendation]
+    findings: tuple[str, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any]
+    source: Mapping[str, Any]
+
+    @property
+    def heading(self) -> str:
+        """What was compared, in one line."""
+        return f"Comparison of {joined(list(self.models))} (n = {self.ranking.n})"
+
+    def _cells(self, row: StandingRow | ScoreRow) -> tuple[str, ...]:
+        tied = row.place_best != row.place_worst
+        place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
+        behind = ""
+        if row.difference and row.low is not None and row.high is not None:  # the first is behind nobody
+            behind = f"{shown(row.difference)} ({shown_range((row.low, row.high))})"
+        by = shown(row.tradeoff) if isinstance(row, StandingRow) else title(row.statistic)
+        return by, place, row.model, shown(row.score), behind
+
+    def _said(self) -> list[tuple[str, str]]:
+        return [("", finding) for finding in self.findings]
+
+    def _briefly(self) -> list[str]:
+        return list(self.findings)
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison(_Compared):
     """All that :func:`compare` computed.
 
     Attributes
@@ -82,30 +124,12 @@ class Comparison(Reported):
         Confidence against accuracy for every model's mean prediction, by isotonic regression.
     """
 
-    drawn_as = ("ranking",)
-
-    _page = "comparison.html"
-    _rows_are = "All places"
     _row = StandingRow
     _headings = ("trade-off", "place", "model", "score", "behind the first by")
-    _logged = ("version", "rng", "n_resamples")
 
-    models: Mapping[str, PredictionSummary]
     ranking: Ranking
-    estimates: Mapping[str, Mapping[str, Estimate]]
-    recommendations: Mapping[str, Recommendation]
-    findings: tuple[str, ...]
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-    settings: Mapping[str, Any]
-    source: Mapping[str, Any]
     places: Mapping[str, Places] = dataclasses.field(default_factory=dict)
     curves: Mapping[str, CorpCurve] = dataclasses.field(default_factory=dict)
-
-    @property
-    def heading(self) -> str:
-        """What was compared, in one line."""
-        return f"Comparison of {joined(list(self.models))} (n = {self.ranking.n})"
 
     @property
     def has_imprecision(self) -> bool:
@@ -133,17 +157,6 @@ class Comparison(Reported):
     def _rows(self) -> tuple[StandingRow, ...]:
         return standing_rows(self.ranking)
 
-    def _cells(self, row: StandingRow) -> tuple[str, ...]:
-        tied = row.place_best != row.place_worst
-        place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
-        behind = ""
-        if row.difference and row.low is not None and row.high is not None:  # the first is behind nobody
-            behind = f"{shown(row.difference)} ({shown_range((row.low, row.high))})"
-        return shown(row.tradeoff), place, row.model, shown(row.score), behind
-
-    def _said(self) -> list[tuple[str, str]]:
-        return [("", finding) for finding in self.findings]
-
     def _advice(self) -> dict[str, str]:
         return {case: str(one) for case, one in self.recommendations.items()}
 
@@ -155,7 +168,7 @@ class Comparison(Reported):
 
 
 @dataclasses.dataclass(frozen=True)
-class RealComparison(Reported):
+class RealComparison(_Compared):
     """All that :func:`compare` computed for models of real values.
 
     Attributes
@@ -180,45 +193,13 @@ class RealComparison(Reported):
         Where the data came from: paths, digests, command.
     """
 
-    drawn_as = ("ranking",)
-
-    _page = "comparison.html"
-    _rows_are = "All places"
     _row = ScoreRow
     _headings = ("score", "place", "model", "mean", "behind the first by")
-    _logged = ("version", "rng", "n_resamples")
 
-    models: Mapping[str, PredictionSummary]
     ranking: ScoreRanking
-    estimates: Mapping[str, Mapping[str, Estimate]]
-    recommendations: Mapping[str, Recommendation]
-    findings: tuple[str, ...]
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-    settings: Mapping[str, Any]
-    source: Mapping[str, Any]
-
-    @property
-    def heading(self) -> str:
-        """What was compared, in one line."""
-        return f"Comparison of {joined(list(self.models))} (n = {self.ranking.n})"
 
     def _rows(self) -> tuple[ScoreRow, ...]:
         return score_rows(self.ranking)
-
-    def _cells(self, row: ScoreRow) -> tuple[str, ...]:
-        tied = row.place_best != row.place_worst
-        place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
-        behind = ""
-        if row.difference and row.low is not None and row.high is not None:
-            behind = f"{shown(row.difference)} ({shown_range((row.low, row.high))})"
-        return title(row.statistic), place, row.model, shown(row.score), behind
-
-    def _said(self) -> list[tuple[str, str]]:
-        return [("", finding) for finding in self.findings]
-
-    def _briefly(self) -> list[str]:
-        return list(self.findings)
 
     def _metrics(self) -> dict[str, float]:
         return {f"{row.model}/{row.statistic}": row.score for row in self._rows()}
@@ -346,7 +327,7 @@ def _compared(
     labels: Any,
     asked: dict[str, Any],
     n_bins: int | None,
-    tell: Progress,
+    tell: StageProgress,
     source: dict[str, Any],
 ) -> Comparison | RealComparison:
     """Rank the models, then compute the numbers of each."""
@@ -457,7 +438,7 @@ def _places(
     codes: HostArray | None,
     ranking: Ranking,
     seed: Any,
-    tell: Progress,
+    tell: StageProgress,
 ) -> dict[str, Places]:
     """Return the models by every leading statistic, from contributions (n, s, m); pairs share their draws."""
     n, _, m = values.shape

@@ -9,7 +9,7 @@ from typing import Literal
 
 from credibly._arrays.notes import Note
 from credibly.evaluation.phrases import points
-from credibly.evaluation.words import joined, shown, shown_range, title
+from credibly.evaluation.words import inside, joined, shown, shown_range, title
 from credibly.results.estimates import Estimate
 from credibly.selection.real_models import ScoreRanking, ScoreStanding
 from credibly.selection.standings import Places, Ranking
@@ -45,7 +45,7 @@ class LeadingNumber:
 def real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
     """Say who has the smallest score, by how much, and who is tied with it."""
     first, *others = standing.names
-    said = f"By {title(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
+    said = f"By {inside(title(standing.statistic))}, {first} is first with {shown(float(standing.scores[0]))}"
     if not others:
         return f"{said}."
     tied = standing.tied_with_first

@@ -33,12 +33,6 @@ from credibly.evaluation.stages import (
     REALS,
     RECALIBRATION,
     SCORE,
-    Part,
-    Stage,
-    Work,
-    origin,
-    silent,
-    version,
 )
 from credibly.evaluation.statistics import AUDIT, DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
 from credibly.evaluation.words import (
@@ -50,6 +44,7 @@ from credibly.evaluation.words import (
     title,
     verdicts,
 )
+from credibly.evaluation.work import Part, Stage, Work, origin, silent, version
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.set_coverage import CLAIM
 from credibly.hypotests.resampling.pvalues import CLUSTERED, HYPOTHESIS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from credibly.evaluation.stages import Part
 from credibly.evaluation.words import Word
+from credibly.evaluation.work import Part
 from credibly.results.base import Result
 
 ASKED = ("credal", "validity", "check")

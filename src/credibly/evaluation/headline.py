@@ -11,8 +11,10 @@ import shlex
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr
 
 from credibly._arrays.namespace import to_host
+from credibly._arrays.notes import counted
 from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
@@ -24,7 +26,6 @@ from credibly.evaluation.phrases import (
     compare_command,
     file_of,
     fit_command,
-    instances,
     interval_of,
     percents,
     plan_command,
@@ -35,8 +36,9 @@ from credibly.evaluation.phrases import (
 )
 from credibly.evaluation.real_headline import real_headline
 from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.stages import Stage, Work, check_verdicts
+from credibly.evaluation.stages import check_verdicts
 from credibly.evaluation.words import Verdict, Word, p_is, shown, verdicts
+from credibly.evaluation.work import Stage, Work
 from credibly.hypotests import calibration_test, certificate, plan_labels
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point, Rows
 from credibly.results.curves import ReliabilityCurve
@@ -266,9 +268,9 @@ def _error_question(work: Work) -> Answer:
     word: Word = "cannot tell"
     said = f"Of the half of its answers it is most sure of, {among} are wrong; of all answers, {instead}."
     if risk == 0:
-        said = f"It made no mistake in {instances(curve.n)}: nothing to find."
+        said = f"It made no mistake in {counted(curve.n, 'instance')}: nothing to find."
     elif risk == 1:
-        said = f"It gave no right answer in {instances(curve.n)}: nothing to compare."
+        said = f"It gave no right answer in {counted(curve.n, 'instance')}: nothing to compare."
     elif np.ptp(curve.threshold) == 0:
         said = "It is equally sure of all its answers, so its confidence cannot point to its mistakes."
     elif interval[1] < risk:
@@ -285,8 +287,6 @@ def _by_halves(n: int, half: float, risk: float) -> tuple[float, float]:
 
     Used where the area has no interval. In random order the mistakes of half of the rows are hypergeometric.
     """
-    from scipy.special import bdtr  # loaded by whatever got here
-
     wrong, found = round(n * risk), round(n * half / 2)
     # a binomial with the same mean is more spread out, so its tails are on the safe side
     fewer, more = bdtr(found, wrong, 0.5), 1.0 - bdtr(found - 1, wrong, 0.5) if found else 1.0

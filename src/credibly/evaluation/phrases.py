@@ -7,7 +7,8 @@ import math
 import shlex
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation.stages import Work
+from credibly._arrays.notes import counted
+from credibly.evaluation.work import Work
 from credibly.predictions import Rows
 from credibly.results.estimates import Estimate
 
@@ -28,15 +29,10 @@ def at_most(share: float) -> str:
     return points(step * math.ceil(share / step - 1e-9))
 
 
-def instances(n: int) -> str:
-    """Write how many instances there are."""
-    return "1 instance" if n == 1 else f"{n} instances"
-
-
 def seen(rows: Rows, work: Work) -> str:
     """Say how many instances there are, and in how many clusters."""
-    clusters = work.summary.n_clusters
-    return instances(rows.n) if clusters is None else f"{instances(rows.n)} of {clusters} clusters"
+    instances, clusters = counted(rows.n, "instance"), work.summary.n_clusters
+    return instances if clusters is None else f"{instances} of {counted(clusters, 'cluster')}"
 
 
 def percents(*shares: float) -> list[str]:

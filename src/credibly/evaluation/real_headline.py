@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
     FEW,
@@ -20,8 +21,9 @@ from credibly.evaluation.phrases import (
     seen,
     sure,
 )
-from credibly.evaluation.stages import INTERVAL, Work
+from credibly.evaluation.stages import INTERVAL
 from credibly.evaluation.words import Word, p_is, shown, verdicts
+from credibly.evaluation.work import Work
 from credibly.predictions import Rows
 from credibly.recalibrate.comparison import REAL_METHODS
 from credibly.results.certificates import Certificate
@@ -35,36 +37,42 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
     parts = work.found.get("reals")
     if parts is None:
         return None
-    middle = _at(parts.pit, 0.5)
+    middle = _at(parts.pit, parts.pit.observed, 0.5)
+    centre = _at(parts.pit, _expected(parts.pit), 0.5)
     curve: EnvelopeCurve | None = parts.coverage
-    most, size, stated = None, None, INTERVAL
-    said = f"{percents(middle)[0]} of the labels lie below the predicted median"
+    most, size, stated, expected = None, None, INTERVAL, INTERVAL
+    near = int(np.abs(parts.pit.levels - 0.5).argmin())
+    said = _below(parts.pit, near)
     conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
     word: Word = "conflict" if conflict else "no conflict found"
     held = ""
     if curve is not None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
-        size = stated - observed
+        expected = float(_expected(curve)[at])
+        size = expected - observed
         if rows.sample.clusters is None:
             hits = round(observed * rows.n)  # independent events, as right answers are
-            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
+            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=expected)
             most = bound.upper
         else:
             ends = interval_of(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
-            most = max(abs(stated - end) for end in ends)
+            most = max(abs(expected - end) for end in ends)
         held = f"its {percents(stated)[0]} intervals contain {percents(observed)[0]} of the labels"
+        held += _tied(stated, expected)
     others = _real_conflicts(work)
     if not conflict and others:
         word = "conflict"
         sentence = f"Miscalibrated, though not on average: {held or said}. {others[0]}"
     elif conflict:
         # each as a share of the worst that is possible: a median can be off by 50 points only
-        worst_size = 1.0 if size is None else stated if size > 0 else 1 - stated
-        shifted = parts.pit.rejects(work.level) and abs(middle - 0.5) / 0.5 >= abs(size or 0.0) / worst_size
+        worst_size = 1.0 if size is None else expected if size > 0 else 1 - expected
+        worst_shift = centre if middle < centre else 1 - centre
+        off = abs(middle - centre) / max(worst_shift, 1e-9)
+        shifted = parts.pit.rejects(work.level) and off >= abs(size or 0.0) / max(worst_size, 1e-9)
         chance = f"more than chance explains{clustered(work)}"
         if size is None or shifted:
-            way = "too low" if middle < 0.5 else "too high"
+            way = "too low" if middle < centre else "too high"
             sentence = f"Biased, its predictions are {way}: {said}, {chance}."
             sentence += f" And {held}." if held else ""
         else:
@@ -96,14 +104,13 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
                 f"{_sharpness(parts)}",
             )
         )
-    worst = int(np.abs(parts.pit.difference).argmax())
+    worst = int(np.abs(parts.pit.observed - _expected(parts.pit)).argmax())
     questions.append(
         Answer(
             "where",
             "Where does it fail?",
             "conflict" if parts.pit.rejects(work.level) else other,
-            f"{said[0].upper()}{said[1:]}; the largest difference is {_below(parts.pit, worst)} "
-            f"({p_is(parts.pit.pvalue)}).",
+            f"{said}{_elsewhere(parts.pit, worst) if worst != near else ''} ({p_is(parts.pit.pvalue)}).",
         )
     )
     questions += _spread_answer(parts, work, other)
@@ -168,9 +175,21 @@ def _sharpness(parts: Any) -> str:
 
 
 def _below(curve: EnvelopeCurve, at: int) -> str:
-    """Say what share of labels lies below a quantile, beside the share that should."""
-    level, gap = float(curve.levels[at]), float(curve.difference[at])
-    return f"at the {shown(100 * level)} % quantile, below which {percents(level + gap)[0]} of the labels lie"
+    """Say what share of the labels lies below a quantile."""
+    level, expected = float(curve.levels[at]), float(_expected(curve)[at])
+    named = "median" if abs(level - 0.5) < 1e-9 else f"{shown(100 * level)} % quantile"
+    where = "below" if expected == level else "at or below"
+    share = percents(float(curve.observed[at]))[0]
+    return f"{share} of the labels lie {where} the predicted {named}{_tied(level, expected)}"
+
+
+def _elsewhere(curve: EnvelopeCurve, at: int) -> str:
+    """Say at which quantile the share of labels differs most from the share that should be below it."""
+    level, expected = float(curve.levels[at]), float(_expected(curve)[at])
+    share, right = percents(float(curve.observed[at])), percents(expected)
+    where, more = ("below", "") if expected == level else ("at or below", f" instead of {right[0]}")
+    quantile = f"{shown(100 * level)} % quantile"
+    return f"; the largest difference is at the {quantile}, {where} which {share[0]} of the labels lie{more}"
 
 
 def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
@@ -190,5 +209,23 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
     return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
 
 
-def _at(curve: EnvelopeCurve, level: float) -> float:
-    return float(np.interp(level, curve.levels, curve.observed))
+def _expected(curve: EnvelopeCurve) -> HostArray:
+    """Return the shares that right predictions show: the levels, unless draws are few or repeat themselves.
+
+    A label that equals a quantile counts as below it, and as inside an interval that ends there, so counts
+    show more than their levels; 5 draws split at sixths. An envelope that excludes a level says so.
+    """
+    inside = (curve.lower <= curve.levels + 1e-9) & (curve.levels <= curve.upper + 1e-9)
+    found: HostArray = np.where(inside, curve.levels, (curve.lower + curve.upper) / 2)
+    return found
+
+
+def _tied(level: float, expected: float) -> str:
+    """Say what share is right where it is not the level."""
+    if expected == level:
+        return ""
+    return f", where {percents(expected)[0]} are expected because draws are few or repeat"
+
+
+def _at(curve: EnvelopeCurve, shares: HostArray, level: float) -> float:
+    return float(np.interp(level, curve.levels, shares))

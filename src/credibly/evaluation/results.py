@@ -19,9 +19,10 @@ from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
 from credibly.evaluation.findings import ASKED, Answer, Headline
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
-from credibly.evaluation.stages import Curves, Part, RaterParts, RealParts, ScoreParts, check_verdicts
+from credibly.evaluation.stages import Curves, RaterParts, RealParts, ScoreParts, check_verdicts
 from credibly.evaluation.tidy import NumberRow, frame, number_rows
 from credibly.evaluation.words import Verdict, audit_verdict, joined, shown, shown_range, title
+from credibly.evaluation.work import Part
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
 from credibly.results.coverage import SetCoverage
@@ -363,7 +364,7 @@ class Evaluation(Reported):
     def heading(self) -> str:
         """What was evaluated, in one line."""
         facts = self.predictions
-        sizes = f"n = {facts.n}, m = {facts.m}" + ("" if facts.k is None else f", k = {facts.k}")
+        sizes = f"n = {facts.n}, m = {facts.members}" + ("" if facts.k is None else f", k = {facts.k}")
         return f"Evaluation of {facts.kind} ({sizes})"
 
     def _rows(self) -> tuple[NumberRow, ...]:

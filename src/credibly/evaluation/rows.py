@@ -11,17 +11,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
-from credibly._arrays.namespace import HostArray, tiles
-from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.philox import Seed, Stream
 from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.predictions import Counts, OverClasses, Predictions, RandomRows, Rows, as_rows
 from credibly.results.base import Result
 from credibly.scale import scan
 from credibly.statistics import Statistic
-from credibly.statistics.subsampled import Subsampled
+from credibly.statistics.subsampled import Subsampled, random_rows, smallest_uniforms
 
 MOST_ROWS_ASKED = 20_000
 """Instances that a statistic over pairs sees at most where it is named."""
@@ -32,7 +29,6 @@ MOST_ROWS_UNASKED = 1250
 _CLASSES = 10
 REAL_WIDTH = 60
 """Numbers that a kernel makes of a real label, about, where a class is one of them."""
-_TILE = 2**22
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +49,8 @@ class PredictionSummary(Result):
         Whether labels are counts over raters; tests then see one rater per instance.
     n_clusters : int or None
         Number of independent clusters, if rows belong together.
+    weighted : bool
+        Whether members, or draws without members, have weights.
     """
 
     kind: str
@@ -62,6 +60,12 @@ class PredictionSummary(Result):
     dtype: str
     rated: bool = False
     n_clusters: int | None = None
+    weighted: bool = False
+
+    @property
+    def members(self) -> str:
+        """How many members there are, in words."""
+        return f"{self.m} (weighted)" if self.weighted else str(self.m)
 
     @property
     def whose(self) -> str:
@@ -141,6 +145,7 @@ def summarise(rows: Rows) -> PredictionSummary:
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
         rated=has_counts(rows),
         n_clusters=None if clusters is None else clusters.levels.size,
+        weighted=getattr(predictions, "weights", None) is not None,
     )
 
 
@@ -202,27 +207,9 @@ def subsampled(statistic: Statistic, n: int, most: int, seed: Seed) -> Statistic
     return Subsampled(statistic, random_rows(n, most, seed))
 
 
-def random_rows(n: int, most: int, seed: Seed) -> HostArray:
-    """Return the rows with the `most` smallest of n uniform numbers, increasing."""
-    return np.sort(_smallest(n, most, seed)[1])
-
-
 def random_part(rows: Rows, most: int, seed: Seed) -> Rows:
     """Return all rows, or of more than `most` a random part."""
     if rows.n <= most:
         return rows
-    values, _ = _smallest(rows.n, most, seed)
+    values, _ = smallest_uniforms(rows.n, most, seed)
     return RandomRows(rows, most, seed, Stream.SUBSAMPLE, float(values.max()))
-
-
-def _smallest(n: int, most: int, seed: Seed) -> tuple[HostArray, HostArray]:
-    """Return the `most` smallest of n uniform numbers and their rows, a tile of them at a time."""
-    uniforms = Uniforms(seed, stream=Stream.SUBSAMPLE)
-    values, rows = np.empty(0), np.empty(0, dtype=np.int64)
-    for tile in tiles(n, _TILE):
-        values = np.concatenate([values, uniforms.block(slice(0, 1), tile)[0]])
-        rows = np.concatenate([rows, np.arange(tile.start, tile.stop)])
-        if values.size > most:
-            kept = np.argpartition(values, most - 1)[:most]
-            values, rows = values[kept], rows[kept]
-    return values, rows

@@ -15,9 +15,9 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
-from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts, random_rows
-from credibly.evaluation.stages import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
+from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
 from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title
+from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.learners.basis import check_features
@@ -25,6 +25,7 @@ from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Point, Ro
 from credibly.results.credal import CredalTestResult, LocalDeviations, ValidityResult
 from credibly.results.tests import HypotestResult
 from credibly.results.witness import WitnessResult
+from credibly.statistics.subsampled import random_rows
 
 SET_TEST, VALIDITY = "test of the set", "test of the labels' distributions"
 

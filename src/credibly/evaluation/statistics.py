@@ -11,11 +11,13 @@ import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import on_accelerator
+from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import compares_pairs
-from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
+from credibly.evaluation.work import NOT_ASKED, Reasons, Stage, Work, to_classes
 from credibly.hypotests import audit, calibration_test
 from credibly.hypotests.predictive.outcomes import group_sizes
 from credibly.hypotests.resampling.choices import require_drawable
+from credibly.hypotests.resampling.parts import require_sides
 from credibly.hypotests.resampling.wild import bound_in_clusters
 from credibly.predictions import (
     ClassPredictions,
@@ -141,7 +143,7 @@ def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     return None
 
 
-def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: Progress) -> dict[str, Estimate]:
+def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: StageProgress) -> dict[str, Estimate]:
     """Return sums over instances in one pass; statistics over pairs see their part, or all of few rows."""
     report = partial(tell, "estimates")
     sums = [one for one in chosen if one.traits.reduction == "sum"]
@@ -271,6 +273,11 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
 
 def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     """Tell whether labels can be drawn for a statistic; where not, the reason is left."""
+    try:
+        require_sides(work.single, [statistic])
+    except UnsupportedError as error:
+        work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
+        return False
     if rows.sample.clusters is not None:
         few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
         try:

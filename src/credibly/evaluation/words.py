@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.namespace import namespace, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.sums import State, count_cells
 from credibly.evaluation.rows import PredictionSummary, has_counts
 from credibly.hypotests.resampling.pvalues import acceptance_region
@@ -73,6 +74,12 @@ class Verdict(Result):
 def title(name: str) -> str:
     """Return a statistic's name as people write it."""
     return story_of(name).title
+
+
+def inside(name: str) -> str:
+    """Return a title as it stands inside a sentence: interval score, but CRPS and Gaussian log loss."""
+    kept = name[1:2].isupper() or name.startswith("Gaussian")
+    return name if kept else name[:1].lower() + name[1:]
 
 
 def p_is(pvalue: float) -> str:
@@ -314,7 +321,7 @@ def data_warnings(
     found += source_warnings(source)
     found += [note for note in rows.notes if note not in found]
     if rows.n < FEW_INSTANCES:
-        count = "is only 1 instance" if rows.n == 1 else f"are only {rows.n} instances"
+        count = f"{'is' if rows.n == 1 else 'are'} only {counted(rows.n, 'instance')}"
         found.append(f"There {count}: expect wide intervals and wide acceptance regions.")
     some = rows.sample.predictions
     if isinstance(some, ClassPredictions):
@@ -375,9 +382,7 @@ def n_dropped(source: Mapping[str, Any]) -> int:
 def source_warnings(source: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what the reader of the file had to say."""
     rows = n_dropped(source)
-    found = (
-        [f"{rows} row{' was' if rows == 1 else 's were'} dropped when the data were read."] if rows else []
-    )
+    found = [f"{counted(rows, 'row was', 'rows were')} dropped when the data were read."] if rows else []
     return (*found, *(str(note) for note in source.get("notes") or ()))
 
 
@@ -413,15 +418,11 @@ def _labels(counts: Any, classes: Sequence[str]) -> list[str]:
     found = []
     absent = [name for name, count in zip(classes, counts, strict=True) if count == 0]
     if absent:
-        found.append(f"{_number(absent, 'class has', 'classes have')} no instance: {joined(absent)}.")
+        found.append(f"{counted(len(absent), 'class has', 'classes have')} no instance: {joined(absent)}.")
     rare = [name for name, count in zip(classes, counts, strict=True) if 0 < count < FEW_PER_CLASS]
     if rare:
         found.append(
-            f"{_number(rare, 'class has', 'classes have')} fewer than {FEW_PER_CLASS} instances: "
+            f"{counted(len(rare), 'class has', 'classes have')} fewer than {FEW_PER_CLASS} instances: "
             f"{joined(rare)}."
         )
     return found
-
-
-def _number(names: Sequence[str], one: str, many: str) -> str:
-    return f"{len(names)} {one if len(names) == 1 else many}"

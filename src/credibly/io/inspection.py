@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, as_problem
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
@@ -74,6 +74,7 @@ class Inspection(Result):
     classes: tuple[str, ...] | None
     problems: tuple[str, ...]
     notes: tuple[str, ...]
+    _first: ClassVar[Any] = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types; the type of the predictions is `prediction_type`."""
@@ -98,7 +99,18 @@ class Inspection(Result):
             return ()
         if self.kind in ("prediction-sets", "prediction-intervals"):
             return ("set_coverage",)
-        return tuple(name for name, entry in statistics.items() if self.labels in entry.traits.labels)
+        fitting = {name: one for name, one in statistics.items() if self.labels in one.traits.labels}
+        return tuple(name for name, one in fitting.items() if self._allows(one))
+
+    def _allows(self, statistic: Any) -> bool:
+        """Tell whether the first row says what a statistic needs: quantiles have no density, for example."""
+        try:
+            statistic.require_predictions(self._first)
+            if statistic.traits.reduction == "sum":
+                statistic.bind(self._first)
+        except CrediblyError:
+            return False
+        return True
 
     @property
     def has_members(self) -> bool:
@@ -120,6 +132,7 @@ def inspect(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
+    member_weights: Sequence[float] | None = None,
     clusters: str | None = None,
     claimed: float | None = None,
 ) -> Inspection:
@@ -130,6 +143,8 @@ def inspect(
     path : path or table
         As for `load`.
     kind, labels, member_axis, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels
+        As for `load`.
+    member_weights : sequence of float, optional
         As for `load`.
     clusters : str, optional
         As for `load`.
@@ -160,6 +175,7 @@ def inspect(
         classes,
         levels,
         clusters,
+        member_weights=member_weights,
         claimed=claimed,
     )
     problems: list[str] = []
@@ -179,7 +195,7 @@ def inspect(
     except CrediblyError as error:
         problems.append(as_problem(error))
     file = Path(content.source)
-    return Inspection(
+    found = Inspection(
         source=content.source,
         format=content.format,
         size=file.stat().st_size if content.format and file.is_file() else 0,
@@ -193,6 +209,8 @@ def inspect(
         problems=tuple(problems),
         notes=(*content.notes, *(() if data is None else _of_predictions(data.predictions))),
     )
+    object.__setattr__(found, "_first", None if data is None else data.predictions[:1])  # no fact of the file
+    return found
 
 
 def _of_predictions(predictions: Any) -> tuple[str, ...]:

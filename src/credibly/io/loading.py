@@ -11,11 +11,13 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
 from credibly._arrays.namespace import Array, is_numpy
+from credibly._arrays.notes import counted
 from credibly.io.columns import tabulate
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
 from credibly.io.labelling import joined_labels, label_role, label_source, set_aside_all, shared_id
 from credibly.io.limits import located, reworded
-from credibly.io.naming import assign_roles, share_of_distributions, use_canonical_names
+from credibly.io.nameless import share_of_distributions
+from credibly.io.naming import assign_roles, use_canonical_names
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
@@ -47,6 +49,7 @@ def load(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
+    member_weights: Sequence[float] | None = None,
     clusters: str | None = None,
     groups: Sequence[str] | None = None,
     claimed: float | None = None,
@@ -88,6 +91,8 @@ def load(
         Names of the classes in the order of integer labels.
     levels : sequence of float, optional
         Levels of quantiles, or of the columns `lower` and `upper`, if the file does not give them.
+    member_weights : sequence of float, optional
+        Weights of the members, or of draws without members, if the file does not give them.
     clusters : str, optional
         The column or array that says which rows belong together, such as the patient; a column `cluster` is
         found by its name.
@@ -135,6 +140,7 @@ def load(
         id,
         classes,
         levels,
+        member_weights=member_weights,
         clusters=clusters,
         groups=groups,
         claimed=claimed,
@@ -280,6 +286,7 @@ def rows_of(
     *,
     kind: str | None,
     member_axis: int | None,
+    member_weights: Sequence[float] | None,
     name: str,
     first: int,
 ) -> Dataset:
@@ -295,7 +302,7 @@ def rows_of(
     n = int(array.shape[1 if members_first else 0])
     given = {"label_counts": labels.counts} if isinstance(labels, LabelCounts) else {"y": labels}
     content = Content(".npy", {"array": array}, lone="array", source=name)
-    said = Said(kind=kind, member_axis=member_axis)
+    said = Said(kind=kind, member_axis=member_axis, member_weights=member_weights)
     with located(f"{name}, rows {first} to {first + n - 1}", first):
         assign_roles(content, said, given)
         return assemble(content, said)
@@ -326,7 +333,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
             content.keep(keep)
             problems.append(as_problem(_for_files(error, content)))
             words, number = f"{error.subject} {error.rule}; {error.evidence}", len(error.rows)
-            dropped.append(f"{number} row{' was' if number == 1 else 's were'} dropped on request: {words}")
+            dropped.append(f"{counted(number, 'row was', 'rows were')} dropped on request: {words}")
         except CrediblyError as error:
             raise _for_files(error, content) from error
     return Dataset(
@@ -388,18 +395,16 @@ def _make(content: Content, said: Said) -> Predictions:
     if said.normalise and content.kind == "probs":
         _normalised(content)
     arrays = [content.arrays[name] for name in made.fields]
-    weights = content.arrays.get("member_weights")
-    if said.kind == RAW_LOGITS:
-        return made.make(*arrays, weights, raw=True)
-    if weights is None:
-        return made.make(*arrays)
-    weighted = content.kind in ("probs", "logits", "gaussian") and content.has_members
-    if weighted or content.kind == "samples":
-        return made.make(*arrays, weights)
-    content.note(
-        "`member_weights` are not used: only draws, and members with probabilities, logits or means take them"
-    )
-    return made.make(*arrays)
+    weights = content.arrays.get("member_weights") if said.member_weights is None else said.member_weights
+    raw = {"raw": True} if said.kind == RAW_LOGITS else {}
+    weighted = content.kind in ("probs", "logits", "alpha", "gaussian") and content.has_members
+    if weights is None or weighted or content.kind == "samples":
+        return made.make(*arrays, *(() if weights is None else (weights,)), **raw)
+    rule = "belong to members, or to draws"
+    if said.member_weights is not None:
+        raise InputError("`member_weights`", rule, "the predictions have neither", "Leave them out.")
+    content.note(f"`member_weights` are not used: they {rule}, and these predictions have neither")
+    return made.make(*arrays, **raw)
 
 
 def _check_beside(content: Content, predictions: Predictions) -> None:

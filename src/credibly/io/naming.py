@@ -1,7 +1,7 @@
 """From the names of arrays to their roles: aliases, the kind of prediction, labels, and which axis is which.
 
 What a name outside the table means is never guessed: a nameless array is used only where it is the one that
-can be predictions, and then its numbers must be probabilities or the kind must be given.
+can be predictions, and then its numbers must be probabilities or the kind must be given (`nameless`).
 """
 
 from __future__ import annotations
@@ -11,15 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from credibly._arrays.checks import row_blocks, sum_tolerance
 from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
-from credibly._arrays.notes import Note
-from credibly.io.columns import CLASS_EACH, extra_column
+from credibly.io.columns import CLASS_EACH
+from credibly.io.nameless import both_columns, find_lone, kind_of_lone, needs, split_label_column
 from credibly.io.roles import BESIDE, FIELDS, KINDS, PREDICTED, ROLES, ROW_NUMBERS, Content, Said, described
-from credibly.predictions.convert import from_binary_scores, require_no_confidence
-from credibly.predictions.given import ROUTINE
-from credibly.predictions.point import rounding_of
 
 
 def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None = None) -> None:
@@ -34,15 +30,13 @@ def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None =
     content.kind = _kind_by_name(content, kind)
     if content.kind is None:
         if labels is None and kind in (None, "probs"):
-            _split_label_column(content)
-        content.kind = _kind_of_lone(content, said)
+            split_label_column(content)
+        content.kind = kind_of_lone(content, said)
     _choose_labels(content, labels)
     fields = KINDS[content.kind].fields
     for name in fields:
         if name not in content.arrays:
-            if name == "claimed":
-                raise _unclaimed(content.kind)
-            raise _needs(content.kind, f"`{name}` is not in the file", "Add it under this name.")
+            raise _without(content.kind, name)
     rest = [name for name in content.arrays if name not in fields and name not in BESIDE]
     if rest:
         content.note(f"not used: {described({name: content.arrays[name] for name in rest[:8]})}")
@@ -68,7 +62,7 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         content.note(f"not used: {described({'score': arrays.pop('score')})}")
     if "score" in arrays:
         observed = labels if labels is not None else arrays
-        arrays["probs"] = _both_columns(arrays.pop("score"), content, observed.get("y"))
+        arrays["probs"] = both_columns(arrays.pop("score"), content, observed.get("y"))
     if said.claimed is not None or "claimed" in arrays:
         _split_ends(content)
     one_value = [name for name in ("lower", "upper") if name in arrays and arrays[name].ndim == 1]
@@ -148,10 +142,8 @@ def _stack_members(content: Content) -> None:
     (owner, field, _), members = found[0]
     names = [members[number] for number in sorted(members)]
     alike = [one for key, held in groups.items() if key[:2] == (owner, field) for one in held.values()]
-    if len(alike) > len(names) or sorted(members) not in (
-        list(range(len(names))),
-        list(range(1, len(names) + 1)),
-    ):
+    whole = sorted(members) == [*range(min(members), min(members) + len(names))] and min(members) < 2
+    if len(alike) > len(names) or not whole:
         raise InputError(
             "arrays of members",
             "must be numbered without gaps and have one shape",
@@ -166,48 +158,6 @@ def _stack_members(content: Content) -> None:
     else:  # the names tell the members, not what their numbers are
         content.arrays["members"], content.lone = stacked, "members"
     content.note(f"arrays {names[0]} to {names[-1]} are read as {len(names)} members of one ensemble")
-
-
-_CLASS_0 = ("0", "neg", "negative", "no", "false")
-"""What a column of the class that everybody counts as 0 is named after."""
-
-
-def _both_columns(scores: Array, content: Content, labels: Array | None) -> Array:
-    """Return probabilities of class 1 as two columns; labels that are two names need an order."""
-    column = scores if scores.ndim == 1 else scores[:, 0] if scores.shape[1:] == (1,) else scores
-    if column.ndim != 1:
-        return _scores_of_members(column, content, labels)
-    require_no_confidence(column, labels)
-    probs: Array = from_binary_scores(column).probs
-    named, order = content.positive or "", content.label_order or ()
-    words = sorted(set(labels.ravel().tolist())) if labels is not None and labels.dtype.kind == "U" else []
-    place = 0 if named.lower() in _CLASS_0 else 1
-    if named in order:
-        place = order.index(named)
-    elif named in words and len(words) == 2 and not order:
-        content.classes, place = (next(word for word in words if word != named), named), 1
-    content.note(f"scores are read as the probability of class {place}; class {1 - place} has the rest")
-    return probs if place else probs[:, ::-1]
-
-
-def _scores_of_members(scores: Array, content: Content, labels: Array | None) -> Array:
-    """Return the probabilities of class 1 by several members as an ensemble, or the classes that they are."""
-    shape = tuple(scores.shape)
-    if scores.ndim == 2 and scores.dtype.kind == "f" and share_of_distributions(scores) == 1:
-        content.note(f"`score` {shape} is read as probabilities of {shape[1]} classes: all rows sum to 1")
-        return scores
-    inside = scores.dtype.kind == "f" and bool(((scores >= 0) & (scores <= 1)).all())
-    two = labels is not None and len(np.unique(labels)) <= 2
-    if scores.ndim != 2 or not inside or not two or min(shape) < 3:
-        raise InputError(
-            "`score`",
-            "must have shape (n,) or (n, 1), or (n, members) beside labels of two classes",
-            f"got {shape}, which may be one column per class or one per member",
-            "For classes name it `probs` (rows sum to 1) or `logits`; for members save both classes: "
-            "`probs=numpy.stack([1 - p, p], axis=-1)`.",
-        )
-    content.note("scores are read as the probability of class 1 by every member; class 0 has the rest")
-    return np.stack([1 - scores, scores], axis=-1)
 
 
 def _levels_of_bounds(said: Said) -> Sequence[float]:
@@ -283,9 +233,8 @@ def _only_integers(content: Content) -> None:
         for name, array in content.arrays.items()
         if name not in ROLES
         and name.lower() not in (*PREDICTED, *ROW_NUMBERS)
-        and array.dtype.kind in "iub"
+        and array.dtype.kind in "iu"
         and array.shape in {(length,) for length in lengths} | {(length, 1) for length in lengths}
-        and array.dtype.kind != "b"
     ]
     if len(found) == 1 and kind not in ("gaussian", "samples", "quantiles", "counts"):
         content.arrays["y"] = content.arrays.pop(found[0])
@@ -307,7 +256,7 @@ def _kind_by_name(content: Content, kind: str | None) -> str | None:
         content.note("the file contains only label counts; they are used as the predictions")
         held = ["counts"]
     if not held:
-        _find_lone(content)
+        find_lone(content)
         return None
     if kind is None and len(held) > 1:
         raise InputError(
@@ -326,199 +275,15 @@ def _kind_by_name(content: Content, kind: str | None) -> str | None:
     return kind or held[0]
 
 
-def _find_lone(content: Content) -> None:
-    """Settle on the one array that can be predictions, or say what was found."""
-    if content.lone is not None:
-        return
-    candidates = [
-        name
-        for name, array in content.arrays.items()
-        if name not in BESIDE and name not in FIELDS and array.ndim >= 2 and array.dtype.kind in "fiub"
-    ]
-    if len(candidates) != 1:
-        raise InputError(
-            "the file",
-            f"must name its predictions ({', '.join(kind.leading for kind in KINDS.values())})",
-            f"found {described(dict(list(content.arrays.items())[:12])) or 'no arrays'}",
-            "Rename the array, for example `numpy.savez(path, probs=probs, y=labels)`.",
-        )
-    content.lone = candidates[0]
-
-
-def _unclaimed(kind: str) -> InputError:
+def _without(kind: str, name: str) -> InputError:
+    if name != "claimed":
+        return needs(kind, f"`{name}` is not in the file", "Add it under this name.")
     return InputError(
         f"kind {kind!r}",
         "must say what share of labels the sets claim to contain",
         "`claimed` is not in the file",
         Remedy("Add it under this name, or pass `claimed=0.9`.", "Add it, or pass `--claimed 0.9`."),
     )
-
-
-def _needs(kind: str, evidence: str, remedy: str) -> InputError:
-    words = f"needs the arrays `{'` and `'.join(KINDS[kind].fields)}`"
-    return InputError(f"kind {kind!r}", words, evidence, remedy)
-
-
-# What a nameless array is: read as probabilities where the numbers say so, else explained, never guessed
-
-
-def _kind_of_lone(content: Content, said: Said) -> str:
-    """Give the nameless array its role and return the kind."""
-    kind = said.plain_kind
-    name = str(content.lone)
-    array = content.arrays[name]
-    found = described({name: array})
-    rule = remedy = ""
-    if kind in (None, "probs") and _is_score(array):
-        content.arrays["probs"] = _both_columns(content.arrays.pop(name), content, content.arrays.get("y"))
-        content.lone = None
-        return "probs"
-    if array.dtype.kind not in "fiub":
-        rule, remedy = "be numbers", "Check the file's columns."
-    elif kind is not None and len(KINDS[kind].fields) > 1:
-        together = "Put them into one file under these names, with `numpy.savez`."
-        raise _needs(kind, f"the file holds one array, {found}", together)
-    elif array.ndim not in (2, 3):
-        rule = f"have shape {ROLES['probs'].shape}"
-        remedy = "Scores of class 1 lie between 0 and 1; if these are labels, give them with `labels=`."
-    elif 0 in array.shape:
-        rule, remedy = "have at least one row", "Check the file."
-    elif array.shape[-1] == 1 and kind in (None, "probs"):
-        rule, remedy = "have one column per class", "One column must be the probability of class 1."
-    if rule:
-        raise InputError("predictions", f"must {rule}", f"got {found}", remedy)
-    if kind is None:
-        share = share_of_distributions(array)
-        if share < 0.5 and said.normalise and rounding_of(np.asarray(array)) is not None:
-            share = 1.0
-        if share < 0.5:
-            looks, remedy = _looks_like(array, content.classes)
-            if "claimed" in content.arrays:
-                remedy = (
-                    "With a claimed coverage, name the ends of intervals `lower` and `upper`, or the columns "
-                    "of sets `in_set_CLASS`, with 0 and 1."
-                )
-            raise InputError(
-                "predictions",
-                "must be rows of probabilities if no kind is given",
-                f"in {found} {share:.0%} of the rows are; {looks}",
-                remedy,
-            )
-        how_many = "all" if share == 1 else f"{share:.2%} of the"
-        words = f"{how_many} rows sum to 1, so the array is read as probabilities (`kind='probs'`)"
-        content.note(Note(ROUTINE, f"no kind was given; {words}"))
-        kind = "probs"
-    content.arrays[KINDS[kind].leading] = content.arrays.pop(name)
-    content.lone = None
-    return kind
-
-
-def share_of_distributions(array: Array) -> float:
-    """Return the share of last-axis rows that are not negative and sum to 1."""
-    good = total = 0
-    for _, block in row_blocks(array):
-        values = np.asarray(block, dtype=np.float64)
-        tolerance = sum_tolerance(block if block.dtype.kind == "f" else values)
-        with np.errstate(invalid="ignore", over="ignore"):  # infinities are told later, with their rows
-            rows = (np.abs(values.sum(axis=-1) - 1) <= tolerance) & (values >= -1e-6).all(axis=-1)
-        good += int(rows.sum())
-        total += rows.size
-    return good / total
-
-
-def _is_score(array: Array) -> bool:
-    """Tell whether it is one number between 0 and 1 per instance."""
-    one = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
-    if not one or array.dtype.kind != "f" or not array.size:
-        return False
-    with np.errstate(invalid="ignore"):
-        return bool(((array >= 0) & (array <= 1)).all())
-
-
-def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
-    """Return what the numbers look like and what to do about it."""
-    rounded = rounding_of(np.asarray(array)) if array.size <= 2**24 else None
-    if rounded is not None:
-        return f"they look like {rounded}", "`normalise=True` divides each row by its sum."
-    extra = None if names is None else extra_column(np.asarray(array), names)
-    if extra is not None:
-        return (
-            f"without the column {extra!r} all rows do",
-            Remedy(f"Use `exclude=[{extra!r}]`.", f"Use `exclude={extra}`."),
-        )
-    low, high, whole, zeros = np.inf, -np.inf, True, False
-    with np.errstate(all="ignore"):
-        for _, block in row_blocks(array):
-            values = np.asarray(block, dtype=np.float64)
-            finite = values[np.isfinite(values)]
-            if finite.size:
-                low, high = min(low, float(finite.min())), max(high, float(finite.max()))
-                whole = whole and bool((finite == np.round(finite)).all())
-                zeros = zeros or bool((finite == 0).any())
-    span = f"entries lie between {low:.4g} and {high:.4g}"
-    if not low <= high:
-        return "no entry is finite", "Check how the file was made."
-    axis = _axis_of_classes(array)
-    if axis is not None:
-        return (
-            f"sums along axis {axis} are 1, as if the classes were there",
-            "Put the classes on the last axis: `numpy.moveaxis(array, axis, -1)`.",
-        )
-    if whole and low >= 0 and high > 1:
-        return f"{span}, all whole, like label counts", _say("counts")
-    if low < 0:
-        return f"{span}, like logits", _say("logits") + " For draws of a real quantity: `kind='samples'`."
-    if high <= 1 + 1e-6:
-        return (
-            f"{span} but rows do not sum to 1, like beliefs of focal sets or one-against-rest scores",
-            Remedy(
-                "Save beliefs with their `focal_sets` in one .npz; normalise scores with "
-                "`Point.from_scores`.",
-                "Save beliefs with their `focal_sets` in one .npz; divide scores by their sum in each row.",
-            ),
-        )
-    if not zeros:
-        return f"{span}, all positive, like Dirichlet parameters", _say("alpha")
-    return (
-        f"{span}, with zeros, like evidence or scores",
-        Remedy(
-            "For evidence save `alpha = evidence + 1`; scores can be normalised with `Point.from_scores`.",
-            "For evidence save `alpha = evidence + 1`; divide scores by their sum in each row.",
-        ),
-    )
-
-
-def _say(kind: str) -> str:
-    return f"If so, use `kind={kind!r}`."
-
-
-def _axis_of_classes(array: Array) -> int | None:
-    """Return which other axis sums to 1, for arrays small enough to look."""
-    if array.size > 2**24:
-        return None
-    with np.errstate(all="ignore"):
-        for axis in range(array.ndim - 1):
-            if (np.abs(array.sum(axis=axis, dtype=np.float64) - 1) < 1e-3).all():
-                return axis
-    return None
-
-
-def _split_label_column(content: Content) -> None:
-    """Find the label among nameless columns: the last or first, whole numbers beside rows that sum to 1."""
-    if not content.headerless or content.lone is None or "y" in content.arrays:
-        return
-    matrix = content.arrays[content.lone]
-    if matrix.shape[1] < 3 or share_of_distributions(matrix) >= 0.5:
-        return
-    for label, rest, where in (
-        (matrix[:, -1], matrix[:, :-1], "last"),
-        (matrix[:, 0], matrix[:, 1:], "first"),
-    ):
-        fits = np.isfinite(label) & (label == np.round(label)) & (label >= 0) & (label < rest.shape[1])
-        if fits.all() and share_of_distributions(rest) >= 0.5:
-            content.arrays |= {content.lone: rest, "y": label.astype(np.int64)}
-            content.note(f"the {where} of {matrix.shape[1]} columns is read as the label")
-            return
 
 
 # Which axis is which
@@ -528,7 +293,8 @@ def _orient(content: Content, said: int | None) -> None:
     """Put the members second; where the order is not known, raise and name the keyword."""
     if said not in (None, 0, 1):
         raise InputError("`member_axis`", "must be 0 or 1", f"got {said!r}", "Move the axis first.")
-    name, array = KINDS[str(content.kind)].leading, content.leading
+    made, array = KINDS[str(content.kind)], content.leading
+    name = made.leading
     if not content.has_members:
         if content.kind == "samples" and said is None:
             _turn_draws(content)
@@ -537,30 +303,18 @@ def _orient(content: Content, said: int | None) -> None:
         return
     first, second = array.shape[:2]
     axis = content.member_axis if said is None else said
-    rows = content.rows
-    if axis == 0:
-        members = {key: rows[key] for key in KINDS[str(content.kind)].fields if rows[key].ndim == array.ndim}
-        content.arrays |= {key: np.moveaxis(other, 0, 1) for key, other in members.items()}
-    elif axis is None:
-        lengths = {int(other.shape[0]) for key, other in rows.items() if key not in FIELDS and other.ndim}
-        n = lengths.pop() if len(lengths) == 1 else None
+    if axis is None:
+        n = _told_length(content)
         if n == second != first:
-            content.arrays |= {
-                key: np.moveaxis(rows[key], 0, 1)
-                for key in KINDS[str(content.kind)].fields
-                if key in rows and rows[key].ndim == array.ndim
-            }
+            axis = 0
             content.note(
                 f"`{name}` {tuple(array.shape)} is read as {first} members of {second} instances, as many as "
                 "there are labels or ids (`member_axis=0`)"
             )
-            return
-        if (n is None and first <= second > 1) or n == second:
-            told = (
-                ("nothing in the file shows which axis holds the instances")
-                if n is None
-                else f"there are {n} labels or ids"
-            )
+        elif (n is None and first <= second > 1) or n == second:
+            told = f"there are {n} labels or ids"
+            if n is None:
+                told = "nothing in the file shows which axis holds the instances"
             raise InputError(
                 f"`{name}`",
                 "must say which axis holds the members",
@@ -568,24 +322,36 @@ def _orient(content: Content, said: int | None) -> None:
                 "Use `member_axis=0` for (members, instances, ...) or `member_axis=1` "
                 "for (instances, members, ...).",
             )
-        content.note(f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members")
+        else:
+            content.note(f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members")
+    if axis == 0:
+        rows = {key: other for key, other in content.rows.items() if key in made.fields}
+        content.arrays |= {
+            key: np.moveaxis(other, 0, 1) for key, other in rows.items() if other.ndim == array.ndim
+        }
+
+
+def _told_length(content: Content) -> int | None:
+    """Return how many instances the arrays beside the predictions tell, None where they do not."""
+    beside = [other for key, other in content.rows.items() if key not in FIELDS and other.ndim]
+    lengths = {int(other.shape[0]) for other in beside}
+    return lengths.pop() if len(lengths) == 1 else None
 
 
 def _turn_draws(content: Content) -> None:
     """Put instances first where draws are (s, n) and labels or ids tell n."""
     draws = content.leading
-    beside = [other for key, other in content.rows.items() if key not in FIELDS and other.ndim]
-    lengths = {int(other.shape[0]) for other in beside}
-    if draws.ndim == 2 and draws.shape[0] == draws.shape[1] > 1:
-        n = draws.shape[0]
-        content.note(
-            f"`samples` ({n}, {n}) are read as one row per instance; draws are along the second axis"
-        )
-    if draws.ndim == 2 and lengths == {draws.shape[1]} and draws.shape[0] != draws.shape[1]:
+    if draws.ndim != 2:
+        return
+    first, second = draws.shape
+    if first == second > 1:
+        one_row = "are read as one row per instance; draws are along the second axis"
+        content.note(f"`samples` ({first}, {first}) {one_row}")
+    elif first != second == _told_length(content):
         content.arrays["samples"] = draws.T
         content.note(
-            f"`samples` {tuple(draws.shape)} are read as {draws.shape[0]} draws of {draws.shape[1]} "
-            "instances, as many as there are labels or ids"
+            f"`samples` {first, second} are read as {first} draws of {second} instances, as many as there "
+            "are labels or ids"
         )
 
 
@@ -595,9 +361,8 @@ def _require_lengths(content: Content) -> None:
         if ROLES[name].per == "file":
             continue
         if array.ndim == 0:
-            raise InputError(
-                f"`{name}`", "must have one entry per instance", "got a single value", "Check it."
-            )
+            one_each = "must have one entry per instance"
+            raise InputError(f"`{name}`", one_each, "got a single value", "Check it.")
         if ROLES[name].per == "instance" and array.shape[0] != n:
             remedy = "Check that both come from the same split."
             if leading.ndim > 1 and leading.shape[1] == array.shape[0]:

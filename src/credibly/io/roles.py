@@ -215,7 +215,12 @@ ROLES: dict[str, Role] = {
     "id": Role("id", "(n,)", _ID_WORDS, columns=("instance", "file", *ROW_NUMBERS), text="names"),
     "group": Role("group", "(n,)", ("groups", "subgroup"), text="names"),
     "cluster": Role("cluster", "(n,)", ("clusters", "cluster_id"), text="names"),
-    "member_weights": Role("weights of the members, or of draws without members", "(m,)", per="member"),
+    "member_weights": Role(
+        "weights of the members, or of draws without members",
+        "(m,)",
+        ("mixture_weights", "ensemble_weights", "model_weights"),
+        per="member",
+    ),
     # columns of tables with several lines per instance
     "member": Role("member", "(n,)", columns=("draw",), per="line", text="names"),
     "class": Role("class", "(n,)", per="line", text="names"),
@@ -294,8 +299,8 @@ def _of_logits(logits: Array, weights: Array | None = None, *, raw: bool = False
     return Point.from_logits(logits, raw=raw)
 
 
-def _of_alpha(alpha: Array) -> Predictions:
-    return Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
+def _of_alpha(alpha: Array, weights: Array | None = None) -> Predictions:
+    return Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None, weights=weights)
 
 
 def _of_gaussian(mean: Array, std: Array, weights: Array | None = None) -> Predictions:
@@ -413,6 +418,7 @@ class Said:
     clusters: str | None = None
     groups: Sequence[str] | None = None
     claimed: float | None = None
+    member_weights: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None:

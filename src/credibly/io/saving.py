@@ -30,6 +30,7 @@ from credibly.io.text import FORMULA_STARTS
 from credibly.io.writing import as_path, atomic_files, atomic_store, require_store_writable, require_writable
 from credibly.predictions import (
     Belief,
+    Dirichlet,
     Ensemble,
     Gaussian,
     LabelCounts,
@@ -208,7 +209,7 @@ def content_of(predictions: Predictions) -> Content:
         arrays["focal_sets"] = membership_of(predictions.focal_sets, predictions.n_classes)
     if isinstance(predictions, (PredictionSets, PredictionIntervals)):
         arrays["claimed"] = np.array([predictions.claimed])
-    if isinstance(predictions, (Ensemble, Gaussian, Samples)) and predictions.weights is not None:
+    if isinstance(predictions, (Ensemble, Dirichlet, Gaussian, Samples)) and predictions.weights is not None:
         arrays["member_weights"] = predictions.weights
     held = {name: np.asarray(to_host(array)) for name, array in arrays.items()}
     return Content("memory", held, kind=kind)

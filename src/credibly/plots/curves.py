@@ -12,6 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import counted
 from credibly.evaluation import shown
 from credibly.evaluation.comparison_words import in_units
 from credibly.evaluation.stages import mean_gap
@@ -258,9 +259,7 @@ class ClasswiseDisplay:
         """The panels in one sentence."""
         worst = self.panels[0]
         hidden = (self.n_classes or len(self.curves)) - len(self.panels)
-        others = (
-            "1 class with a smaller error is" if hidden == 1 else f"{hidden} classes with smaller errors are"
-        )
+        others = counted(hidden, "class with a smaller error is", "classes with smaller errors are")
         name = f"{worst.curve.name[0].upper()}{worst.curve.name[1:]}"
         return (
             f"{name} has the largest error, {shown(worst.error)}{f'; {others} not shown' if hidden else ''}."
@@ -309,7 +308,8 @@ class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
             for name in self.drawn
         ]
         left = len(self.curves) - len(self.drawn)
-        more = f" {left} models with a larger log loss are not drawn." if left else ""
+        rest = counted(left, "model with a larger log loss is", "models with a larger log loss are")
+        more = f" {rest} not drawn." if left else ""
         return f"Confidence minus accuracy on average: {', '.join(gaps)}.{more}"
 
     def _marks(self, ax: Axes, small: bool) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import counted
 from credibly.evaluation import shown, shown_range, title
 from credibly.plots.display import (
     BLUE,
@@ -96,7 +97,8 @@ class NullDisplay(Display, kind="null", of=HypotestResult):
     def finding(self) -> str:
         """The picture in one sentence."""
         infinite = int((~np.isfinite(self.replicates)).sum())
-        lost = f" {infinite} replicates are infinite and not drawn." if infinite else ""
+        count = counted(infinite, "replicate is", "replicates are")
+        lost = f" {count} infinite and not drawn." if infinite else ""
         return f"{self._where}.{lost}"
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import counted
 from credibly.evaluation import shown
 from credibly.plots.curves import BinnedDisplay, Bins, filled_bins, interval_or_nan
 from credibly.plots.display import (
@@ -75,7 +76,8 @@ class DisagreementDisplay(BinnedDisplay, kind="disagreement", of=DisagreementDec
             f"{int(own.outside.sum())} of {len(own.count)} non-empty bins lie outside the "
             f"{100 * self.level:.4g} % band that the number of raters implies; where the weight is "
             f"largest, at predicted {shown(float(own.predicted[worst]))}, raters disagree "
-            f"{shown(float(abs(gap[worst])))} {side} than predicted ({own.count[worst]:g} instances)."
+            f"{shown(float(abs(gap[worst])))} {side} than predicted "
+            f"({counted(int(own.count[worst]), 'instance')})."
         )
 
     def _marks(self, ax: Axes, small: bool) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import counted
 from credibly.evaluation import shown, title
 from credibly.plots.display import (
     BLUE,
@@ -192,7 +193,8 @@ class SimplexMapDisplay(Display, kind="map", of=SimplexMap):
         low, high = float(np.nanmin(self.values)), float(np.nanmax(self.values))
         where = ", ".join(f"{share:.2f}" for share in self.marked)
         hidden = int(np.isnan(self.values).sum())
-        blank = f" {hidden} points without enough instances are left blank." if hidden else ""
+        left = counted(hidden, "point without enough instances is", "points without enough instances are")
+        blank = f" {left} left blank." if hidden else ""
         which = "largest at" if self.found.over == "predictions" else "smallest at weights"
         return f"{title(self.found.name)} runs from {shown(low)} to {shown(high)}, {which} ({where}).{blank}"
 

@@ -112,6 +112,9 @@ class Predictions:
             own = field.name in (*self.companions, "index")
             kept = None if own else getattr(self, field.name)
             object.__setattr__(other, field.name, arrays.get(field.name, kept))
+        weights, leading = getattr(other, "weights", None), other._leading
+        if weights is not None and (type(weights), device(weights)) != (type(leading), device(leading)):
+            object.__setattr__(other, "weights", like(to_host(weights), leading))  # rows were moved
         return other
 
     def _facts(self) -> str:
@@ -136,7 +139,8 @@ class OverClasses(Predictions):
 
     def _facts(self) -> str:
         members = f", m={self.n_members}" if self._leading.ndim == 3 else ""
-        return f"n={len(self)}{members}, k={self.n_classes}"
+        weighted = ", weighted" * (getattr(self, "weights", None) is not None)
+        return f"n={len(self)}{members}{weighted}, k={self.n_classes}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -165,9 +169,36 @@ class ClassPredictions(OverClasses, ABC):
 class RealPredictions(Predictions, ABC):
     """Predictions of real numbers: one distribution per instance, the mixture of its members."""
 
-    @abstractmethod
     def cdf(self, values: Any) -> Array:
-        """Return the probability of at most `values`, (n,) or (b, n), one entry per instance."""
+        """Return the probability of at most `values`, under the mixture of the members.
+
+        For draws this is their share, by weight; between dense quantiles it is linear.
+
+        Parameters
+        ----------
+        values : array (n,) or (b, n)
+            One value per instance.
+
+        Returns
+        -------
+        array
+            Probabilities, in the shape of `values`.
+
+        Examples
+        --------
+        >>> import credibly as cr
+        >>> cr.Gaussian([[-1.0, 1.0]], [[0.5, 0.5]]).cdf([0.0])
+        array([0.5])
+        >>> cr.Samples([[1.0, 2.0, 3.0, 4.0]]).cdf([3.5])
+        array([0.75])
+        """
+        given = self._values(values)
+        xp = namespace(given)
+        return xp.reshape(self._cdf(xp.reshape(given, (-1, len(self)))), given.shape)
+
+    @abstractmethod
+    def _cdf(self, values: Array) -> Array:
+        """Return the probability of at most checked `values`, (b, n) to (b, n)."""
 
     @abstractmethod
     def quantile(self, levels: Any) -> Array:

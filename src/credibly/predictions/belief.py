@@ -22,6 +22,7 @@ from credibly._arrays.checks import (
 )
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
+from credibly._arrays.notes import counted
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.point import Point
 
@@ -128,9 +129,8 @@ class Belief(ClassPredictions):
         if full < host.shape[1]:
             short = int((np.abs(host[:, full] - 1) > NOISE).sum())
             if short:
-                notes.append(
-                    f"the belief of all classes is 1 by definition; {short} rows gave a different number"
-                )
+                other = f"{counted(short, 'row')} gave a different number"
+                notes.append(f"the belief of all classes is 1 by definition; {other}")
         rows = np.flatnonzero((masses < -NOISE).any(axis=-1)).tolist()
         if rows and negative == "raise":
             raise InvalidRowsError(

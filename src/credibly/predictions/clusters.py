@@ -15,6 +15,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.notes import counted
 
 MOST_CLUSTERS = 2048
 
@@ -63,7 +64,7 @@ def as_ids(clusters: Any, n: int) -> HostArray:
         raise InputError(
             "`clusters`",
             "must name the cluster of every row",
-            f"row {missing[0]} has no id ({len(missing)} rows have none)",
+            f"row {missing[0]} has no id ({counted(len(missing), 'row has', 'rows have')} none)",
             "Give a row that belongs to no cluster an id of its own, or drop it.",
         )
     return array.astype(str) if array.dtype.kind not in "iufUS" else array

@@ -270,7 +270,7 @@ def loaded(source: Any, labels: Any, member_axis: int | None = None, classes: An
 _SCORES = "binary scores are read as the probability of class 1; class 0 has the rest"
 
 
-def from_binary_scores(scores: Any, classes: tuple[str, ...] | None = None) -> Point:
+def from_binary_scores(scores: Any) -> Point:
     """Return scores (n,) or (n, 1) between 0 and 1 as both columns, with a note; others are refused."""
     values = scores if scores.ndim == 1 else scores[:, 0]
     host = to_host(values)
@@ -300,7 +300,7 @@ def from_binary_scores(scores: Any, classes: tuple[str, ...] | None = None) -> P
             "Use the sigmoid of one logit, or keep the columns of all classes.",
         )
     made = Point(_both_classes(values))
-    made._set(notes=(_SCORES, *made.notes), classes=classes)
+    made._set(notes=(_SCORES, *made.notes))
     return made
 
 

@@ -18,7 +18,13 @@ from credibly._arrays.checks import (
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed
 from credibly.predictions.base import ClassPredictions
-from credibly.predictions.ensemble import Ensemble, members_second, refuse_member_axis
+from credibly.predictions.ensemble import (
+    Ensemble,
+    members_second,
+    refuse_member_axis,
+    used_weights,
+    weighted_mean,
+)
 from credibly.predictions.point import Point
 
 
@@ -32,18 +38,23 @@ class Dirichlet(ClassPredictions):
         Concentrations, positive.
     member_axis : {0, 1}, optional
         Where the members are in a three-dimensional `alpha`.
+    weights : array (m,), optional
+        Weights of the members, non-negative and summing to 1: the prediction is the mixture of their
+        Dirichlets. Default: equal weights. Members of weight 0 are left out.
 
     Examples
     --------
     >>> import credibly as cr
     >>> cr.Dirichlet([[8.0, 1.0, 1.0]]).mean().probs
     array([[0.8, 0.1, 0.1]])
+    >>> cr.Dirichlet([[[8.0, 2.0], [1.0, 1.0]]], weights=[0.25, 0.75]).mean().probs
+    array([[0.575, 0.425]])
     """
 
     alpha: Array
     member_axis: dataclasses.InitVar[int | None] = None
+    weights: Array | None = None
     row_fields: ClassVar[tuple[str, ...]] = ("alpha",)
-    mean_note: ClassVar[str] = "used the mean of the Dirichlet as the one prediction per instance"
 
     def __post_init__(self, member_axis: int | None) -> None:
         alpha = as_real(self.alpha, "alpha")
@@ -62,10 +73,15 @@ class Dirichlet(ClassPredictions):
             fact=lambda row: f"holds {row.min():.6g}",
             remedy="If this is evidence, use `Dirichlet.from_evidence`, which adds 1.",
         )
-        self._set(alpha=alpha)
+        weights, kept, notes = used_weights(self.weights, alpha, 3)
+        if kept is not None:
+            alpha = namespace(alpha).take(alpha, kept, axis=1)
+        self._set(alpha=alpha, weights=weights, notes=notes)
 
     @classmethod
-    def from_evidence(cls, evidence: Any, *, member_axis: int | None = None) -> Dirichlet:
+    def from_evidence(
+        cls, evidence: Any, *, member_axis: int | None = None, weights: Any = None
+    ) -> Dirichlet:
         """Make a Dirichlet from evidence: ``alpha = evidence + 1``.
 
         Parameters
@@ -74,6 +90,8 @@ class Dirichlet(ClassPredictions):
             Finite and not negative.
         member_axis : {0, 1}, optional
             Where the members are.
+        weights : array (m,), optional
+            Weights of the members.
 
         Returns
         -------
@@ -91,12 +109,18 @@ class Dirichlet(ClassPredictions):
             fact=lambda row: f"holds {row.min():.6g}",
             remedy="Apply the network's output activation (relu, softplus, exp) first.",
         )
-        return cls(values + 1.0, member_axis=member_axis)
+        return cls(values + 1.0, member_axis=member_axis, weights=weights)
 
     @property
     def n_members(self) -> int:
         """Number of members."""
         return int(self.alpha.shape[1]) if self.alpha.ndim == 3 else 1
+
+    @property
+    def mean_note(self) -> str:  # type: ignore[override]
+        """What `mean` does."""
+        whose = "mean of the Dirichlet" if self.weights is None else "weighted mean of the Dirichlets"
+        return f"used the {whose} as the one prediction per instance"
 
     def member_means(self) -> Array:
         """Return the mean distribution of every member, (n, k) or (n, m, k)."""
@@ -106,7 +130,7 @@ class Dirichlet(ClassPredictions):
         return share / xp.sum(share, axis=-1, keepdims=True)
 
     def mean(self) -> Point:
-        """Return ``alpha / sum(alpha)``, averaged over members.
+        """Return ``alpha / sum(alpha)``, averaged over members by weight.
 
         Returns
         -------
@@ -114,10 +138,10 @@ class Dirichlet(ClassPredictions):
             The mean distribution of every instance.
         """
         means = self.member_means()
-        return Point._trusted(self.xp.mean(means, axis=1) if means.ndim == 3 else means)
+        return Point._trusted(weighted_mean(means, self.weights) if means.ndim == 3 else means)
 
     def sample(self, m: int, *, rng: Any = None) -> Ensemble:
-        """Draw probability vectors; ensembles of Dirichlets give `m` draws per member.
+        """Draw probability vectors; ensembles of Dirichlets give `m` draws per member, or as many by weight.
 
         Parameters
         ----------
@@ -130,13 +154,36 @@ class Dirichlet(ClassPredictions):
         -------
         Ensemble
             Draws, (n, m, k) or (n, members * m, k).
+
+        Notes
+        -----
+        Of weighted members as many draws are made in all, each with the same weight. Those of member j are
+        ``members * m * weights[j]`` in number, rounded down or up at random in every instance so that their
+        mean number is exact.
         """
         m = require_integer(m, "m", 1)
         generator = np.random.default_rng(as_seed(rng))
         alpha = to_host(as_float64(self.alpha))
         alpha = alpha[:, None, :] if alpha.ndim == 2 else alpha
-        draws = _dirichlet(np.repeat(alpha, m, axis=1), generator)
-        return Ensemble(like(draws, self.alpha), member_axis=1)
+        if self.weights is None:
+            alpha = np.repeat(alpha, m, axis=1)
+        else:
+            chosen = _by_weight(to_host(as_float64(self.weights)), len(self), m * self.n_members, generator)
+            alpha = np.take_along_axis(alpha, chosen[:, :, None], axis=1)
+        return Ensemble(like(_dirichlet(alpha, generator), self.alpha), member_axis=1)
+
+
+def _by_weight(weights: Array, n: int, total: int, generator: np.random.Generator) -> Array:
+    """Return which member makes each of `total` draws of n instances, (n, total), in order of the members.
+
+    Points one step apart, from a random start, fall on the steps of the weights: systematic sampling.
+    """
+    steps = np.cumsum(weights) / weights.sum() * total
+    # sums of weights are a little less, or more, than the whole number that they reach
+    whole = np.round(steps)
+    steps = np.where(np.abs(steps - whole) < 1e-9 * total, whole, steps)
+    points = generator.random((n, 1)) + np.arange(total)
+    return np.searchsorted(steps[:-1], points, side="right")
 
 
 def _dirichlet(alpha: Array, generator: np.random.Generator) -> Array:

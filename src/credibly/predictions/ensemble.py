@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from credibly._arrays.checks import (
     as_array,
     as_real,
@@ -21,6 +23,8 @@ from credibly._arrays.namespace import (
     as_float64,
     beside,
     is_array,
+    is_torch,
+    like,
     mean_of_members,
     namespace,
     to_host,
@@ -250,7 +254,7 @@ def refuse_member_axis(array: Array, name: str, member_axis: int) -> None:
 
 def check_weights(weights: Any, members: Array, what: str = "member") -> Array:
     """Return weights (m,) of the second axis, of which each is `what`, in the library of `members`."""
-    array = beside(as_real(weights, "weights"), weights, members, what="`probs` and `weights`")
+    array = beside(as_real(weights, "weights"), weights, members, what="predictions and `weights`")
     require_shape(array, "weights", ("(m,)",))
     require_finite(array, "weights")
     values = to_host(as_float64(array))
@@ -263,6 +267,47 @@ def check_weights(weights: Any, members: Array, what: str = "member") -> Array:
             f"Give one weight per {what}, and divide them by their sum.",
         )
     return array
+
+
+def used_weights(
+    weights: Any, members: Array, axes: int, what: str = "member"
+) -> tuple[Array | None, Array | None, tuple[str, ...]]:
+    """Return weights of the members that count, which of them these are (None: all), and a note.
+
+    Equal weights count as no weights, to give the same numbers, unless a gradient goes through them; `axes`
+    is that of arrays with members, and `what` says what a member is called.
+    """
+    if weights is None:
+        return None, None, ()
+    if members.ndim != axes:
+        raise InputError(
+            "`weights`",
+            "belong to members, along the second axis",
+            f"got predictions of shape {tuple(members.shape)}",
+            "Leave them out, or give the members.",
+        )
+    array = check_weights(weights, members, what)
+    values = to_host(as_float64(array))
+    kept = np.flatnonzero(values > 0)
+    few, notes = (
+        (None, ()) if kept.size == values.size else (like(kept, members), (_left_out(values, kept, what),))
+    )
+    learned = is_torch(array) and array.requires_grad
+    equal = not learned and np.ptp(values[kept]) <= 1e-12 * values.max()
+    return None if equal else array if few is None else namespace(array).take(array, few), few, notes
+
+
+def _left_out(values: Any, kept: Any, what: str) -> str:
+    number = values.size - kept.size
+    return f"{number} {what}{'s' * (number > 1)} of weight 0 {'are' if number > 1 else 'is'} left out"
+
+
+def normalised(weights: Array | None) -> Array | None:
+    """Return weights in double precision that sum to 1 exactly as far as rounding lets them."""
+    if weights is None:
+        return None
+    exact = as_float64(weights)
+    return exact / namespace(exact).sum(exact)
 
 
 def weighted_mean(values: Array, weights: Array | None) -> Array:

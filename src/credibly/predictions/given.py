@@ -358,13 +358,13 @@ def _of_dataset(
     return InMemory(dataclasses.replace(data, predictions=given, labels=own, feature_names=names, **new))
 
 
-def require_independent(given: Any, what: str, why: str = "needs independent rows") -> None:
+def require_independent(given: Any, what: str) -> None:
     """Raise in the name of `what` where rows belong together, which it does not allow for."""
     some = given.sample if isinstance(given, Rows) else given
     if isinstance(some, Dataset) and some.clusters is not None:
         raise UnsupportedError(
             what,
-            why,
+            "needs independent rows",
             "these come in clusters",
             "Keep one row of every cluster, or use `calibration_test`, which allows for clusters.",
         )

@@ -11,6 +11,7 @@ from credibly.predictions.base import OverClasses, Predictions
 
 _UNLABELLED = (-1, -100, 255)
 NAMED_CLASSES = "Pass one class index from 0 to k - 1 per entry; map class names to indices first."
+NUMBERS = "Pass one observed number per entry, or give class probabilities for these classes."
 
 
 def require_same_length(predictions: Predictions, labels: Array, what: str) -> None:

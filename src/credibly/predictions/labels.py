@@ -27,6 +27,7 @@ from credibly.predictions.base import ClassPredictions, OverClasses, Predictions
 from credibly.predictions.joining import aligned
 from credibly.predictions.label_checks import (
     NAMED_CLASSES,
+    NUMBERS,
     check_classes,
     require_label_vector,
     require_same_length,
@@ -153,7 +154,8 @@ def as_labels(
     labels, _ = read_labels(predictions, labels)
     if isinstance(labels, LabelCounts):
         return as_labels(predictions, labels, sample_weight, some_rows=some_rows)
-    array = beside(as_array(labels, "labels", NAMED_CLASSES), labels, predictions._leading)
+    told = NAMED_CLASSES if isinstance(predictions, OverClasses) else NUMBERS
+    array = beside(as_array(labels, "labels", told), labels, predictions._leading)
     if isinstance(predictions, OverClasses):
         require_label_vector(predictions, array)
         return Classes(check_classes(array, predictions.n_classes)[None, :], predictions.n_classes, weights)

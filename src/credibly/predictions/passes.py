@@ -184,7 +184,8 @@ def without_graph(predictions: Any) -> Any:
     """Return the predictions outside any graph."""
     if not is_torch(predictions._leading):
         return predictions
-    arrays = {name: getattr(predictions, name).detach() for name in predictions.row_fields}
+    weighted = ("weights",) * (getattr(predictions, "weights", None) is not None)
+    arrays = {name: getattr(predictions, name).detach() for name in (*predictions.row_fields, *weighted)}
     return predictions.replace_rows(**arrays)
 
 

@@ -162,32 +162,9 @@ class Quantiles(RealPredictions):
         heights = to_host(as_float64(self.levels))
         return bool(np.diff(heights, prepend=0.0, append=1.0).max() <= DENSE + _SAME_LEVEL)
 
-    def cdf(self, values: Any) -> Array:
-        """Return the probability of at most `values`, linear between dense quantiles.
-
-        Parameters
-        ----------
-        values : array (n,) or (b, n)
-            One value per instance.
-
-        Returns
-        -------
-        array
-            Probabilities, in the shape of `values`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import credibly as cr
-        >>> levels = np.arange(1, 20) / 20
-        >>> cr.Quantiles([10 * levels], levels).cdf([2.25])
-        array([0.225])
-        """
-        given = self._values(values)
+    def _cdf(self, values: Array) -> Array:
         self._require_dense("a distribution function")
-        xp = namespace(given)
-        table, levels = as_float64(self.values), as_float64(self.levels)
-        return xp.reshape(table_cdf(table, levels, xp.reshape(given, (-1, len(self)))), given.shape)
+        return table_cdf(as_float64(self.values), as_float64(self.levels), values)
 
     def quantile(self, levels: Any) -> Array:
         """Return quantiles: the given ones, and interpolated ones if these are dense.

@@ -24,7 +24,6 @@ from credibly._arrays.checks import (
     require_same_shape,
     require_shape,
 )
-from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -43,7 +42,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.remembered import remembered
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
-from credibly.predictions.ensemble import check_weights, members_second, refuse_member_axis
+from credibly.predictions.ensemble import members_second, normalised, refuse_member_axis, used_weights
 
 _NODES = 49
 
@@ -240,46 +239,6 @@ def _solve_few(
     return xp.where(open_, spread, x)
 
 
-def used_weights(
-    weights: Any, members: Array, axes: int, what: str = "member"
-) -> tuple[Array | None, Array | None, tuple[str, ...]]:
-    """Return weights of the members that count, which of them these are (None: all), and a note.
-
-    Equal weights count as no weights, to give the same numbers; `axes` is that of arrays with members, and
-    `what` says what a member is called.
-    """
-    if weights is None:
-        return None, None, ()
-    if members.ndim != axes:
-        raise InputError(
-            "`weights`",
-            "belong to members, along the second axis",
-            f"got predictions of shape {tuple(members.shape)}",
-            "Leave them out, or give the members.",
-        )
-    array = check_weights(weights, members, what)
-    values = to_host(as_float64(array))
-    kept = np.flatnonzero(values > 0)
-    few, notes = (
-        (None, ()) if kept.size == values.size else (like(kept, members), (_left_out(values, kept, what),))
-    )
-    equal = np.ptp(values[kept]) <= 1e-12 * values.max()
-    return None if equal else array if few is None else namespace(array).take(array, few), few, notes
-
-
-def _left_out(values: Any, kept: Any, what: str) -> str:
-    number = values.size - kept.size
-    return f"{number} {what}{'s' * (number > 1)} of weight 0 {'are' if number > 1 else 'is'} left out"
-
-
-def normalised(weights: Array | None) -> Array | None:
-    """Return weights in double precision that sum to 1 exactly as far as rounding lets them."""
-    if weights is None:
-        return None
-    exact = as_float64(weights)
-    return exact / namespace(exact).sum(exact)
-
-
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Gaussian(RealPredictions):
     """A normal distribution per instance, or one per instance and member.
@@ -349,26 +308,8 @@ class Gaussian(RealPredictions):
         """The weights of the members, (m,), double precision, summing to 1; None if all are equal."""
         return normalised(self.weights)
 
-    def cdf(self, values: Any) -> Array:
-        """Return the probability of at most `values` under the mixture of the members.
-
-        Parameters
-        ----------
-        values : array (n,) or (b, n)
-            One value per instance.
-
-        Returns
-        -------
-        array
-            Probabilities, in the shape of `values`.
-
-        Examples
-        --------
-        >>> import credibly as cr
-        >>> cr.Gaussian([[-1.0, 1.0]], [[0.5, 0.5]]).cdf([0.0])
-        array([0.5])
-        """
-        return mixture_cdf(*self.members(), self._values(values), self.shares)
+    def _cdf(self, values: Array) -> Array:
+        return mixture_cdf(*self.members(), values, self.shares)
 
     def quantile(self, levels: Any) -> Array:
         """Return quantiles of the mixture of the members.

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 from credibly._arrays.checks import as_real, require_finite, require_shape
 from credibly._arrays.namespace import Array, as_float64, clip, device, namespace, to_host
 from credibly._arrays.row_search import count_at_most
-from credibly.predictions.base import RealPredictions
-from credibly.predictions.ensemble import members_second
-from credibly.predictions.regression import normalised, over_members, used_weights
+from credibly.predictions.base import Predictions, RealPredictions
+from credibly.predictions.ensemble import members_second, normalised, used_weights
+from credibly.predictions.regression import over_members
 
 _ROUNDING = 1e-15
 
@@ -131,28 +131,8 @@ class Samples(RealPredictions):
         counts = count_at_most(draws, values, strict=strict)
         return namespace(draws).take_along_axis(reached, counts.T, axis=1).T
 
-    def cdf(self, values: Any) -> Array:
-        """Return the share of draws, by weight, that are at most `values`.
-
-        Parameters
-        ----------
-        values : array (n,) or (b, n)
-            One value per instance.
-
-        Returns
-        -------
-        array
-            Probabilities, in the shape of `values`.
-
-        Examples
-        --------
-        >>> import credibly as cr
-        >>> cr.Samples([[1.0, 2.0, 3.0, 4.0]]).cdf([3.5])
-        array([0.75])
-        """
-        given = self._values(values)
-        xp = namespace(given)
-        return xp.reshape(self.share_below(xp.reshape(given, (-1, len(self)))), given.shape)
+    def _cdf(self, values: Array) -> Array:
+        return self.share_below(values)
 
     def quantile(self, levels: Any) -> Array:
         """Return, for each level, the smallest draw such that the share of draws up to it reaches the level.
@@ -203,6 +183,46 @@ def _ranks(levels: Array, n_draws: int) -> Array:
     xp = namespace(levels)
     # 0.7 * 10 is a little more than 7
     return xp.astype(xp.ceil(levels * n_draws * (1.0 - 4e-16)), xp.int64) - 1
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Pool(Predictions):
+    """The label of every instance and its draws, of which a replicate chooses one as the label.
+
+    Attributes
+    ----------
+    values : array (n, p)
+        The label, then the draws in their order.
+    shape : tuple of int
+        Of the draws of an instance: (s,) or (m, s).
+    moved : array (n, p) or None
+        What is observed where a number is chosen, where that is not the number itself.
+    shares : array (p - 1,) or None
+        Weights of the draws, where they differ: only the label may then be chosen.
+    """
+
+    values: Array
+    shape: tuple[int, ...]
+    moved: Array | None = None
+    shares: Array | None = None
+    row_fields: ClassVar[tuple[str, ...]] = ("values",)
+    companions: ClassVar[tuple[str, ...]] = ("moved",)
+
+    @property
+    def labels(self) -> Array:
+        """What is observed where a number is chosen, (n, p)."""
+        return self.values if self.moved is None else self.moved
+
+    def samples(self, choice: Array | None = None) -> Samples:
+        """Return the draws that a choice (n,) leaves: the label has taken the place of the chosen one."""
+        xp = namespace(self.values)
+        draws = self.values[:, 1:]
+        if choice is not None:
+            at = xp.arange(1, self.values.shape[1], dtype=choice.dtype, device=device(self.values))
+            draws = xp.where(at[None, :] == choice[:, None], self.values[:, :1], draws)
+        made = object.__new__(Samples)
+        made._set(values=xp.reshape(draws, (len(self), *self.shape)), notes=self.notes)
+        return made
 
 
 class LeftOut(Samples):
@@ -281,9 +301,9 @@ class LeftOut(Samples):
         # less than rounding leaves cannot be told from nothing, whose z-scores overflow
         return xp.reshape(xp.maximum(squares, _ROUNDING * every) / (p - 2), (-1,))
 
-    def below(self, *, strict: bool = True) -> Array:
-        """Return how many numbers of its row are below (or at most) each number of the pool, (n, p)."""
-        return count_at_most(self.ordered, self.pool.T, strict=strict).T
+    def below(self) -> Array:
+        """Return how many numbers of its row are below each number of the pool, (n, p)."""
+        return count_at_most(self.ordered, self.pool.T, strict=True).T
 
     def _at(self, ranks: Array) -> Array:
         """Return the draws at places `ranks` (l,) of every prediction, (n p, l)."""

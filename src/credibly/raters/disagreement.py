@@ -250,7 +250,7 @@ def _moments(predictions: ClassPredictions, per_class: bool) -> tuple[Array, ...
         moments = _class_moments(alpha) if per_class else _dirichlet_moments(alpha)
         if alpha.ndim == 2:
             return moments
-        return tuple(weighted_mean(part, None) for part in moments)
+        return tuple(weighted_mean(part, predictions.weights) for part in moments)
     weights = None
     if isinstance(predictions, Ensemble):
         probs, weights = as_float64(predictions.probs), predictions.weights

@@ -12,6 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, namespace, tiles, to_host
+from credibly._arrays.notes import counted
 from credibly.predictions import (
     ClassPredictions,
     Counts,
@@ -126,7 +127,7 @@ class Population:
             raise UnsupportedError(
                 "a decomposition over raters",
                 f"needs instances with at least {least} raters",
-                f"none of {self.n_left_out} instances has",
+                f"none of {counted(self.n_left_out, 'instance')} has",
                 "With one label per instance use `decompose_brier`."
                 if least == 2
                 else "Use a statistic of fewer raters.",

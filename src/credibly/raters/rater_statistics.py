@@ -186,7 +186,7 @@ class BoundRaterStatistic:
             for step in range(1, self.statistic.order):
                 rising = rising * (total + step)
             found = self._columns(alpha, 1.0) / rising
-            return found if alpha.ndim == 2 else weighted_mean(found, None)
+            return found if alpha.ndim == 2 else weighted_mean(found, predictions.weights)
         if isinstance(predictions, Ensemble):
             return weighted_mean(self._columns(as_float64(predictions.probs), 0.0), predictions.weights)
         return self._columns(as_float64(as_point(predictions)[0].probs), 0.0)

@@ -22,6 +22,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
     Array,
     HostArray,
     as_float64,
@@ -30,6 +31,7 @@ from credibly._arrays.namespace import (
     logsumexp,
     namespace,
     rows_within_budget,
+    softmax,
     tiles,
     to_host,
 )
@@ -49,7 +51,7 @@ from credibly.recalibrate.fitting import (
     newton_minimum,
     with_scores,
 )
-from credibly.recalibrate.scores import IMPOSSIBLE, scores_of
+from credibly.recalibrate.scores import IMPOSSIBLE, scores_of, shares_of
 
 
 def mapped(z: Array, weights: Array, intercepts: Array) -> Array:
@@ -79,29 +81,36 @@ def curvature(z: HostArray, counts: HostArray, weights: HostArray, intercepts: H
     """Return the second derivatives of the loss per label in (weights, intercepts).
 
     The logit of class a has the derivatives phi = (z_a, 1), or (z, 1) with a matrix, so the Hessian is the
-    sum over instances of N (diag(p) - p p') between classes times phi phi' between their parameters.
+    sum over instances of N (diag(p) - p p') between classes times phi phi' between their parameters. With a
+    matrix, phi is the same for all classes: one product of all pairs of classes with all pairs of entries.
     """
     k = z.shape[1]
-    size = weights.size + k
-    total = np.zeros((size, size))
-    for rows in tiles(len(z), rows_within_budget(8 * (size + 8 * k), 0.25)):
+    matrix = weights.ndim == 2
+    (one, other), entries = np.triu_indices(k), np.triu_indices(k + 1)
+    total = np.zeros((len(one), len(entries[0])) if matrix else (2 * k, 2 * k))
+    for rows in tiles(len(z), max(1, 2 * CACHE_ELEMENTS // sum(total.shape))):
         own, number = z[rows], counts[rows].sum(axis=-1)
-        logs = mapped(own, weights, intercepts)
-        p = np.exp(logs - logsumexp(logs)[:, None])
-        if weights.ndim == 1:
-            slopes = np.concatenate([p * own, p], axis=1)
-            for i, first in enumerate((own, 1.0)):
-                for j, second in enumerate((own, 1.0)):
-                    diagonal = (number[:, None] * p * first * second).sum(axis=0)
-                    total[i * k : (i + 1) * k, j * k : (j + 1) * k] += np.diag(diagonal)
-        else:
-            slopes = np.concatenate([(p[:, :, None] * own[:, None, :]).reshape(len(own), -1), p], axis=1)
-            whole = np.concatenate([own, np.ones((len(own), 1))], axis=1)
-            for c in range(k):
-                block = (whole * (number * p[:, c])[:, None]).T @ whole
-                at = np.append(np.arange(c * k, (c + 1) * k), k * k + c)
-                total[np.ix_(at, at)] += block
+        p = softmax(mapped(own, weights, intercepts))
+        if matrix:
+            p, phi = p.T.copy(), np.concatenate([own.T, np.ones((1, len(own)))])
+            between = -p[one] * p[other]
+            between[one == other] += p
+            total += (number * between) @ (phi[entries[0]] * phi[entries[1]]).T
+            continue
+        slopes = np.concatenate([p * own, p], axis=1)
+        for i, first in enumerate((own, 1.0)):
+            for j, second in enumerate((own, 1.0)):
+                diagonal = (number[:, None] * p * first * second).sum(axis=0)
+                total[i * k : (i + 1) * k, j * k : (j + 1) * k] += np.diag(diagonal)
         total -= (slopes * number[:, None]).T @ slopes
+    if matrix:
+        blocks = np.empty((k, k, k + 1, k + 1))
+        for first, second in ((one, other), (other, one)):
+            for entry, another in (entries, entries[::-1]):
+                blocks[first[:, None], second[:, None], entry, another] = total
+        at = np.concatenate([np.arange(k * k).reshape(k, k), k * k + np.arange(k)[:, None]], axis=1)
+        order = np.argsort(at.ravel())
+        total = blocks.transpose(0, 2, 1, 3).reshape(order.size, -1)[np.ix_(order, order)]
     return total / float(counts.sum())
 
 
@@ -205,14 +214,18 @@ class AffineScaling(Recalibration):
             )
         u, counts = to_host(inputs_of(data.predictions)), to_host(data.counts)
         m = 1 if u.ndim == 2 else u.shape[1]
-        given = data.member_weights
-        shares = np.full(m, 1.0 / m) if given is None else to_host(given).astype(np.float64)
+        shares = shares_of(data.member_weights, m)
         candidates = self._candidates()
         self.cv_losses, chosen = None, candidates[0]
         if len(candidates) > 1:
+            fitted: tuple[HostArray | None, HostArray | None] = None, None
 
             def held_out(penalties: Penalties, kept: HostArray, held: HostArray) -> float:
-                found, _ = self._minimise(*pooled(u[kept], counts[kept], shares), penalties)
+                nonlocal fitted
+                # the optimum of the last penalty on the same rows is near
+                begin = fitted[1] if fitted[0] is kept else None
+                found, _ = self._minimise(*pooled(u[kept], counts[kept], shares), penalties, begin)
+                fitted = kept, found
                 rows, own = pooled(u[held], counts[held], shares)
                 loss, _, _ = loss_and_gradient(rows, own, *self._split(found, u.shape[-1]))
                 return loss * float(own.sum())
@@ -229,15 +242,12 @@ class AffineScaling(Recalibration):
         return Convergence(loss_before=losses[0], loss_after=losses[1], **ended)
 
     def _minimise(
-        self, u: HostArray, counts: HostArray, penalties: Penalties
+        self, u: HostArray, counts: HostArray, penalties: Penalties, begin: HostArray | None = None
     ) -> tuple[HostArray, dict[str, Any]]:
         """Minimise by Newton steps, or by L-BFGS where the Hessian would be too large."""
         k = u.shape[1]
-        objective, start, bends = (
-            self.objective(u, counts, penalties),
-            self._start(k),
-            self._bends(k, penalties),
-        )
+        objective, bends = self.objective(u, counts, penalties), self._bends(k, penalties)
+        start = self._start(k) if begin is None else begin
 
         def logits(parameters: HostArray) -> HostArray:
             found = mapped(u, *self._split(parameters, k))

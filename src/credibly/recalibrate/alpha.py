@@ -52,7 +52,7 @@ from credibly.recalibrate.heads import (
     standardised,
     train,
 )
-from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of
+from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, shares_of, weights_of
 
 _LARGE = 1e4
 
@@ -66,10 +66,12 @@ class CountsLikelihood:
         Parameters at factor 1: probabilities, or the concentrations of Dirichlets.
     counts : ndarray (n, k)
         Labels of every instance, at least one each.
+    shares : ndarray (m,)
+        Weights of the members, positive and summing to 1.
     """
 
-    def __init__(self, base: HostArray, counts: HostArray) -> None:
-        self.n, self.m, _ = base.shape
+    def __init__(self, base: HostArray, counts: HostArray, shares: HostArray) -> None:
+        self.n, self.shares = len(base), shares
         row, column = np.nonzero(counts)
         self.starts = np.searchsorted(row, np.arange(self.n))
         self.owner = row
@@ -86,23 +88,22 @@ class CountsLikelihood:
         slope = np.add.reduceat(rise_slope(labelled, self.label_counts), self.starts, axis=0)
         slope -= rise_slope(whole, self.totals)
         top = value.max(axis=1, keepdims=True)
-        shares = np.exp(value - top)
+        shares = self.shares * np.exp(value - top)
         mass = shares.sum(axis=1, keepdims=True)
-        log_mean = top[:, 0] + np.log(mass[:, 0] / self.m)
-        return log_mean, (shares / mass * slope).sum(axis=1)
+        return top[:, 0] + np.log(mass[:, 0]), (shares / mass * slope).sum(axis=1)
 
     def limit(self) -> HostArray:
         """Return the log-likelihoods without any spread, s -> infinity: raters draw from the mean itself."""
         logs = self.label_counts * np.log(self.label_base / self.sums[self.owner])
         value = np.add.reduceat(logs, self.starts, axis=0)
         top = value.max(axis=1, keepdims=True)
-        mixed: HostArray = top[:, 0] + np.log(np.exp(value - top).mean(axis=1))
+        mixed: HostArray = top[:, 0] + np.log(np.exp(value - top) @ self.shares)
         return mixed
 
     def take(self, rows: HostArray) -> CountsLikelihood:
         """Return the likelihood of some instances."""
         part = object.__new__(CountsLikelihood)
-        part.n, part.m = len(rows), self.m
+        part.n, part.shares = len(rows), self.shares
         ends = np.append(self.starts[1:], len(self.owner))
         lengths = (ends - self.starts)[rows]
         part.starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
@@ -201,7 +202,6 @@ class Head:
 
 def likelihood_of(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray]:
     """Return the likelihood of the rows with weight, their shares, and which rows these are."""
-    require_equal_weights(data.predictions)
     counts = to_host(data.counts)
     weight = np.ones(len(counts)) if data.weight is None else to_host(data.weight)
     rows = np.flatnonzero(weight > 0)
@@ -215,7 +215,9 @@ def likelihood_of(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray
         )
     base = to_host(base_of(data.predictions))[rows]
     base = base[:, None, :] if base.ndim == 2 else base
-    return CountsLikelihood(base, counts), weight / weight.sum(), rows
+    shares = shares_of(data.member_weights, base.shape[1])
+    counted = shares > 0  # a member of weight 0 may be the likeliest
+    return CountsLikelihood(base[:, counted], counts, shares[counted]), weight / weight.sum(), rows
 
 
 def base_of(predictions: ClassPredictions) -> Array:
@@ -234,8 +236,7 @@ def base_of(predictions: ClassPredictions) -> Array:
 def log_probabilities(predictions: ClassPredictions) -> Array:
     """Return the log-probabilities of the mean as features."""
     values = scores_of(predictions).values
-    weights = predictions.weights if isinstance(predictions, Ensemble) else None
-    values = mean_scores(values, weights) if values.ndim == 3 else values
+    values = mean_scores(values, weights_of(predictions)) if values.ndim == 3 else values
     if scalar(namespace(values).min(values)) < IMPOSSIBLE / 2:
         raise UnsupportedError(
             "log-probabilities as features",
@@ -244,17 +245,6 @@ def log_probabilities(predictions: ClassPredictions) -> Array:
             "Give your own features, or finite logits.",
         )
     return values
-
-
-def require_equal_weights(predictions: ClassPredictions) -> None:
-    """Raise for an Ensemble with weights: members of a Dirichlet have none."""
-    if isinstance(predictions, Ensemble) and predictions.weights is not None:
-        raise UnsupportedError(
-            "`AlphaCalibration`",
-            "makes a mixture of Dirichlets with equal weights",
-            "got an Ensemble with weights",
-            "Use `predictions.mean()`, or an Ensemble of equally weighted draws.",
-        )
 
 
 Kind = Literal["scalar", "linear", "neural"]
@@ -467,13 +457,12 @@ class AlphaCalibration(Recalibration):
         return Convergence(loss_before=-float(share @ before), loss_after=-float(share @ after), **ended)
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        require_equal_weights(predictions)
         base = base_of(predictions)
         xp = namespace(base)
         scale = xp.exp(self._log_alpha0(predictions, features))
         alpha = base * (scale[:, None] if base.ndim == 2 else scale[:, None, None])
         alpha = xp.clip(alpha, float(xp.finfo(alpha.dtype).smallest_normal), None)  # 0 is no parameter
-        made = Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
+        made = Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None, weights=weights_of(predictions))
         note = f"spread by {self.describe()} (fitted on {self.n} instances); the mean is unchanged"
-        made._set(notes=(*predictions.notes, note))
+        made._set(notes=(*predictions.notes, *made.notes, note))
         return made

@@ -308,10 +308,13 @@ class Recalibration(ABC):
             ("groups", groups, self.takes_groups),
         ):
             if value is not None and not taken:
-                raise InputError(
-                    f"`{type(self).__name__}`", f"uses no {name}", f"got `{name}`", "Leave them out."
-                )
+                given = f"`{type(self).__name__}`"
+                raise InputError(given, f"uses no {name}", f"got `{name}`", self._without(name))
         return self._own(features, groups)
+
+    def _without(self, name: str) -> str:
+        """Say what to do about features or groups that the method does not use."""
+        return "Leave them out."
 
     def _own(self, features: Any, groups: Any) -> Any:
         """Return the features or the groups, whichever the method uses."""

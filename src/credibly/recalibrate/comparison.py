@@ -241,7 +241,8 @@ def recalibration_report(
         What was observed. Counts over raters add the losses and the disagreement of raters.
     methods : sequence of str or Recalibration, optional
         Names, joined by ``+`` to apply one after the other (``"temperature+alpha"``), or unfitted objects.
-        Default: temperature and vector scaling; for real values, ``"scale"``, ``"isotonic"`` and ``"shift"``.
+        Default: temperature and vector scaling; for real values, ``"scale"``, ``"isotonic"`` and ``"shift"``,
+        with groups also ``"scale_by_group"``, and with features ``"scale_by_features"``.
     cv : int
         Number of folds; each is recalibrated with a fit to the others.
     features : array (n, d), optional
@@ -317,7 +318,7 @@ def recalibration_report(
     seed = as_seed(rng)
     inputs = None if features is None else check_features(features, given)
     chosen = _chosen(statistics, n_bins, given)
-    asked = _named((REAL_METHODS if real else METHODS) if methods is None else methods)
+    asked = _named(_unasked(real, features, groups) if methods is None else methods)
     codes = None if ids is None else np.unique(ids, return_inverse=True)[1]
     parts = fold_members(len(given), folds, seed) if codes is None else _whole_folds(codes, folds, seed)
     counted = isinstance(labels, LabelCounts)
@@ -432,6 +433,14 @@ def _says_enough(statistic: Statistic, predictions: RealPredictions) -> bool:
     except CrediblyError:
         return False
     return True
+
+
+def _unasked(real: bool, features: Any, groups: Any) -> tuple[str, ...]:
+    """Return the methods to compare where none is named: also those that use what is given beside."""
+    if not real:
+        return METHODS
+    by_group = ("scale_by_group",) if groups is not None and not isinstance(groups, Mapping) else ()
+    return (*REAL_METHODS, *by_group, *(() if features is None else ("scale_by_features",)))
 
 
 def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:

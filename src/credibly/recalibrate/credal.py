@@ -22,10 +22,11 @@ from credibly._arrays.philox import as_seed, made_with_rng
 from credibly.credal.enlargement import enlarged
 from credibly.hypotests import credal_test, inflate
 from credibly.predictions import ClassPredictions, Ensemble
+from credibly.predictions.ensemble import weighted_mean
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence, FitData, with_scores
 from credibly.recalibrate.members import MemberTemperatures, divided
-from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of
+from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, weights_of
 from credibly.recalibrate.temperature import TemperatureScaling
 from credibly.results.base import require_level
 
@@ -229,9 +230,9 @@ class CredalRecalibration(Recalibration):
 
 
 def spread_out(predictions: ClassPredictions, temperatures: HostArray, spread: float) -> ClassPredictions:
-    """Return members with their temperatures, `spread` times as far from their centre."""
+    """Return members with their temperatures, `spread` times as far from their (weighted) centre."""
     values = divided(predictions, temperatures)
-    centre = namespace(values).mean(values, axis=1, keepdims=True)
+    centre = weighted_mean(values, weights_of(predictions))[:, None, :]
     return with_scores(predictions, centre + spread * (values - centre), "moved")
 
 
@@ -250,6 +251,5 @@ def _single_labels(data: FitData) -> HostArray:
 
 def _loss(predictions: ClassPredictions, data: FitData) -> float:
     """Return the log loss per label of the mean."""
-    weights = predictions.weights if isinstance(predictions, Ensemble) else None
-    mean = mean_scores(scores_of(predictions).values, weights)
+    mean = mean_scores(scores_of(predictions).values, weights_of(predictions))
     return -scalar(namespace(mean).mean(namespace(mean).sum(as_float64(data.counts) * mean, axis=-1)))

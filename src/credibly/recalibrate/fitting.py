@@ -31,20 +31,20 @@ from credibly._arrays.namespace import (
     softmax,
     to_host,
 )
+from credibly._arrays.notes import counted
 from credibly._arrays.philox import as_seed
 from credibly.predictions import (
     Classes,
     ClassPredictions,
     Counts,
     Dirichlet,
-    Ensemble,
     Predictions,
     as_labels,
     as_predictions,
     paired,
 )
 from credibly.predictions.prediction_sets import remedy_for
-from credibly.recalibrate.scores import IMPOSSIBLE, Scores, classes_apart, scores_of
+from credibly.recalibrate.scores import IMPOSSIBLE, Scores, classes_apart, scores_of, weights_of
 from credibly.results.base import Result
 
 
@@ -121,7 +121,7 @@ class FitData:
     @property
     def member_weights(self) -> Array | None:
         """Weights of the members; None where they are equal."""
-        return self.predictions.weights if isinstance(self.predictions, Ensemble) else None
+        return weights_of(self.predictions)
 
     def moved(self, predictions: ClassPredictions) -> FitData:
         """Return the same labels with other predictions, as the next step of a chain sees them."""
@@ -179,15 +179,16 @@ def _require_possible(scores: Scores, counts: Array) -> None:
         raise UnsupportedError(
             "recalibration",
             "cannot make an impossible class possible: the loss is infinite for all parameters",
-            f"{rows} instances have a label whose logit is -inf, or 1e99 below the largest",
+            f"{counted(rows, 'instance has', 'instances have')} a label whose logit is -inf, or 1e99 below "
+            "the largest",
             "Drop these instances, or give finite logits.",
         )
     hidden = int(xp.sum(xp.astype(xp.any(labelled & (best <= scores.floor), axis=-1), xp.int64)))
     if hidden:
         warnings.warn(
-            f"{hidden} instances have a label whose probability is stored as 0; it is read as "
-            f"{math.exp(scores.floor):.2g}, and the fit depends on that number. Fit from logits instead: "
-            "`from_logits` keeps them",
+            f"{counted(hidden, 'instance has', 'instances have')} a label whose probability is stored as 0; "
+            f"it is read as {math.exp(scores.floor):.2g}, and the fit depends on this number. Fit from "
+            "logits instead: `from_logits` keeps them",
             UserWarning,
             stacklevel=4,
         )
@@ -201,7 +202,8 @@ def dense(data: FitData) -> tuple[HostArray, HostArray]:
 def digest_of(predictions: Predictions) -> str:
     """Return a hash of the numbers in the predictions, whatever library and precision holds them."""
     total = hashlib.sha256(type(predictions).__name__.encode())
-    for name in predictions.row_fields:
+    weighted = ("weights",) * (getattr(predictions, "weights", None) is not None)
+    for name in (*predictions.row_fields, *weighted):
         array = np.ascontiguousarray(to_host(as_float64(getattr(predictions, name))))
         total.update(f"{name}{array.shape}".encode())
         total.update(array.data)
@@ -221,7 +223,8 @@ def with_scores(predictions: ClassPredictions, values: Array, note: str) -> Clas
         xp = namespace(alpha)
         moved = probs * xp.sum(alpha, axis=-1, keepdims=True)
         moved = xp.clip(moved, float(xp.finfo(moved.dtype).smallest_normal), None)  # 0 is no parameter
-        made: ClassPredictions = Dirichlet(moved, member_axis=1 if moved.ndim == 3 else None)
+        axis = 1 if moved.ndim == 3 else None
+        made: ClassPredictions = Dirichlet(moved, member_axis=axis, weights=predictions.weights)
     else:
         made = predictions.replace_rows(probs=probs, logits=values)
     made._set(notes=(*predictions.notes, note))

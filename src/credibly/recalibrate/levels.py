@@ -17,6 +17,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.notes import counted
 from credibly.predictions import Gaussian, Quantiles, RealPredictions, Samples
 from credibly.predictions.quantiles import table_cdf, table_quantiles
 from credibly.recalibrate.fitting import Convergence
@@ -235,7 +236,8 @@ class QuantileShift(RealRecalibration):
 
     def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
         made, crossed = self._moved(predictions)
-        more = (f"shifted quantiles crossed in {crossed} instances and were sorted",) if crossed else ()
+        where = counted(crossed, "instance")
+        more = (f"shifted quantiles crossed in {where} and were sorted",) if crossed else ()
         return self._noted(made, predictions, *more)
 
     def _moved(self, predictions: RealPredictions) -> tuple[Quantiles, int]:

@@ -20,11 +20,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, tiles, to_host
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, tiles
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence, FitData, check_penalty, dense, with_scores
-from credibly.recalibrate.scores import scores_of
+from credibly.recalibrate.scores import scores_of, shares_of
 
 LIMITS = (1e-3, 1e4)
 """Temperatures that members may have; a shared one beyond these is refused as diverging."""
@@ -137,12 +137,13 @@ class MemberTemperatures(Recalibration):
         z, counts = dense(data)
         likelihood = mixture_objective(z, counts, data.member_weights)
         m = z.shape[1]
+        shares = shares_of(data.member_weights, m)
         shared = math.log(shared_temperature(data)[0])
 
         def objective(logs: HostArray) -> tuple[float, HostArray]:
             loss, slope = likelihood(logs)
             off = logs - shared
-            return loss + self.penalty * float(off @ off) / m, slope + 2 * self.penalty * off / m
+            return loss + self.penalty * float(shares @ off**2), slope + 2 * self.penalty * shares * off
 
         alone = [_own_temperature(z[:, member : member + 1], counts, shared) for member in range(m)]
         low, high = map(math.log, self.limits)
@@ -197,9 +198,8 @@ def mixture_objective(
 ) -> Callable[[HostArray], tuple[float, HostArray]]:
     """Return the loss per label and its gradient as a function of log temperatures (m,)."""
     n, m, k = z.shape
-    shares = np.full(m, 1.0 / m) if weights is None else to_host(weights).astype(np.float64)
     with np.errstate(divide="ignore"):
-        log_shares = np.log(shares)
+        log_shares = np.log(shares_of(weights, m))
     total = float(counts.sum())
     parts = [_Part.of(z[rows], counts[rows]) for rows in tiles(n, max(1, CACHE_ELEMENTS // (m * k)))]
 

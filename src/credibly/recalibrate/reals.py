@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.checks import scalar
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly.credal.sets import require_positive_number
@@ -207,6 +207,12 @@ def _slope(predictions: RealPredictions) -> Callable[[Array], Array]:
     return slope
 
 
+_IN_A_FILE = {
+    "groups": "Call the column that holds the groups `group`, or choose another method.",
+    "features": "Call the columns that hold the features `x0`, `x1` and so on, or choose another method.",
+}
+
+
 @dataclasses.dataclass(eq=False)
 class SpreadScaling(RealRecalibration):
     """Stretch or shrink predicted distributions around their centre: one factor, by group or by features.
@@ -295,6 +301,9 @@ class SpreadScaling(RealRecalibration):
         """Whether there is one scale per group."""
         return self.by == "groups"
 
+    def _without(self, name: str) -> str:
+        return f'Write `SpreadScaling(by="{name}")` for scales by {name}, or leave them out.'
+
     def describe(self) -> str:
         """Return the scale in words."""
         if self.scales is not None:
@@ -342,7 +351,7 @@ class SpreadScaling(RealRecalibration):
                 f"`{self.by}`",
                 f'must be given to a scale with by="{self.by}"',
                 "got none",
-                f"Pass `{self.by}=`, or leave out `by`.",
+                Remedy(f"Pass `{self.by}=`, or leave out `by`.", _IN_A_FILE[self.by]),
             )
         if self.by == "groups":
             return self._fit_groups(data, stretch, _group_names(seen, len(data.predictions)), ended)
@@ -412,7 +421,7 @@ class SpreadScaling(RealRecalibration):
                 f"`{self.by}`",
                 "must be given: the fit used some",
                 "got none",
-                f"Pass the {self.by} of these instances.",
+                Remedy(f"Pass the {self.by} of these instances.", _IN_A_FILE[self.by]),
             )
         if self.by == "groups":
             assert self.scales is not None

@@ -17,11 +17,13 @@ from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
+    HostArray,
     as_float64,
     is_numpy,
     logsumexp,
     namespace,
     tiles,
+    to_host,
 )
 from credibly.predictions import Dirichlet, Ensemble, Point, Predictions
 
@@ -78,6 +80,16 @@ def scores_of(predictions: Predictions) -> Scores:
 def classes_apart(array: Array) -> Array:
     """Lay a host array (n, k) out class by class: NumPy then sums over classes ten times as fast."""
     return np.asfortranarray(array) if is_numpy(array) and array.ndim == 2 else array
+
+
+def weights_of(predictions: Predictions) -> Array | None:
+    """Return the weights of the members; None where they are equal, or there are none."""
+    return predictions.weights if isinstance(predictions, (Ensemble, Dirichlet)) else None
+
+
+def shares_of(weights: Array | None, m: int) -> HostArray:
+    """Return the weights of m members on the host, equal ones where none are given."""
+    return np.full(m, 1.0 / m) if weights is None else to_host(as_float64(weights))
 
 
 def mean_scores(values: Array, weights: Array | None) -> Array:

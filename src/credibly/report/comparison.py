@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.notes import counted
 from credibly.evaluation import Comparison, RealComparison, joined, shown, shown_range, title
 from credibly.evaluation.words import n_dropped
 from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
@@ -71,7 +72,7 @@ def _data(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], ...
     """Return what was compared, and how many instances there are."""
     data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
     dropped = n_dropped(comparison.source)
-    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
+    left_out = f" ({counted(dropped, 'invalid row')} dropped)" if dropped else ""
     return (("Data", joined(data, _MOST_NAMED)), ("Instances N", f"{comparison.ranking.n}{left_out}"))
 
 
@@ -143,7 +144,7 @@ def own_numbers(comparison: Comparison | RealComparison) -> Table:
     rows = []
     for model, own in comparison.estimates.items():
         known = comparison.models[model]
-        rows.append((model, known.kind, str(known.m), *(_with_interval(own.get(name)) for name in names)))
+        rows.append((model, known.kind, known.members, *(_with_interval(own.get(name)) for name in names)))
     return Table(("model", "kind", "members", *(title(name) for name in names)), tuple(rows))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.notes import counted
 from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
 from credibly.evaluation.tidy import of_one_number
 from credibly.evaluation.words import n_dropped
@@ -222,23 +223,34 @@ class KeyNumber:
     expected: str | None
 
 
+_TITLES = {
+    "Samples": "Predicted draws",
+    "Quantiles": "Predicted quantiles",
+    "PredictionSets": "Prediction sets",
+    "PredictionIntervals": "Prediction intervals",
+}
+"""Of kinds whose class is called by a plural."""
+
+
 def page_title(evaluation: Evaluation) -> str:
     """Return the name of the data."""
     path = evaluation.source.get("path")
-    return PurePath(str(path)).name if path else f"{evaluation.predictions.kind} predictions"
+    kind = evaluation.predictions.kind
+    return PurePath(str(path)).name if path else _TITLES.get(kind, f"{kind} predictions")
 
 
 def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     """Return the header: what was evaluated, against what, with what."""
     seen = evaluation.predictions
     dropped = n_dropped(evaluation.source)
-    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
+    left_out = f" ({counted(dropped, 'invalid row')} dropped)" if dropped else ""
     return (
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
         ("Predictions", seen.kind),
         ("Instances N", f"{seen.n}{left_out}"),
         *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
-        *([("Members M", str(seen.m))] if seen.m > 1 else []),
+        *([("Members M", seen.members)] if seen.m > 1 else []),
+        *([("Draws", "weighted")] if seen.m == 1 and seen.weighted else []),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.notes import counted
 from credibly.evaluation import (
     Curves,
     Evaluation,
@@ -485,7 +486,8 @@ def _rater_finding(loss: LossDecomposition) -> str:
     share = ""
     if loss.expected.value > 0:
         share = f" ({100 * loss.irreducible.value / loss.expected.value:.0f} %)"
-    left = f" {loss.n_left_out} instances with one rater are left out." if loss.n_left_out else ""
+    one_rater = counted(loss.n_left_out, "instance with one rater is", "instances with one rater are")
+    left = f" {one_rater} left out." if loss.n_left_out else ""
     return (
         f"{loss.n} instances with {raters} raters each. Of the expected loss {shown(loss.expected.value)}, "
         f"{shown(loss.irreducible.value)}{share} is disagreement between raters, "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 # The elements come from matplotlib's own SVG, parsed by `svg`.
@@ -78,6 +79,7 @@ def compact_picture(root: ET.Element) -> None:
                 element.set(name, _rounded(element.attrib[name], digits))
         if "d" in element.attrib:
             element.set("d", compact_path(element.attrib["d"], digits))
+    _own_styles(root)
     _share_styles(root)
     _unwrap(root)
 
@@ -136,6 +138,18 @@ def _unseen(root: ET.Element) -> None:
                 parent.remove(child)
 
 
+def _own_styles(root: ET.Element) -> None:
+    """Leave out of a use what its marker would inherit but says itself."""
+    marks = {f"#{one.get('id')}": one.get("style", "") for one in root.iter() if "id" in one.attrib}
+    for element in root.iter("use"):
+        own = {part.partition(":")[0] for part in marks.get(element.get("href", ""), "").split(";")}
+        own = {name for name in own if name.startswith(_INHERITED)}
+        said = element.attrib.pop("style", "").split(";")
+        kept = [part for part in said if part.partition(":")[0] not in own]
+        if any(kept):
+            element.set("style", ";".join(kept))
+
+
 def _share_styles(root: ET.Element) -> None:
     """Say a style once where all children of a group have the same one, and only what children inherit."""
     for group in root.iter("g"):
@@ -189,12 +203,12 @@ def inline_svg(figure: Figure, prefix: str, title: str, finding: str) -> str:
     for parent in list(root.iter()):
         for child in [one for one in parent if one.tag in _DROPPED]:
             parent.remove(child)
-    used = _references(root)
+    used = {name: f"{prefix}-{at}" for at, name in enumerate(_references(root))}
     for element in root.iter():
-        for name, value in list(element.attrib.items()):
-            element.set(name, _page_value(name, value, prefix))
-        if element.get("id", "").removeprefix(f"{prefix}-") not in used:
+        if element.get("id") not in used:
             element.attrib.pop("id", None)
+        for name, value in list(element.attrib.items()):
+            element.set(name, _page_value(name, value, used))
         if element.tag not in _TEXT:
             element.text = None
         element.tail = None
@@ -224,22 +238,23 @@ def _plain_names(root: ET.Element) -> None:
             element.set(name.rpartition("}")[2], element.attrib.pop(name))
 
 
-def _references(root: ET.Element) -> set[str]:
-    found: set[str] = set()
+def _references(root: ET.Element) -> list[str]:
+    """Return the ids that anything refers to, each once, in their order."""
+    found: list[str] = []
     for element in root.iter():
         for name, value in element.attrib.items():
-            found.update(_REFERENCE.findall(value))
+            found += _REFERENCE.findall(value)
             if name == "href":
-                found.add(value.removeprefix("#"))
-    return found
+                found.append(value.removeprefix("#"))
+    return list(dict.fromkeys(found))
 
 
-def _page_value(name: str, value: str, prefix: str) -> str:
+def _page_value(name: str, value: str, used: Mapping[str, str]) -> str:
     if name == "id":
-        return f"{prefix}-{value}"
+        return used[value]
     if name == "href":
-        return f"#{prefix}-{value.removeprefix('#')}"
-    value = _REFERENCE.sub(rf"url(#{prefix}-\1)", value)
+        return f"#{used[value.removeprefix('#')]}"
+    value = _REFERENCE.sub(lambda found: f"url(#{used[found[1]]})", value)
     for colour, word in _PAGE_COLOURS.items():
         value = value.replace(colour, word)
     return value

@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from scipy.special import betainc, betaincinv
+
 from credibly.results.base import Result, require_level
 from credibly.results.tests import HypotestResult, Word
 
@@ -173,8 +175,6 @@ def _at_least(events: int, n: int, alpha: float) -> float:
     The tail of their number beyond its mean by one or more is inside that of a binomial (Hoeffding 1956); one
     event is the case where it may be less, and the sum of all probabilities bounds its chance.
     """
-    from scipy.special import betaincinv
-
     if events <= 1:
         return events * alpha / n
     return float(betaincinv(events, n - events + 1, alpha))
@@ -182,8 +182,6 @@ def _at_least(events: int, n: int, alpha: float) -> float:
 
 def chance_of_as_many(events: int, n: int, mean: float) -> float:
     """Return the largest chance of so many of n independent events whose mean probability is `mean`."""
-    from scipy.special import betainc
-
     if mean <= 0 or events == 0:
         return float(mean >= 0 and events == 0)
     return min(1.0, n * mean) if events == 1 else float(betainc(events, n - events + 1, mean))

@@ -50,9 +50,9 @@ class Slab(Result):
     Attributes
     ----------
     direction : ndarray (f,)
-        v, in units of standardised features.
+        v, for standardised features: x is (feature - mean) / standard deviation, over all instances.
     low, high : float
-        a and b.
+        a and b, in the same units as <v, x>.
     n : int
         Instances inside.
     coverage : float

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from scipy.special import ndtri
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
@@ -104,8 +105,6 @@ class RaterBins(Result):
         tuple of ndarray
             Lower and upper ends within [0, 1]; NaN where the bin is empty.
         """
-        from scipy.special import ndtri
-
         require_level(level)
         if self.sampling_error is None:
             raise UnsupportedError(

@@ -9,9 +9,11 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.sums import State
 from credibly.results.base import Result, require_level
 
@@ -174,7 +176,7 @@ def cluster_refusal(skewness: float, number: int) -> str | None:
     The skewness of so many numbers is at most about the root of their number, where one decides.
     """
     if number < FEWEST_CLUSTERS:
-        return f"{number} clusters are too few; {FEWEST_CLUSTERS} are needed"
+        return f"{counted(number, 'cluster is', 'clusters are')} too few; {FEWEST_CLUSTERS} are needed"
     if math.isinf(skewness):
         return _SAME
     if skewness <= _ONE_DECIDES * math.sqrt(number):
@@ -391,8 +393,6 @@ class Estimate(Result):
 
 def factor(level: float, degrees: float | HostArray | None = None) -> Any:
     """Return how many standard errors make an interval: normal, or Student's for clusters."""
-    from scipy.special import ndtri, stdtrit
-
     share = (1 + level) / 2
     found = ndtri(share) if degrees is None else stdtrit(degrees, share)
     return float(found) if np.ndim(found) == 0 else found

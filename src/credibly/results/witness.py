@@ -11,6 +11,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import counted
 from credibly.results.base import Result, require_level
 from credibly.results.tests import HypotestResult, Word
 
@@ -211,7 +212,8 @@ class WitnessResult(HypotestResult):
             return ""
         if self.n < _FEW:
             return (
-                f"{self.n} instances are too few for any labels to show that the truth lies outside the set"
+                f"{counted(self.n, 'instance is', 'instances are')} too few for any labels to show that the "
+                "truth lies outside the set"
             )
         if smallest**_TIMES > level:  # as many times the instances would not do either
             return "the sets are so wide that hardly any labels could show that the truth lies outside them"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -36,6 +36,8 @@ class DaskScan(Rows):
         What the numbers are.
     member_axis : int or None
         Where the members are.
+    member_weights : sequence of float or None
+        Weights of the members.
     engine : Engine
         A cluster, or Dask's own threads.
     """
@@ -45,6 +47,7 @@ class DaskScan(Rows):
     beside: dict[str, Any]
     kind: str | None
     member_axis: int | None
+    member_weights: Sequence[float] | None
     engine: Engine
 
     @property
@@ -105,6 +108,7 @@ class DaskScan(Rows):
             rows = slice(start, start + length)
             block = self.predictions[:, rows] if self._row_axis else self.predictions[rows]
             beside = {name: array[rows] for name, array in self.beside.items()}
+            beside |= {"member_weights": self.member_weights}
             yield run(use, place, start, block, self.labels[rows], beside, self.kind, self.member_axis)
             start += length
 
@@ -121,6 +125,7 @@ def scan_dask(
     beside: dict[str, Any],
     kind: str | None,
     member_axis: int | None,
+    member_weights: Sequence[float] | None,
     engine: Engine,
 ) -> DaskScan:
     """Return Dask arrays as chunks; labels and weights are cut where the predictions are."""
@@ -173,7 +178,7 @@ def scan_dask(
     }
     if "weight" in given and not bool((given["weight"] != 0).any().compute()):
         raise no_weight()
-    return DaskScan(predictions, cut(labels, "labels"), given, kind, axis, engine)
+    return DaskScan(predictions, cut(labels, "labels"), given, kind, axis, member_weights, engine)
 
 
 def _itself(chunk: Dataset, name: str) -> Dataset:

@@ -33,6 +33,7 @@ class Piece(ABC):
     groups: Any = dataclasses.field(default=None, kw_only=True)
     clusters: Any = dataclasses.field(default=None, kw_only=True)
     features: Any = dataclasses.field(default=None, kw_only=True)
+    member_weights: Sequence[float] | None = dataclasses.field(default=None, kw_only=True)
 
     @abstractmethod
     def read(self) -> Dataset:
@@ -107,7 +108,14 @@ class FilePiece(Piece):
         """Read the file as `load` does."""
         if self.offset is None or self.labels is None:
             with local_copy(self.path) as path, local_copy(self.labels) as labels:
-                return load(path, kind=self.kind, labels=labels, member_axis=self.member_axis, **self.said)
+                return load(
+                    path,
+                    kind=self.kind,
+                    labels=labels,
+                    member_axis=self.member_axis,
+                    member_weights=self.member_weights,
+                    **self.said,
+                )
         rows = slice(self.start - self.offset, self.stop - self.offset)
         observed = map_npy(self.labels)[rows]
         return rows_of(
@@ -115,6 +123,7 @@ class FilePiece(Piece):
             observed if observed.ndim == 1 else LabelCounts(observed),
             kind=self.kind,
             member_axis=self.member_axis,
+            member_weights=self.member_weights,
             name=self.path,
             first=rows.start,
         )
@@ -144,12 +153,20 @@ class ArrayPiece(Piece):
     def read(self) -> Dataset:
         """Check the rows."""
         if isinstance(self.array, Predictions):
+            if self.member_weights is not None:
+                raise InputError(
+                    "`member_weights`",
+                    "apply to files and arrays",
+                    f"got {self.array!r}",
+                    "Give the weights where the predictions are made: `Ensemble(probs, weights=w)`.",
+                )
             return Dataset(self.array, self.labels)
         return rows_of(
             self.array,
             self.labels,
             kind=self.kind,
             member_axis=self.member_axis,
+            member_weights=self.member_weights,
             name="predictions",
             first=self.start,
         )

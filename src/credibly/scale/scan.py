@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import HostArray
+from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.scale.pieces import Piece
@@ -131,12 +131,14 @@ class Shape:
     labels: str
     classes: tuple[str, ...] | None
     has_groups: bool
+    weights: tuple[float, ...] | None
 
     @classmethod
     def of(cls, chunk: Dataset) -> Shape:
         """Return the shape of one chunk."""
         given = chunk.predictions
         k = given.n_classes if isinstance(given, ClassPredictions) else None
+        weights = getattr(given, "weights", None)
         return cls(
             type(given).__name__,
             k,
@@ -144,15 +146,17 @@ class Shape:
             type(chunk.batch).__name__,
             chunk.classes,
             chunk.groups is not None,
+            None if weights is None else tuple(to_host(as_float64(weights)).tolist()),
         )
 
     def __str__(self) -> str:
         classes = "" if self.n_classes is None else f", k={self.n_classes}"
         names = "" if self.classes is None else f" named {', '.join(self.classes[:8])}"
         groups = " and groups" if self.has_groups else ""
-        return (
-            f"{self.kind} (m={self.n_members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
-        )
+        members = f"m={self.n_members}"
+        if self.weights is not None:
+            members += f", weights {', '.join(f'{weight:.4g}' for weight in self.weights[:8])}"
+        return f"{self.kind} ({members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
 
 
 def first_rows(chunk: Dataset) -> Dataset:
@@ -180,6 +184,7 @@ def scan(
     *,
     kind: str | None = None,
     member_axis: int | None = None,
+    member_weights: Sequence[float] | None = None,
     sample_weight: Any = None,
     groups: Any = None,
     features: Any = None,
@@ -213,6 +218,8 @@ def scan(
         What the numbers are, as for `load`.
     member_axis : {0, 1}, optional
         Where the members are in a three-dimensional array.
+    member_weights : sequence of float, optional
+        Weights of the members, or of draws without members, of all rows, as for `load`.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     groups : array (n,) or sequence of str, optional
@@ -274,7 +281,7 @@ def scan(
         from credibly.scale.dask_arrays import scan_dask
 
         beside |= {"weight": sample_weight}
-        return scan_dask(predictions, labels, beside, kind, member_axis, chosen)
+        return scan_dask(predictions, labels, beside, kind, member_axis, member_weights, chosen)
     pieces, notes = find_pieces(
         predictions,
         labels,
@@ -288,4 +295,5 @@ def scan(
         said=said,
     )
     source = str(predictions) if isinstance(predictions, (str, PurePath)) else ""
-    return Scan(tuple(pieces), chosen, tuple(notes), source)
+    weighted = tuple(dataclasses.replace(piece, member_weights=member_weights) for piece in pieces)
+    return Scan(weighted, chosen, tuple(notes), source)

@@ -15,6 +15,7 @@ import numpy as np
 from credibly._arrays.engines import Engine
 from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
 from credibly._arrays.namespace import is_array, tiles
+from credibly._arrays.notes import counted
 from credibly.io import (
     count_rows,
     in_natural_order,
@@ -212,11 +213,11 @@ def _file_pieces(
     Files whose rows need a choice (`said`) are read whole, each as a chunk.
     """
     pairs = list(zip(paths, labels, strict=True))
-    counted = engine.map(partial(_count, kind, member_axis, skip_bad, said), pairs)
+    rows = engine.map(partial(_count, kind, member_axis, skip_bad, said), pairs)
     pieces: list[Piece] = []
     bad: list[CrediblyError] = []
     start = dropped = 0
-    for (path, observed), found in zip(pairs, counted, strict=True):
+    for (path, observed), found in zip(pairs, rows, strict=True):
         if isinstance(found, CrediblyError):
             bad.append(found)
             continue
@@ -238,7 +239,8 @@ def _file_pieces(
         )
     notes = [f"{len(bad)} of {len(paths)} files were left out on request"] if bad else []
     if dropped:
-        notes.append(f"{dropped} rows of {len(pieces)} files were left out on request")
+        of = counted(len(pieces), "file")
+        notes.append(f"{counted(dropped, f'row of {of} was', f'rows of {of} were')} left out on request")
     return pieces, notes + [f"left out: {error}" for error in bad]
 
 

@@ -35,6 +35,7 @@ from credibly.predictions import (
     as_rows,
     matched_models,
 )
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore, ScoreStability
 from credibly.selection.score import (
@@ -128,10 +129,13 @@ def models_as_rows(
         if not isinstance(one, (ClassPredictions, RealPredictions)):
             raise InputTypeError(
                 f"model {name!r}",
-                "must hold predictions",
+                "must hold predicted probabilities or distributions",
                 f"got {type(one).__name__}",
-                "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`; for real values `Gaussian`, "
-                "`Samples` or `Quantiles`.",
+                remedy_for(
+                    one,
+                    "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`; for real values "
+                    "`Gaussian`, `Samples` or `Quantiles`.",
+                ),
             )
         if str(name) in found:
             raise InputError(

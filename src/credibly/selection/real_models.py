@@ -115,10 +115,13 @@ def rank_real_models(
     levels = shared_levels(list(samples.values()))
     terms = {name: at_levels(one[:1], levels) for name, one in samples.items()}
     notes = [] if levels is None else [levels_note(levels)]
-    chosen, told = _chosen(statistics, terms)
+    chosen, told = _chosen(statistics, terms, {name: one[:1] for name, one in samples.items()})
     notes += told
     scored = {name: _settled(one, terms) for name, one in chosen.items()}
     notes += list(dict.fromkeys(note for one in scored.values() for note in one[1]))
+    notes += _quantiles_of_draws(
+        samples, [name for name in chosen if levels is not None or name != crps.name]
+    )
     values: dict[str, HostArray] = {}
     first: tuple[str, HostArray] | None = None
     for done, (name, rows) in enumerate(given.items(), start=1):
@@ -157,10 +160,18 @@ def rank_real_models(
     )
 
 
+_NO_SCORES = ("picp", "spread_ratio")
+
+
 def _chosen(
-    statistics: Sequence[str | Statistic] | None, terms: Mapping[str, RealPredictions]
+    statistics: Sequence[str | Statistic] | None,
+    terms: Mapping[str, RealPredictions],
+    samples: Mapping[str, RealPredictions],
 ) -> tuple[dict[str, Statistic], list[str]]:
-    """Return the scores that all models have; unasked ones that some have not are left out, and said."""
+    """Return the scores that all models have; unasked ones that some have not are left out, and said.
+
+    Models are asked as they were given first, and then in the terms that they share.
+    """
     if isinstance(statistics, (str, Statistic)):
         raise InputTypeError(
             "`statistics`",
@@ -172,7 +183,14 @@ def _chosen(
     told = []
     for one in SCORES if statistics is None else statistics:
         statistic = as_statistic(one)
-        for name, some in terms.items():
+        if statistic.name in _NO_SCORES:
+            raise InputError(
+                "`statistics`",
+                "must be scores, of which the smallest is the best",
+                f"{statistic.name!r} is best at a value in between",
+                "Use `crps`, `interval_score`, `gaussian_log_loss` or `mae`.",
+            )
+        for name, some in (*samples.items(), *terms.items()):
             try:
                 statistic.require_predictions(some)
                 bound = statistic.bind(some)
@@ -193,6 +211,17 @@ def _chosen(
     if not found:
         raise InputError("`statistics`", "must contain at least one", "got none", "Leave it out.")
     return found, told
+
+
+def _quantiles_of_draws(samples: Mapping[str, RealPredictions], statistics: Sequence[str]) -> list[str]:
+    """Note which scores see the quantiles of few draws as they are, where other models have exact ones."""
+    draws = {name: one for name, one in samples.items() if isinstance(one, Samples)}
+    alike = len(draws) == len(samples) and len({one.n_effective for one in draws.values()}) == 1
+    seen = [name for name in statistics if name in (crps.name, "interval_score")]
+    if not draws or alike or not seen:
+        return []
+    whose, which = ", ".join(sorted(draws)), " and ".join(seen)
+    return [f"{which}: quantiles of the draws represent {whose}; the fewer draws, the larger the score"]
 
 
 def _settled(

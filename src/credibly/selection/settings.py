@@ -212,7 +212,7 @@ def paper_samples(given: Predictions, n_samples: int, seed: Seed) -> tuple[Creda
         )
     if isinstance(given, Dirichlet):
         # C25's code draws from alpha divided by its sum, which forgets how sure the model was.
-        spread = Dirichlet(given.member_means(), member_axis=1 if given.alpha.ndim == 3 else None)
+        spread = given.replace_rows(alpha=given.member_means())
         note = f"{n_samples} samples of Dir(alpha / sum(alpha)), not of Dir(alpha), represent every Dirichlet"
         return spread.sample(n_samples, rng=seed), (note,)
     return as_set(given), ()

@@ -12,6 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import counted
 from credibly.credal import boundary
 from credibly.predictions import Ensemble
 
@@ -112,7 +113,7 @@ def redraw_notes(redrawn: int) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"{redrawn} instances were drawn again, because their corner was in the hull, which leaves no "
-            f"truth outside"
+            f"{counted(redrawn, 'instance was', 'instances were')} drawn again, because the corner was in "
+            "the hull, which leaves no truth outside"
         ),
     )

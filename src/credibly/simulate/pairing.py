@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from scipy.special import bdtr
 
 from credibly.results.base import Result
 from credibly.results.power import PowerStudy, rejections
@@ -75,8 +76,6 @@ def paired_difference(
     >>> found.both + found.only_first + found.only_second + found.neither
     20
     """
-    from scipy.special import bdtr
-
     height = study.levels[study.level_place(level)]
     rejects = [rejections(study.pvalues[study.place(world, test)], height) for test in (first, second)]
     both, only_first = int((rejects[0] & rejects[1]).sum()), int((rejects[0] & ~rejects[1]).sum())

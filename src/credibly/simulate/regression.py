@@ -7,6 +7,7 @@ import math
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, one_of
@@ -246,8 +247,6 @@ class QuadraticWorld(World):
 
     def _places(self, uniform: HostArray, where: Literal["all", "seen", "gap"]) -> HostArray:
         """Turn uniform numbers into x: quantiles of its law, outside or inside the gap."""
-        from scipy.special import ndtr, ndtri
-
         if self.x_range is None:
             start, end = ndtr(np.array(self.gap))
         else:

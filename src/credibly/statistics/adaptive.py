@@ -21,7 +21,7 @@ from typing import ClassVar
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions import Labels, Predictions, as_point
-from credibly.statistics.cells import CellBound, Cells, CellStatistic, dyadic_cells
+from credibly.statistics.cells import CellBound, Cells, CellStatistic, cell_traits, dyadic_cells
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Story, Traits
 from credibly.statistics.walks import Target
 
@@ -85,13 +85,8 @@ class TCal(CellStatistic):
     most_bins: int = 64
     target: Target = "top_label"
     name: ClassVar[str] = "t_cal"
-    traits: ClassVar[Traits] = Traits(
-        reduction="sum",
-        tail="greater",
-        labels=frozenset[LabelKind]({"classes"}),
-        differentiable=False,
-        multiplicities=True,
-        duplicate_invariant=False,
+    traits: ClassVar[Traits] = cell_traits(
+        None, labels=frozenset[LabelKind]({"classes"}), duplicate_invariant=False
     )
     reference: ClassVar[str] = "Lee et al. 2023"
     story: ClassVar[Story] = Story(

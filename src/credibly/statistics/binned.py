@@ -28,11 +28,12 @@ from credibly.statistics.cells import (
     Closed,
     bin_edges,
     bin_index,
+    cell_traits,
     check_bins,
     width_edges,
 )
 from credibly.statistics.proper import top_label
-from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Story, Traits
+from credibly.statistics.protocol import Plan, State, Story, Traits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,18 +100,6 @@ class BinnedStatistic(CellStatistic):
         return (xp.sum(size * mean_gap**self.p, axis=-1) / total) ** (1.0 / self.p)
 
 
-def _traits(duplicate_invariant: bool = True) -> Traits:
-    return Traits(
-        reduction="sum",
-        tail="greater",
-        labels=CLASS_LABELS,
-        differentiable=False,
-        multiplicities=True,
-        duplicate_invariant=duplicate_invariant,
-        range=(0.0, 1.0),
-    )
-
-
 _C25: dict[str, dict[str, Any]] = {"C25": {"n_bins": 10, "closed": "right"}}
 _M23: dict[str, dict[str, Any]] = {"M23": {"n_bins": 10}}
 
@@ -140,7 +129,7 @@ class ConfidenceECE(BinnedStatistic):
     """
 
     name: ClassVar[str] = "confidence_ece"
-    traits: ClassVar[Traits] = _traits()
+    traits: ClassVar[Traits] = cell_traits()
     reference: ClassVar[str] = "Guo et al. 2017"
     story: ClassVar[Story] = Story(
         title="Confidence ECE",
@@ -203,7 +192,7 @@ class TopLabelECE(ConfidenceECE):
     """
 
     name: ClassVar[str] = "top_label_ece"
-    traits: ClassVar[Traits] = _traits()
+    traits: ClassVar[Traits] = cell_traits()
     reference: ClassVar[str] = "Gupta and Ramdas 2022"
     story: ClassVar[Story] = Story(
         title="Top-label ECE",
@@ -251,7 +240,7 @@ class ClasswiseECE(BinnedStatistic):
     """
 
     name: ClassVar[str] = "classwise_ece"
-    traits: ClassVar[Traits] = _traits()
+    traits: ClassVar[Traits] = cell_traits()
     reference: ClassVar[str] = "Kull et al. 2019"
     story: ClassVar[Story] = Story(
         title="Class-wise ECE",

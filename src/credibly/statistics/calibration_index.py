@@ -10,13 +10,14 @@ labels, and a batch of label vectors costs one product.   Austin and Steyerberg 
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import ClassVar, NamedTuple
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, namespace
 from credibly.predictions import Predictions, as_point
-from credibly.statistics.cells import CellBound, Cells, CellStatistic, dyadic_cells
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Story, Traits
+from credibly.statistics.cells import CellBound, Cells, CellStatistic, cell_traits, dyadic_cells
+from credibly.statistics.protocol import Bound, Plan, State, Story, Traits
 from credibly.statistics.walks import Target
 
 _CELLS = 1024
@@ -56,15 +57,7 @@ class CalibrationIndex(CellStatistic):
     span: float = 2 / 3
     target: Target = "classwise"
     name: ClassVar[str] = "ici"
-    traits: ClassVar[Traits] = Traits(
-        reduction="sum",
-        tail="greater",
-        labels=CLASS_LABELS,
-        differentiable=False,
-        multiplicities=True,
-        duplicate_invariant=True,
-        range=(0.0, float("inf")),
-    )
+    traits: ClassVar[Traits] = cell_traits((0.0, math.inf))
     reference: ClassVar[str] = "Austin and Steyerberg 2019"
     story: ClassVar[Story] = Story(
         title="Integrated calibration index",

@@ -46,7 +46,16 @@ from credibly._arrays.sums import add_mask, count_cells, group_sums, indicator
 from credibly.predictions import Classes, Counts, Dataset, Labels, Predictions, Rows, as_point
 from credibly.predictions.passes import on_host
 from credibly.statistics.proper import gather, top_label
-from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
+from credibly.statistics.protocol import (
+    CLASS_LABELS,
+    SECOND_LOOK,
+    Bound,
+    LabelKind,
+    Plan,
+    State,
+    Statistic,
+    Traits,
+)
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
@@ -191,6 +200,25 @@ def _dyadic_index(values: Array, n_cells: int) -> Array:
     """Return the cell [j / n_cells, (j + 1) / n_cells) of every value; a power of two makes it exact."""
     xp = namespace(values)
     return xp.astype(clip(xp.floor(as_float64(values) * n_cells), 0.0, n_cells - 1.0), xp.int32)
+
+
+def cell_traits(
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    *,
+    labels: frozenset[LabelKind] = CLASS_LABELS,
+    multiplicities: bool = True,
+    duplicate_invariant: bool = True,
+) -> Traits:
+    """Return the traits of an error over cells."""
+    return Traits(
+        reduction="sum",
+        tail="greater",
+        labels=labels,
+        differentiable=False,
+        multiplicities=multiplicities,
+        duplicate_invariant=duplicate_invariant,
+        range=bounds,
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,6 +26,7 @@ from credibly.statistics.cells import (
     Closed,
     bin_edges,
     bin_index,
+    cell_traits,
     check_bins,
 )
 from credibly.statistics.proper import top_label
@@ -94,14 +95,11 @@ class HosmerLemeshow(CellStatistic):
     closed: Closed = "left"
     grouping: Literal["class", "confidence"] = "class"
     name: ClassVar[str] = "hosmer_lemeshow"
-    traits: ClassVar[Traits] = Traits(
-        reduction="sum",
-        tail="greater",
+    traits: ClassVar[Traits] = cell_traits(
+        (0.0, math.inf),
         labels=frozenset[LabelKind]({"classes"}),
-        differentiable=False,
         multiplicities=False,  # equal-mass edges are quantiles of the rows, which weights do not repeat
         duplicate_invariant=False,
-        range=(0.0, math.inf),
     )
     reference: ClassVar[str] = "Hosmer and Lemeshow 1980; Fagerland et al. 2008"
     story: ClassVar[Story] = Story(

@@ -53,10 +53,11 @@ class SmoothedError(Statistic):
         assert isinstance(plan, BandwidthPlan)
         point, notes = as_point(predictions)
         require_pairs(self.name, plan.n)
-        return self.bound(point.probs, plan, (*notes, *plan.notes))
+        return self.bound(point, plan, (*notes, *plan.notes))
 
-    def bound(self, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
-        """Return the statistic bound to predictions."""
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
+        """Return the statistic bound to some rows, even to a single one."""
+        probs = as_point(predictions)[0].probs
         return self._made(dataclasses.replace(self, bandwidth=plan.number), probs, plan, notes)
 
     _made: ClassVar[type[SmootherBound]] = SmootherBound

@@ -21,6 +21,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
+from credibly._arrays.notes import counted
 from credibly.predictions import Labels
 from credibly.statistics.kernels import kernel_matrix
 from credibly.statistics.pairwise import BandwidthPlan, require_precision, require_same_n, set_diagonal
@@ -58,7 +59,8 @@ class BlockBound(Bound):
             )
         left = plan.n - self.n_blocks * self.size
         if left:
-            notes = (*notes, f"{left} rows do not fill a block of {self.size} and are left out")
+            rest = counted(left, "row, which does", "rows, which do")
+            notes = (*notes, f"left out: {rest} not fill a block of {self.size}")
         super().__init__(statistic, plan.n, notes)
         xp = namespace(sides.points)
         self.dtype = xp.float64 if statistic.precision == "float64" else xp.float32

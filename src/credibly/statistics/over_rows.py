@@ -2,8 +2,8 @@
 
 Rows in memory are one dataset: a statistic is bound to it once, and its sums stay on their device. Rows in
 chunks give the values of all rows at once up to the rounding of sums. Statistics that compare pairs of
-instances take the mean predictions of all rows into memory, n k numbers, unless blocks of them meet on an
-engine: a chunk becomes a block, its mean predictions and labels, and stays where it was read. A task takes a
+instances take all rows into memory (of classes the mean predictions, n k numbers), unless blocks of them meet
+on an engine: a chunk becomes a block, its predictions and labels, and stays where it was read. A task takes a
 part of one block and all of another, so that two blocks are all a worker holds. Where pairs are symmetric
 every two blocks meet once; where a row must see all others before its error is known (KDE errors), one task
 follows the other.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, moved, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions import (
     ClassPredictions,
@@ -37,8 +38,18 @@ from credibly.predictions import (
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, Task, on_host, with_one_mean
 from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
-from credibly.statistics.pairwise import BandwidthPlan, PairwiseBound, require_pairs
+from credibly.statistics.pairwise import (
+    BandwidthPlan,
+    Block,
+    ClusterSums,
+    PairwiseBound,
+    Pose,
+    Posed,
+    require_pairs,
+)
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
+from credibly.statistics.real_kernels import with_labels
+from credibly.statistics.skce import QuadraticBound
 from credibly.statistics.smoother import SmootherBound
 
 PAIRS_OF_CLUSTERS = "pairs of rows inside a cluster are left out"
@@ -308,36 +319,13 @@ def _mean_and_labels(chunk: Dataset) -> tuple[Point, Labels]:
 _LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, temporaries of more large
 
 
-@dataclasses.dataclass(frozen=True)
-class Block:
-    """Mean predictions and labels of consecutive rows, of which `start` is the first among all."""
-
-    start: int
-    probs: Array
-    labels: Labels
-    notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return int(self.probs.shape[0])
-
-    def __getitem__(self, rows: slice) -> Block:
-        return Block(self.start + rows.start, self.probs[rows, :], self.labels.rows(rows), self.notes)
-
-    def on(self, where: Any) -> Block:
-        """Return the same rows on a device."""
-        weights = None if self.labels.weights is None else moved(self.labels.weights, where)
-        labels = dataclasses.replace(self.labels, values=moved(self.labels.values, where), weights=weights)
-        return Block(self.start, moved(self.probs, where), labels, self.notes)
-
-
 Vectors = Callable[[Block], Labels]
 """Returns the label vectors of a block: as they are, or drawn; the same ones whatever stands beside a row."""
 
 
 def meets_in_blocks(statistic: Statistic, chunks: Rows) -> bool:
-    """Tell whether pairs are to meet in tasks: in one process they meet in memory, and so do real values."""
-    classes = isinstance(chunks.sample.predictions, ClassPredictions)
-    return classes and chunks.engine.name != "serial" and bool(getattr(statistic, "meets_in_blocks", False))
+    """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
+    return chunks.engine.name != "serial" and bool(getattr(statistic, "meets_in_blocks", False))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -349,26 +337,28 @@ class Pairs:
     planned : Planned
         The statistic, with the plan of all rows.
     chunks : Rows
-        The rows.
+        The rows, as the statistic sees them.
     blocks : list
-        What `chunks.held` made of them.
+        What `held` made of them.
     """
 
     planned: Planned
-    chunks: Rows
+    chunks: Posed
     blocks: list[Any]
 
     @classmethod
-    def over(cls, planned: Planned, chunks: Rows) -> Pairs:
-        """Read all chunks once; mean predictions and labels stay where they were read."""
-        require_pairs(planned.statistic.name, chunks.n)
-        return cls(planned, chunks, chunks.held(_block))
+    def over(cls, statistic: Statistic, rows: Rows, pose: Pose = with_labels) -> Pairs:
+        """Plan, and read all chunks once; predictions and labels stay where they were read."""
+        require_pairs(statistic.name, rows.n)
+        chunks = Posed(rows, rows.n, pose)
+        held = rows.held(partial(_block, pose, rows.clusters))
+        return cls(Planned(statistic, statistic.plan(chunks)), chunks, held)
 
     @property
     def bound(self) -> PairwiseBound:
-        """The statistic bound to a few rows: enough to finish sums."""
-        point, _ = as_point(self.chunks.sample.predictions)
-        return _bound(self.planned, point.probs, ())
+        """The statistic bound to a few rows in place of all: enough to finish sums."""
+        few, _ = one_distribution(self.chunks.sample.predictions)
+        return _bound(self.planned, few, self.chunks.n)
 
     def vectors_at_once(self) -> int:
         """Return how many label vectors the least part of rows can take within the memory budget."""
@@ -376,14 +366,19 @@ class Pairs:
 
     def _bytes_per_entry(self) -> int:
         # label values of rows and columns and their product, one number per class
-        return 3 * 8 * int(self.bound.probs.shape[1])
+        return 3 * 8 * self.bound.width
+
+    def _part_rows(self, n_vectors: int) -> int:
+        """Return the rows of a part: they, as many columns, and the kernel between both fit the budget."""
+        fitting = rows_within_budget(self._bytes_per_entry() * n_vectors, 0.25)
+        square = math.isqrt(rows_within_budget(2 * 8, 0.5))  # the kernel and a temporary of its size
+        return min(_MOST_ROWS, max(_LEAST_ROWS, min(fitting, square)))
 
     def sums(
         self, vectors: Vectors, n_vectors: int, progress: Progress | None = None
     ) -> tuple[State, tuple[str, ...]]:
         """Return the sums over all pairs for every label vector, and what the rows had to say."""
-        fitting = rows_within_budget(self._bytes_per_entry() * n_vectors, 0.25)
-        size = min(_MOST_ROWS, max(_LEAST_ROWS, fitting))
+        size = self._part_rows(n_vectors)
         chains = list(self._chains(size))
         step, finish = partial(_step, self.planned, vectors, size), partial(_finish, self.planned, vectors)
         total: State | None = None
@@ -396,10 +391,26 @@ class Pairs:
         assert total is not None
         return total, tuple(notes)
 
+    def wild_sums(self, number: int) -> tuple[Bound, State, State]:
+        """Return a bound statistic and its `wild_sums` of the observed labels, rows in so many clusters."""
+        size, sums, bound = self._part_rows(1), ClusterSums(number), self.bound
+        folds = self.chunks.engine.folds
+        for found in folds(partial(_cluster_step, self.planned, size), self._chains(size), list):
+            for one in found:
+                sums.add(*one)
+        notes: dict[str, None] = {}
+        for codes, labels, said in folds(_about_rows, [[(one,)] for one in self.blocks], tuple):
+            sums.weigh(codes, labels)
+            notes.update(dict.fromkeys(said))
+        plan = self.planned.plan
+        assert isinstance(plan, BandwidthPlan)
+        bound.notes = (*notes, *plan.notes)
+        return bound, *sums.states()
+
     def _chains(self, size: int) -> Iterator[list[tuple[Any, slice, Any]]]:
         """Yield the steps of every part of every block: which part, and which block it meets."""
         once = self.bound.symmetric
-        for place, length in enumerate(self.chunks.lengths):
+        for place, length in enumerate(self.chunks.whole.lengths):
             here = self.blocks[place]
             for part in tiles(length, size):
                 if once:
@@ -424,7 +435,11 @@ class Pairs:
 def between_clusters(found: Estimate, bound: Bound, labels: Labels, codes: HostArray) -> Estimate:
     """Return the estimate of a mean over pairs with the value over pairs of rows of different clusters."""
     number = int(codes.max()) + 1
-    values = bound.wild_values(*bound.wild_sums(labels, codes, number), np.ones((1, number)))
+    return _between(found, bound, bound.wild_sums(labels, codes, number), number)
+
+
+def _between(found: Estimate, bound: Bound, sums: tuple[State, State], number: int) -> Estimate:
+    values = bound.wild_values(*sums, np.ones((1, number)))
     return dataclasses.replace(
         found, value=float(to_host(values)[0]), notes=(*found.notes, PAIRS_OF_CLUSTERS), n_clusters=number
     )
@@ -440,11 +455,15 @@ def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = 
         if codes is None or statistic.traits.reduction != "pairwise":
             return found
         return between_clusters(found, bound, whole.batch, codes)
-    pairs = Pairs.over(Planned(statistic, statistic.plan(rows)), rows)
+    pairs = Pairs.over(statistic, rows)
     state, said = pairs.sums(_observed, 1, progress)
     bound = pairs.bound
     bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
-    return bound.estimate(state, rows.sample.batch, n=rows.n)
+    found = bound.estimate(state, rows.sample.batch)
+    if rows.clusters is None or statistic.traits.reduction != "pairwise":
+        return found
+    _, expected, added = pairs.wild_sums(rows.clusters.number)
+    return _between(found, bound, (expected, added), rows.clusters.number)
 
 
 def _observed(block: Block) -> Labels:
@@ -459,14 +478,16 @@ class _Sums:
     found: Any
 
 
-def _block(chunk: Dataset) -> Block:
-    point, notes = as_point(chunk.predictions)
-    return Block(chunk.start, point.probs, chunk.batch, notes)
+def _block(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> Block:
+    rows = pose(chunk)
+    given, notes = one_distribution(rows.predictions)
+    codes = None if clusters is None else clusters.codes(chunk.clusters)
+    return Block(chunk.start, given, rows.batch, notes, codes)
 
 
-def _bound(planned: Planned, probs: Array, notes: tuple[str, ...]) -> PairwiseBound:
-    plan = dataclasses.replace(planned.plan, n=int(probs.shape[0]))
-    bound = planned.statistic.bound(probs, plan, notes)  # type: ignore[attr-defined]
+def _bound(planned: Planned, predictions: Predictions, n: int) -> PairwiseBound:
+    plan = dataclasses.replace(planned.plan, n=n)
+    bound = planned.statistic.bound(predictions, plan, ())  # type: ignore[attr-defined]
     assert isinstance(bound, PairwiseBound)
     return bound
 
@@ -482,22 +503,47 @@ def _step(
 ) -> _Sums:
     """Let a part of a block meet another block, in tiles of its columns."""
     rows = block[part]
-    bound, labels = _bound(planned, rows.probs, ()), vectors(rows)
+    bound, labels = _bound(planned, rows.predictions, len(rows)), vectors(rows)
     found = None if before is None else before.found
-    drawn = vectors(other)
-    for tile in tiles(len(other), size):
-        first = other.start + tile.start
-        if bound.symmetric and first < rows.start:
-            continue  # met when that part was the row
-        if first == rows.start:
+    for columns in _columns(rows, other, size, once=bound.symmetric):
+        if columns is rows:
             found = bound.meet(found, bound, labels, labels)
         else:
-            columns = _bound(planned, other.probs[tile, :], ())
-            found = bound.meet(found, columns, labels, drawn.rows(tile))
+            beside = _bound(planned, columns.predictions, len(columns))
+            found = bound.meet(found, beside, labels, vectors(columns))
     return _Sums(rows, found)
+
+
+def _columns(rows: Block, other: Block, size: int, *, once: bool) -> Iterator[Block]:
+    """Yield the parts of a block that a part of rows meets, itself among them; every two of them `once`."""
+    for tile in tiles(len(other), size):
+        first = other.start + tile.start
+        if not once or first >= rows.start:  # else met when that part was the row
+            yield rows if first == rows.start else other[tile]
+
+
+def _cluster_step(
+    planned: Planned, size: int, before: None, block: Block, part: slice, other: Block
+) -> list[tuple[HostArray, HostArray, HostArray]]:
+    """Let a part of a block meet another block, and return the sums between their clusters."""
+    rows, found = block[part], []
+    bound = _bound(planned, rows.predictions, len(rows))
+    for columns in _columns(rows, other, size, once=True):
+        beside = bound if columns is rows else _bound(planned, columns.predictions, len(columns))
+        assert isinstance(bound, QuadraticBound)
+        assert isinstance(beside, QuadraticBound)
+        assert rows.codes is not None
+        assert columns.codes is not None
+        found.append(bound.meet_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes))
+    return found
+
+
+def _about_rows(before: None, block: Block) -> tuple[HostArray, Labels, tuple[str, ...]]:
+    assert block.codes is not None
+    return block.codes, block.labels, block.notes
 
 
 def _finish(planned: Planned, vectors: Vectors, sums: _Sums) -> tuple[State, tuple[str, ...]]:
     rows = sums.rows
-    state = _bound(planned, rows.probs, ()).met(sums.found, vectors(rows))
+    state = _bound(planned, rows.predictions, len(rows)).met(sums.found, vectors(rows))
     return on_host(state), rows.notes

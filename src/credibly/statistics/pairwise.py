@@ -7,13 +7,15 @@ class, so
 
 serves every label vector of a batch with one matrix product per tile. Tiles fit the memory budget; they are
 kept where all of them fit and made again otherwise.
+
+Rows that do not fit come in blocks, of which two meet at a time; see `over_rows`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, Self
 
@@ -22,19 +24,22 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import (
     Array,
+    HostArray,
     as_float64,
     device,
     is_array,
     is_numpy,
     is_torch,
     memory_budget,
+    moved,
     namespace,
     on_accelerator,
     rows_within_budget,
     tiles,
     to_host,
 )
-from credibly.predictions import Labels
+from credibly.predictions import Dataset, Labels, Predictions
+from credibly.predictions.rows import RowChoice
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates
 
 Precision = Literal["float64", "float32", "tf32"]
@@ -199,6 +204,96 @@ class PairwiseBound(Bound):
         # tiles that are kept are at hand for every batch, so that few label values at a time stay in cache
         few = self.symmetric and self._keeps_tiles() and not on_accelerator(self.probs)
         return min(fits, max(1, _BATCH_VALUES // (n_classes * self.n))) if few else fits
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Predictions and labels of consecutive rows, of which `start` is the first among all.
+
+    Of classes these are mean predictions, of draws pools with their labels. `codes` are the numbers of the
+    clusters.
+    """
+
+    start: int
+    predictions: Predictions
+    labels: Labels
+    notes: tuple[str, ...] = ()
+    codes: HostArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def __getitem__(self, rows: slice) -> Block:
+        codes = None if self.codes is None else self.codes[rows]
+        return Block(
+            self.start + rows.start, self.predictions[rows], self.labels.rows(rows), self.notes, codes
+        )
+
+    def on(self, where: Any) -> Block:
+        """Return the same rows on a device."""
+        given = self.predictions
+        own = {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
+        arrays = {name: moved(one, where) for name, one in own.items() if name != "index" and is_array(one)}
+        weights = None if self.labels.weights is None else moved(self.labels.weights, where)
+        labels = dataclasses.replace(self.labels, values=moved(self.labels.values, where), weights=weights)
+        return dataclasses.replace(self, predictions=given.replace_rows(**arrays), labels=labels)
+
+
+Pose = Callable[[Dataset], Dataset]
+"""From rows to rows as a statistic of pairs sees them: of draws, pools with their labels."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Posed(RowChoice):
+    """All rows as a statistic of pairs sees them."""
+
+    pose: Pose
+
+    @property
+    def choose(self) -> Pose:
+        """All rows."""
+        return self.pose
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows."""
+        return self.pose(self.whole.sample)
+
+
+def by_clusters(
+    terms: Array, codes: HostArray, other_codes: HostArray
+) -> tuple[HostArray, HostArray, HostArray]:
+    """Return clusters of rows, clusters of columns, and the sums of terms (rows, columns) between them."""
+    found, present = to_host(terms), []
+    for own in (other_codes, codes):
+        order = np.argsort(own, kind="stable")
+        names, starts = np.unique(own[order], return_index=True)
+        found = np.add.reduceat(found[:, order], starts, axis=1).T
+        present.append(names)
+    return present[1], present[0], found
+
+
+class ClusterSums:
+    """Sums of h_ij between clusters: s' B s over the number of pairs is the value of signs s."""
+
+    def __init__(self, number: int) -> None:
+        self.between = np.zeros((number, number))  # both orders of a pair may stand in one entry
+        self.weight = np.zeros(number)
+
+    def add(self, rows: HostArray, columns: HostArray, sums: HostArray) -> None:
+        """Add sums between some clusters, each of which is named once."""
+        self.between[np.ix_(rows, columns)] += sums
+
+    def weigh(self, codes: HostArray, labels: Labels) -> None:
+        """Add the weights of some rows."""
+        own = None if labels.weights is None else to_host(labels.weights)[0]
+        self.weight += np.bincount(codes, own, minlength=self.weight.size)
+
+    def states(self) -> tuple[State, State]:
+        """Return how many pairs are of different clusters, and the sums between every two of them."""
+        np.fill_diagonal(self.between, 0.0)
+        own = self.weight
+        return State(pairs=np.array([own.sum() ** 2 - own @ own])), State(between=self.between)
 
 
 def set_diagonal(tile: Array, start: int, value: float) -> Array:

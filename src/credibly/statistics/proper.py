@@ -30,6 +30,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
+from credibly._arrays.notes import counted
 from credibly._arrays.sums import add_mask
 from credibly.predictions import Classes, Counts, Labels, Predictions, as_point, label_dtype
 from credibly.results.estimates import Moments, standard_error_of
@@ -102,7 +103,7 @@ class MeanBound(Bound):
             raise UnsupportedError(
                 f"a test of `{self.statistic.name}` with clusters",
                 "needs finite contributions",
-                f"{int(np.isinf(found).sum())} labels have a predicted probability of 0",
+                f"{counted(int(np.isinf(found).sum()), 'label has', 'labels have')} a probability of 0",
                 "Use another statistic, or one that is bounded (`clip`).",
             )
         added = np.bincount(codes, weight * (found - expected), minlength=number)

@@ -224,9 +224,8 @@ class Bound(ABC):
         """
         if "scatter" not in expected:
             return expected, added
-        seen = sum(float(np.sum(np.square(one))) for one in added.values())
-        scatter = float(expected["scatter"][0])
-        wider = np.sqrt(max(1.0, scatter / seen)) if seen > 0 else 1.0
+        seen = sum(np.sum(np.square(one)) for one in added.values())
+        wider = widening(expected["scatter"][0], seen)
         return expected, State({name: wider * one for name, one in added.items()})
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
@@ -543,6 +542,15 @@ class Statistic(ABC):
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
 REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
 ALL_LABELS = CLASS_LABELS | REAL_LABELS
+
+
+def widening(scatter: Any, seen: Any) -> HostArray:
+    """Return the factor, at least 1, by which sums over clusters vary less than independent rows would.
+
+    Both are variances: `scatter` that of independent rows, `seen` the sum of the squared sums.
+    """
+    ratio = np.divide(scatter, seen, out=np.ones(np.shape(seen)), where=np.asarray(seen) > 0)
+    return np.asarray(np.sqrt(np.maximum(1.0, ratio)))
 
 
 def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:

@@ -53,11 +53,12 @@ from credibly.predictions import (
     Labels,
     Predictions,
     Quantiles,
-    RealPredictions,
     Rows,
     Samples,
+    label_dtype,
 )
 from credibly.predictions.regression import over_members
+from credibly.predictions.samples import Pool
 from credibly.statistics.kernels import Norm, chosen_rows, median_distance, spaced, taken
 from credibly.statistics.pairwise import BandwidthPlan, as_number, tracks_gradient
 
@@ -71,6 +72,8 @@ _BANDWIDTH_VALUES = 1000
 _NORMAL_OCTILES = (-1.1503493803760079, -0.31863936396437514, 0.31863936396437514, 1.1503493803760079)
 """Quantiles of the standard normal distribution at 1/8, 3/8, 5/8 and 7/8."""
 _MOST_OF_A_ROW = 16
+_MOST_COPIES = 64
+"""Repetitions of all members, or draws, that stand for their weights."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -331,26 +334,30 @@ def of_quantiles(predictions: Quantiles) -> Sides:
     return Sides(points, q, residuals, 1.0, lambda: Covariances(one, second[None, ...], mean))
 
 
-def of_pool(
-    values: Array,
-    labels: Array,
-    bandwidth: Any,
-    precision: str,
-    weights: Array | None,
-    shares: Array | None = None,
-) -> tuple[Sides, Any]:
-    """Return places and residuals of pools (n, p), of which a choice is the label, and the label bandwidth.
+def with_labels(rows: Dataset) -> Dataset:
+    """Return rows of draws as pools of label and draws, whose first number is chosen; others as they are."""
+    given = rows.predictions
+    if not isinstance(given, Samples):
+        return rows
+    draws, batch = given.flat(), rows.batch
+    xp, n = namespace(draws), len(given)
+    values = xp.concat([xp.reshape(as_float64(batch.values), (n, 1)), draws], axis=1)
+    pool, p = Pool(values, tuple(given.values.shape[1:]), shares=given.shares), values.shape[1]
+    pool._set(notes=given.notes)
+    first = xp.zeros((1, n), dtype=label_dtype(xp, p), device=device(values))
+    return dataclasses.replace(rows, predictions=pool, labels=Classes(first, p, batch.weights), weights=None)
 
-    `labels` (n, p) is what is seen where a number is chosen. Everything but the choice is a symmetric
-    function of the pool. With `shares` (p - 1,) of the draws only the first number may be chosen.
+
+def of_pool(pool: Pool, plan: RealPlan, precision: str) -> Sides:
+    """Return places and residuals of pools (n, p), of which a choice is the label.
+
+    Everything but the choice is a symmetric function of the pool.
     """
-    xp, p = namespace(values), values.shape[1]
-    if isinstance(bandwidth, str):
-        bandwidth = pool_bandwidth(values, weights)
-    low, high = float(to_host(xp.min(values))), float(to_host(xp.max(values)))
-    features = LabelFeatures.over(bandwidth, low, high, precision)
-    if shares is not None:
-        return _of_weighted(values, shares, features), bandwidth
+    values, labels, p = pool.values, pool.labels, pool.values.shape[1]
+    xp = namespace(values)
+    features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, precision)
+    if pool.shares is not None:
+        return _of_weighted(values, pool.shares, features)
     # the features of every number of the pool, some columns at a time
     total: Any = 0.0
     for block in tiles(p, max(1, CACHE_ELEMENTS // (features.width * values.shape[0]))):
@@ -370,7 +377,7 @@ def of_pool(
         every = np.stack([to_host(features.of(values[:, j : j + 1].T)[0, ...].T) for j in range(p)], axis=1)
         return PoolCovariances(every * (p / (p - 1.0)))
 
-    return Sides(mean, features.width, residuals, covariances=covariances), bandwidth
+    return Sides(mean, features.width, residuals, covariances=covariances)
 
 
 def _of_weighted(values: Array, shares: Array, features: LabelFeatures) -> Sides:
@@ -408,7 +415,11 @@ def _less(values: Array, expected: Array) -> Array:
 
 
 def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precision: str) -> RealPlan:
-    """Plan a kernel error of Gaussians or quantiles; of draws all follows from pools with their labels."""
+    """Plan a kernel error of Gaussians, quantiles or pools; of draws nothing is known without their labels.
+
+    Bandwidths come from evenly spaced rows, as often as their weights say, and the range from all rows: the
+    same for rows in memory and in chunks.
+    """
     some = rows.sample.predictions
     require_kind(some)
     if isinstance(some, Samples):
@@ -417,9 +428,9 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
     part = joined_part(list(rows.map(partial(rows_inside, chosen))))
     low, high = 0.0, 0.0
     notes: tuple[str, ...] = ()
-    if isinstance(part, Gaussian):
+    if isinstance(part, (Gaussian, Pool)):
         if isinstance(label_bandwidth, str):
-            label_bandwidth, notes = _member_bandwidth(part)
+            label_bandwidth, notes = _label_bandwidth(part)
         ends = list(rows.map(_extent))
         low, high = min(one[0] for one in ends), max(one[1] for one in ends)
     if isinstance(bandwidth, str):
@@ -431,16 +442,18 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
 
 
 def sides_of(predictions: Predictions, plan: RealPlan, precision: str) -> Sides:
-    """Return what a kernel error sees of Gaussians and quantiles."""
+    """Return what a kernel error sees of Gaussians, quantiles, and pools of labels and draws."""
     if isinstance(predictions, Gaussian):
         return of_gaussian(predictions, plan, precision)
+    if isinstance(predictions, Pool):
+        return of_pool(predictions, plan, precision)
     assert isinstance(predictions, Quantiles)
     return of_quantiles(predictions)
 
 
 def require_kind(predictions: Predictions) -> None:
     """Raise unless kernels know this kind of real-valued prediction."""
-    if not isinstance(predictions, (Gaussian, Samples, Quantiles)):
+    if not isinstance(predictions, (Gaussian, Samples, Pool, Quantiles)):
         raise InputTypeError(
             "a kernel error of real values",
             "needs Gaussian, Samples or Quantiles predictions",
@@ -449,15 +462,13 @@ def require_kind(predictions: Predictions) -> None:
         )
 
 
-def rows_inside(chosen: HostArray, rows: Dataset) -> RealPredictions | None:
+def rows_inside(chosen: HostArray, rows: Dataset) -> Predictions | None:
     """Return those of some rows that are in a dataset; None where none is."""
     first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
-    given = rows.predictions
-    assert isinstance(given, RealPredictions)
-    return given[chosen[first:last] - rows.start] if last > first else None
+    return rows.predictions[chosen[first:last] - rows.start] if last > first else None
 
 
-def joined_part(parts: list[RealPredictions | None]) -> RealPredictions:
+def joined_part(parts: list[Predictions | None]) -> Predictions:
     """Return the rows of several parts as one; of one dataset on its device, with its graph."""
     found = [one for one in parts if one is not None]
     if len(found) == 1:
@@ -471,29 +482,45 @@ def joined_part(parts: list[RealPredictions | None]) -> RealPredictions:
 def _extent(rows: Dataset) -> tuple[float, float]:
     """Return the range in which some rows predict labels."""
     given = rows.predictions
-    assert isinstance(given, Gaussian)
-    mean, std = given.members()
-    xp = namespace(mean)
-    low, high = xp.min(mean - _SPREAD * std), xp.max(mean + _SPREAD * std)
-    return float(to_host(low)), float(to_host(high))
+    if isinstance(given, Pool):
+        xp, low, high = namespace(given.values), given.values, given.values
+    else:
+        assert isinstance(given, Gaussian)
+        mean, std = given.members()
+        xp, low, high = namespace(mean), mean - _SPREAD * std, mean + _SPREAD * std
+    return float(to_host(xp.min(low))), float(to_host(xp.max(high)))
 
 
-def _member_bandwidth(part: Gaussian) -> tuple[Any, tuple[str, ...]]:
-    """Return the median distance between octiles of the members of some rows."""
+def _label_bandwidth(part: Gaussian | Pool) -> tuple[Any, tuple[str, ...]]:
+    """Return the median distance between numbers of pools, or octiles of the members of some rows."""
+    if isinstance(part, Pool):
+        values = part.values
+        if part.shares is not None:  # the first number is the label
+            own = np.append(0, 1 + repeated(to_host(part.shares)))
+            values = namespace(values).take(values, like(own, values), axis=1)
+        return median_label_distance(values, "draws")[0], ()
     mean, std = part.members()
     xp = namespace(mean)
+    if part.shares is not None:
+        again = like(repeated(to_host(part.shares)), mean)
+        mean, std = xp.take(mean, again, axis=1), xp.take(std, again, axis=1)
     octiles = like(np.asarray(_NORMAL_OCTILES), mean)
     values = mean[:, :, None] + std[:, :, None] * octiles
     values = xp.reshape(values, (values.shape[0], -1))
     return median_label_distance(values, "predicted labels")
 
 
-def pool_bandwidth(values: Array, weights: Array | None) -> Any:
-    """Return the median distance between numbers of pools (n, p)."""
-    kept = values
-    if weights is not None:
-        kept = taken(values, np.flatnonzero(to_host(weights)[0] > 0))
-    return median_label_distance(kept, "draws")[0]
+def repeated(shares: HostArray) -> HostArray:
+    """Return which of the members or draws stand for all of them, each about as often as its share says.
+
+    Exactly so where the shares are multiples of 1 / 64 or more.
+    """
+    for total in range(1, _MOST_COPIES + 1):
+        if (np.abs(shares * total - np.round(shares * total)) < 1e-9 * total).all():
+            break
+    else:
+        total = max(_MOST_COPIES, 4 * shares.size)
+    return np.repeat(np.arange(shares.size), np.round(shares * total).astype(np.int64))
 
 
 def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import is_torch, namespace
 from credibly.predictions import ClassPredictions, Labels, Predictions, paired
+from credibly.predictions.passes import without_graph
 from credibly.results.estimates import Estimate
 from credibly.statistics.protocol import State, Statistic
 from credibly.statistics.registry import as_statistic
@@ -188,8 +189,9 @@ def _require_alike(first: Predictions, other: Predictions) -> None:
 
 def _one_row(predictions: Predictions) -> Predictions:
     """Return the first row outside any graph: all that is needed of a batch later."""
-    rows = {name: _without_graph(getattr(predictions, name)[:1, ...]) for name in predictions.row_fields}
-    return predictions.replace_rows(**rows)
+    rows = {name: getattr(predictions, name)[:1, ...] for name in predictions.row_fields}
+    first: Predictions = without_graph(predictions.replace_rows(**rows))
+    return first
 
 
 def _without_graph(value: Any) -> Any:

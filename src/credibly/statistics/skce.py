@@ -22,23 +22,23 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
-    device,
     is_numpy,
     namespace,
     rows_within_budget,
     tiles,
-    to_host,
 )
 from credibly.predictions import (
-    Classes,
+    Dataset,
+    InMemory,
     Labels,
     Predictions,
+    Quantiles,
     RealPredictions,
     Rows,
     Samples,
     as_point,
-    label_dtype,
 )
+from credibly.predictions.samples import Pool
 from credibly.statistics.kernel_blocks import BlockBound
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
@@ -50,14 +50,15 @@ from credibly.statistics.kernels import (
     largest_term,
     median_distance,
     spaced_rows,
-    taken,
 )
 from credibly.statistics.pairwise import (
     PRECISIONS,
     BandwidthPlan,
+    ClusterSums,
     PairwiseBound,
     Precision,
     as_number,
+    by_clusters,
     require_pairs,
     require_precision,
     require_same_n,
@@ -75,7 +76,7 @@ from credibly.statistics.protocol import (
     replicates,
     total_weight,
 )
-from credibly.statistics.real_kernels import RealPlan, Sides, of_pool, plan_of, sides_of
+from credibly.statistics.real_kernels import RealPlan, Sides, plan_of, sides_of, with_labels
 
 Estimator = Literal["unbiased", "biased", "linear", "block"]
 ESTIMATORS = ("unbiased", "biased", "linear", "block")
@@ -131,11 +132,11 @@ class QuadraticBound(PairwiseBound):
 
     def tile(self, rows: slice, weighted: bool) -> Array:
         """Return the kernel of these rows with themselves and twice that with all later rows."""
-        right = self.probs[rows.start :, :]
-        made = kernel_matrix(
-            self.probs[rows, :], right, self.statistic.kernel, self.statistic.norm, self.bandwidth
-        )
+        made = self._kernel(self.probs[rows, :], self.probs[rows.start :, :])
         return _doubled(made, rows.stop - rows.start)
+
+    def _kernel(self, left: Array, right: Array) -> Array:
+        return kernel_matrix(left, right, self.statistic.kernel, self.statistic.norm, self.bandwidth)
 
     def values(self, labels: Labels) -> Array:
         """Return residuals times weights, (b k, n)."""
@@ -176,8 +177,7 @@ class QuadraticBound(PairwiseBound):
         return sums
 
     def _across(self, other: Self, labels: Labels, other_labels: Labels) -> State:
-        xp, chosen = namespace(self.probs), self.statistic
-        kernel = kernel_matrix(self.probs, other.probs, chosen.kernel, chosen.norm, self.bandwidth)
+        xp, kernel = namespace(self.probs), self._kernel(self.probs, other.probs)
         b = len(labels)
         product = self.between_labels(self.product(other.values(other_labels), kernel), b)
         pairs = xp.reshape(as_float64(xp.vecdot(self.values(labels), product)), (b, -1))
@@ -195,8 +195,7 @@ class QuadraticBound(PairwiseBound):
 
     def kernel_rows(self, rows: slice) -> Array:
         """Return the kernel of these rows with all rows, (rows, n)."""
-        chosen = self.statistic
-        return kernel_matrix(self.probs[rows, :], self.probs, chosen.kernel, chosen.norm, self.bandwidth)
+        return self._kernel(self.probs[rows, :], self.probs)
 
     def pair_terms(self, residual: Array, rows: slice) -> Array:
         """Return h_ij of one label vector (k, n), (rows, later rows); pairs with other rows count twice."""
@@ -207,17 +206,27 @@ class QuadraticBound(PairwiseBound):
         """Return how many pairs are of different clusters, and the sums of h_ij between every two of them."""
         self._require_unbiased()
         residual, n = self.values(labels), self.n  # (k, n), times the weights
-        between = np.zeros((number, number))  # both orders of a pair may stand in one entry: s' B s adds both
+        sums = ClusterSums(number)
         for rows in tiles(n, rows_within_budget(32 * n, 0.5)):
-            order = np.argsort(codes[rows.start :], kind="stable")
-            present, starts = np.unique(codes[rows.start :][order], return_index=True)
-            terms = to_host(self.pair_terms(residual, rows))
-            sums = np.add.reduceat(terms[:, order], starts, axis=1)
-            np.add.at(between, (codes[rows, None], present[None, :]), sums)
-        np.fill_diagonal(between, 0.0)
-        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
-        own = np.bincount(codes, weight, minlength=number)
-        return State(pairs=np.array([own.sum() ** 2 - own @ own])), State(between=between)
+            sums.add(*by_clusters(self.pair_terms(residual, rows), codes[rows], codes[rows.start :]))
+        sums.weigh(codes, labels)
+        return sums.states()
+
+    def meet_clusters(
+        self, other: Self, labels: Labels, other_labels: Labels, codes: HostArray, other_codes: HostArray
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """Return clusters of these rows, clusters of another block, and the sums of h_ij between them.
+
+        Both orders of a pair count, as in `meet`.
+        """
+        self._require_unbiased()
+        if other is self:
+            terms = self.pair_terms(self.values(labels), slice(0, self.n))
+        else:
+            right = self.between_labels(other.values(other_labels), 1)
+            kernel = self._kernel(self.probs, other.probs)
+            terms = as_float64(2.0 * kernel * (self.values(labels).T @ right))
+        return by_clusters(terms, codes, other_codes)
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return s' B s over the number of pairs."""
@@ -319,10 +328,11 @@ class KernelError(Statistic):
         assert isinstance(plan, BandwidthPlan)
         point, notes = as_point(predictions)
         require_pairs(self.name, plan.n)
-        return self.bound(point.probs, plan, (*notes, *plan.notes))
+        return self.bound(point, plan, (*notes, *plan.notes))
 
-    def bound(self, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
-        """Return the statistic bound to probabilities of classes."""
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
+        """Return the statistic bound to some rows, even to a single one."""
+        probs = as_point(predictions)[0].probs
         labels = self.label_kernel_matrix(probs)
         return self.bound_to_sides(of_classes(probs, labels), plan, labels, notes)
 
@@ -389,7 +399,8 @@ class Skce(KernelError):
     range counts as if it were at the end of that range.
 
     Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n
-    times the block size. Weights of instances are multiplicities: a weight of 2 is the same as listing the
+    times the block size. Rows in chunks meet on an engine two blocks at a time, with the same values up to
+    the rounding of sums. Weights of instances are multiplicities: a weight of 2 is the same as listing the
     instance twice.
 
     Examples
@@ -440,7 +451,7 @@ class Skce(KernelError):
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidths."""
-        if not isinstance(rows.sample.predictions, RealPredictions):
+        if not isinstance(rows.sample.predictions, (RealPredictions, Pool)):
             return super()._plan(rows)
         return plan_of(rows, self.bandwidth, self.label_bandwidth, self.norm, self.precision)
 
@@ -459,9 +470,16 @@ class Skce(KernelError):
         require_pairs(self.name, plan.n)
         if isinstance(predictions, Samples):
             return DrawsBound(self, predictions, plan)
+        return self.bound(predictions, plan, (*predictions.notes, *plan.notes))
+
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
+        """Return the statistic bound to some rows, of draws to pools with their labels."""
+        if not isinstance(plan, RealPlan):
+            return super().bound(predictions, plan, notes)
         sides = sides_of(predictions, plan, self.precision)
-        found = {"label_bandwidth": as_number(plan.label_bandwidth)} if plan.high > plan.low else {}
-        return self.bound_to_sides(sides, plan, None, (*predictions.notes, *plan.notes), **found)
+        compared = not isinstance(predictions, Quantiles)  # of these cells of labels are
+        found = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
+        return self.bound_to_sides(sides, plan, None, notes, **found)
 
 
 skce = Skce()
@@ -476,37 +494,21 @@ class DrawsBound(Bound):
         require_precision(statistic.precision, predictions.values)
         super().__init__(statistic, plan.n, predictions.notes)
         self.asked = statistic
-        self.draws, self.shares = predictions.flat(), predictions.shares
+        self.draws = predictions
         self._last: Bound | None = None
 
-    def of_pool(self, values: Array, labels: Array | None = None, weights: Array | None = None) -> Bound:
-        """Bind to pools (n, p), of which a choice is the label, or what `labels` (n, p) has in its place."""
-        asked = self.asked
-        sides, label_bandwidth = of_pool(
-            values,
-            values if labels is None else labels,
-            asked.label_bandwidth,
-            asked.precision,
-            weights,
-            self.shares,
-        )
-        bandwidth, notes = asked.bandwidth, self.notes
-        if isinstance(bandwidth, str):
-            points = sides.points
-            if weights is not None:
-                points = taken(points, np.flatnonzero(to_host(weights)[0] > 0))
-            bandwidth, told = median_distance(points, asked.norm)
-            notes = (*notes, *told)
-        plan = BandwidthPlan(self.n, None, bandwidth)
-        return asked.bound_to_sides(sides, plan, None, notes, label_bandwidth=as_number(label_bandwidth))
+    def of_pool(self, pool: Pool, weights: Array | None = None) -> Bound:
+        """Bind to pools, of which a choice is the label."""
+        own = None if weights is None else weights[0, :]
+        plan = self.asked.plan(InMemory(Dataset(pool, None, weights=own)))
+        assert isinstance(plan, RealPlan)
+        return self.asked.bound(pool, plan, (*self.draws.notes, *plan.notes))
 
     def with_labels(self, labels: Labels) -> tuple[Bound, Labels]:
         """Return the statistic bound to draws and one label vector, and that vector as a choice."""
-        xp, n = namespace(self.draws), self.draws.shape[0]
-        pool = xp.concat([xp.reshape(as_float64(labels.values), (n, 1)), self.draws], axis=1)
-        p = pool.shape[1]
-        first = xp.zeros((1, n), dtype=label_dtype(xp, p), device=device(pool))
-        return self.of_pool(pool, None, labels.weights), Classes(first, p, labels.weights)
+        rows = with_labels(Dataset(self.draws, labels))
+        assert isinstance(rows.predictions, Pool)
+        return self.of_pool(rows.predictions, labels.weights), rows.batch
 
     def state(self, labels: Labels, rows: slice | None = None) -> State:
         """Return the sums of every label vector, each with the places that it gives the predictions."""
@@ -518,7 +520,7 @@ class DrawsBound(Bound):
             self._last = bound
         assert self._last is not None
         self.statistic, self.notes = self._last.statistic, self._last.notes  # what the rules became
-        xp = namespace(self.draws)
+        xp = self.draws.xp
         return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
 
     def finish(self, state: State) -> Array:

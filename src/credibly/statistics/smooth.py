@@ -23,8 +23,8 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, HostArray, like, namespace
-from credibly.statistics.cells import Cells, CellStatistic, dyadic_cells
-from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Story, Traits
+from credibly.statistics.cells import Cells, CellStatistic, cell_traits, dyadic_cells
+from credibly.statistics.protocol import Plan, State, Story, Traits
 from credibly.statistics.walks import Target
 
 _CELLS = 1024
@@ -62,15 +62,7 @@ class SmoothECE(CellStatistic):
     bandwidth: float | None = None
     target: Target = "top_label"
     name: ClassVar[str] = "smooth_ece"
-    traits: ClassVar[Traits] = Traits(
-        reduction="sum",
-        tail="greater",
-        labels=CLASS_LABELS,
-        differentiable=False,
-        multiplicities=True,
-        duplicate_invariant=True,
-        range=(0.0, 1.0),
-    )
+    traits: ClassVar[Traits] = cell_traits()
     reference: ClassVar[str] = "Blasiok and Nakkiran 2024"
     story: ClassVar[Story] = Story(
         title="Smooth ECE",

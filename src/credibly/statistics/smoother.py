@@ -39,6 +39,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
+from credibly._arrays.notes import counted
 from credibly.predictions import Labels
 from credibly.statistics.kernels import distinct_rows, taken
 from credibly.statistics.pairwise import (
@@ -428,7 +429,8 @@ class SmootherBound(PairwiseBound):
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say how many instances were left out."""
         alone = int(to_host(sums["alone"])[0])
-        return (f"{alone} instances have no neighbour with the same zeros and are left out",) if alone else ()
+        have = counted(alone, "instance has", "instances have")
+        return (f"left out: {have} no neighbour with the same zeros",) if alone else ()
 
     def finish(self, state: State) -> Array:
         """Average over instances."""

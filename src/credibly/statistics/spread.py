@@ -25,6 +25,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, clip, device, like, namespace, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.sums import count_cells, group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.passes import on_host
@@ -36,7 +37,8 @@ from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits, in_cache
 from credibly.statistics.regression import LossBound, RealMean, real_traits
 
-_TINY = 1e-300
+_TINY = 1e-100
+"""Smallest variance: squares of what it divides still have a variance of their own."""
 _FLAT = 1e-10
 """Variance of log sigma^2 below which all rows state one spread, up to rounding."""
 
@@ -114,7 +116,8 @@ def spread_notes(predictions: Predictions) -> tuple[str, ...]:
         notes = (*notes, few)
     flat = int((to_host(predictions.variance()) <= 0.0).sum())
     if flat:
-        notes = (*notes, f"in {flat} instances all draws are equal: their z-scores are 0 or very large")
+        where = counted(flat, "instance")
+        notes = (*notes, f"in {where} all draws are equal: the z-scores are 0 or very large")
     return notes
 
 
@@ -272,6 +275,8 @@ class SlopeBound(MomentBound):
         """Look again, for the residuals of the line."""
         if labels.weights is not None:
             return None, "with weighted instances the slope has no standard error"
+        if self.n < 3:
+            return None, "a line through two instances leaves no residuals"
         if float(to_host(self._line(sums)[1])[0]) == 0.0:
             return None, "all instances state the same spread, and a line needs two different ones"
         return None, SECOND_LOOK

@@ -12,11 +12,32 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, like, namespace
+from credibly._arrays.namespace import Array, HostArray, like, namespace, tiles
+from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.predictions import Dataset, InMemory, Labels, Predictions, Rows
 from credibly.results.estimates import Estimate
 from credibly.statistics.over_rows import between_clusters
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
+
+_TILE = 2**22
+
+
+def random_rows(n: int, most: int, seed: Seed) -> HostArray:
+    """Return the rows with the `most` smallest of n uniform numbers, increasing."""
+    return np.sort(smallest_uniforms(n, most, seed)[1])
+
+
+def smallest_uniforms(n: int, most: int, seed: Seed) -> tuple[HostArray, HostArray]:
+    """Return the `most` smallest of n uniform numbers and their rows, a tile of them at a time."""
+    uniforms = Uniforms(seed, stream=Stream.SUBSAMPLE)
+    values, rows = np.empty(0), np.empty(0, dtype=np.int64)
+    for tile in tiles(n, _TILE):
+        values = np.concatenate([values, uniforms.block(slice(0, 1), tile)[0]])
+        rows = np.concatenate([rows, np.arange(tile.start, tile.stop)])
+        if values.size > most:
+            kept = np.argpartition(values, most - 1)[:most]
+            values, rows = values[kept], rows[kept]
+    return values, rows
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,12 +94,12 @@ class SubsampledBound(Bound):
     def __init__(self, statistic: Subsampled, inner: Bound, n: int) -> None:
         note = (
             f"computed on {inner.n} of {n} instances, drawn at random with the seed: it compares all pairs "
-            "(`pairwise_rows` in Python sets how many)"
+            "(`evaluate(pairwise_rows=)` and naming it in `calibration_test` take more)"
         )
         # the bound statistic knows what a rule such as bandwidth="median" became
         resolved = dataclasses.replace(statistic, inner=inner.statistic)
         super().__init__(resolved, inner.n, (*inner.notes, note))
-        self.inner, self.chosen = inner, statistic.chosen
+        self.inner, self.chosen, self.n_whole = inner, statistic.chosen, n
         self.term_size, self.rounding = inner.term_size, inner.rounding
         self.statistic: Subsampled
 

@@ -17,25 +17,13 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy.special import ndtri
 
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import (
-    CACHE_ELEMENTS,
-    Array,
-    HostArray,
-    as_float64,
-    is_numpy,
-    like,
-    namespace,
-    tiles,
-    to_host,
-)
-from credibly._arrays.row_search import count_at_most
+from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.predictions import (
-    Classes,
-    Counts,
+    Dataset,
     Gaussian,
-    Labels,
     Point,
     Predictions,
     Quantiles,
@@ -45,243 +33,80 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.regression import over_members
-from credibly.results.curves import LocatedEstimate
-from credibly.results.estimates import Estimate, cluster_error
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
     check_bandwidth,
     check_kernel,
     chosen_rows,
-    kernel_matrix,
     median_distance,
     spaced,
     spaced_rows,
 )
-from credibly.statistics.pairwise import as_number
-from credibly.statistics.protocol import (
-    ALL_LABELS,
-    Bound,
-    Plan,
-    State,
-    Statistic,
-    Story,
-    Traits,
-    label_values,
-    replicates,
+from credibly.statistics.locations import (
+    DrawnLocations,
+    LocationBound,
+    LocationPlan,
+    mean_features,
+    places_of,
 )
-from credibly.statistics.real_kernels import RealPlan, joined_part, plan_of, rows_inside, sides_of
+from credibly.statistics.pairwise import as_number
+from credibly.statistics.protocol import ALL_LABELS, Bound, Plan, Statistic, Story, Traits
+from credibly.statistics.real_kernels import (
+    RealPlan,
+    joined_part,
+    median_label_distance,
+    plan_of,
+    repeated,
+    rows_inside,
+)
 
 MOST_LOCATIONS = 1000
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
-@dataclasses.dataclass(frozen=True)
-class LocationPlan(RealPlan):
-    """Bandwidths, and the locations: places of predictions (j, g) and labels (j,) on the host.
-
-    `predicted` and `spread` (j,) say what is predicted there: mean and standard deviation, the quantile, or
-    the probability of the class; only Gaussians have a spread.
-    """
-
-    places: HostArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))
-    targets: HostArray = dataclasses.field(default_factory=lambda: np.zeros(0))
-    predicted: HostArray = dataclasses.field(default_factory=lambda: np.zeros(0))
-    spread: HostArray = dataclasses.field(default_factory=lambda: np.zeros(0))
+def _levels_of(number: int) -> HostArray:
+    """Return the levels whose quantiles are the labels of locations: spread evenly, whatever their number."""
+    return np.arange(1, number + 1) * _GOLDEN % 1.0
 
 
-class LocationBound(Bound):
-    """Sums over instances of what every location sees, (b, locations)."""
-
-    term_size = 1.0
-    statistic: UnnormalisedMeanEmbedding
-
-    def __init__(
-        self,
-        statistic: UnnormalisedMeanEmbedding,
-        predictions: Predictions,
-        plan: LocationPlan,
-        notes: tuple[str, ...],
-    ) -> None:
-        super().__init__(statistic, plan.n, notes)
-        self.predictions, self.plan = predictions, plan
-        points = _places(predictions, plan)
-        xp = namespace(points)
-        targets = like(plan.targets, points)
-        self.targets = targets
-        near = kernel_matrix(
-            points, like(plan.places, points), statistic.kernel, "euclidean", as_number(plan.bandwidth)
-        )
-        self.near = xp.permute_dims(near, (1, 0))  # (j, n)
-        self.expected = _expected(predictions, targets, plan)  # (j, n)
-
-    def residual(self, labels: Labels) -> Array:
-        """Return l(y, t) - E l(Y, t) of every location, (b, j, n)."""
-        given, xp = self.predictions, namespace(self.near)
-        if isinstance(given, Gaussian):
-            gap = (as_float64(labels.values)[:, None, :] - self.targets[None, :, None]) / as_number(
-                self.plan.label_bandwidth
-            )
-            return xp.exp(-0.5 * gap * gap) - self.expected[None, ...]
-        if isinstance(given, Quantiles):
-            table, q = as_float64(given.values), given.values.shape[1]
-            if isinstance(labels, Classes):
-                code = xp.astype(labels.values, xp.int64)
-                first, last = code // (q + 1), code % (q + 1)
-            else:
-                first = count_at_most(table, as_float64(labels.values), strict=True)
-                last = count_at_most(table, as_float64(labels.values))
-            at = xp.astype(self.targets, first.dtype)[None, :, None]
-            below = xp.astype(last[:, None, :] <= at, xp.float64) - self.expected[None, ...]
-            open_ = (first[:, None, :] <= at) & (at < last[:, None, :])
-            return xp.where(open_, xp.zeros_like(below), below)
-        shares = label_values(labels, xp, xp.float64)  # (b, k, n)
-        return xp.take(shares, xp.astype(self.targets, xp.int64), axis=1) - self.expected[None, ...]
-
-    def state(self, labels: Labels) -> State:
-        """Return the sums, replicates in tiles that stay in cache."""
-        step = len(labels)
-        if is_numpy(self.near):
-            step = max(1, 16 * CACHE_ELEMENTS // max(1, self.near.size))
-        parts = [self._state(replicates(labels, reps)) for reps in tiles(len(labels), step)]
-        xp = namespace(self.near)
-        return State({name: xp.concat([part[name] for part in parts], axis=0) for name in parts[0]})
-
-    def _state(self, labels: Labels) -> State:
-        xp = namespace(self.near)
-        residual = self.residual(labels)
-        near = self.near[None, ...]
-        weight = xp.zeros((len(labels),), dtype=xp.float64) + float(self.near.shape[1])
-        if labels.weights is not None:
-            near = near * labels.weights[:, None, :]
-            weight = xp.broadcast_to(as_float64(xp.sum(labels.weights, axis=1)), (len(labels),))
-        return State(seen=xp.sum(near * residual, axis=2), weight=like(to_host(weight), self.near))
-
-    def finish(self, state: State) -> Array:
-        """Average the squared means."""
-        mean = state["seen"] / state["weight"][:, None]
-        return namespace(mean).mean(mean * mean, axis=1)
-
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the state and the variance of every sum if labels were drawn from the predictions."""
-        state, xp = self.state(labels), namespace(self.near)
-        near = self.near[None, ...]
-        if labels.weights is not None:
-            near = near * labels.weights[:, None, :]
-        return State({**state, "variance": xp.sum(near * near * self._variance(labels), axis=2)})
-
-    def _variance(self, labels: Labels) -> Array:
-        """Return Var l(Y, t) of every location, (1, j, n)."""
-        given, xp, mean = self.predictions, namespace(self.near), self.expected
-        square = mean  # l is 0 or 1
-        if isinstance(given, Gaussian):  # the square of a Gaussian kernel is one of another bandwidth
-            scale = as_number(self.plan.label_bandwidth) / math.sqrt(2)
-            square = _expected_near(given, self.targets, scale)
-        variance = xp.clip(square - mean * mean, 0.0, None)[None, ...]
-        if isinstance(labels, Counts):  # the share of independent raters
-            return variance / as_float64(xp.sum(labels.values, axis=-1))[:, None, :]
-        return variance
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse: squares are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it can be trusted"
-
-    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
-        """Return what the rows of every cluster add at every location, and how many rows are near it."""
-        seen = to_host(self.near * self.residual(labels)[0, ...]).T  # (n, j)
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
-        near = np.zeros((number, seen.shape[1]))
-        total = np.zeros_like(near)
-        np.add.at(near, codes, weight[:, None] * to_host(self.near).T)
-        np.add.at(total, codes, weight[:, None] * seen)
-        return State(seen=total, near=near, weight=np.bincount(codes, weight, number))
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return 0, which the predictions expect, and what the rows of every cluster add."""
-        own = self.cluster_sums(labels, codes, number)
-        scatter = to_host(self.observed_sums(labels)["variance"]).sum(axis=1)
-        expected = State(seen=np.zeros((1, self.targets.shape[0])), weight=own["weight"].sum()[None])
-        return State({**expected, "scatter": scatter}), State(seen=own["seen"])
-
-    def in_clusters(self, found: Estimate, sums: State) -> Estimate:
-        """Return the map with errors that leave out each cluster once, and no less than independent rows."""
-        assert isinstance(found, LocatedEstimate)
-        present = sums["weight"] > 0
-        if np.count_nonzero(present) < 2:  # of a group; all rows have two clusters or more
-            return dataclasses.replace(found, n_clusters=1)
-        weight, seen, near = (sums[name][present] for name in ("weight", "seen", "near"))
-        without = (seen.sum(axis=0) - seen) / (weight.sum() - weight)[:, None]  # (c, j)
-        errors, degrees = [], []
-        for at, (value, independent) in enumerate(
-            zip(found.difference, found.difference_stderr, strict=True)
-        ):
-            one = cluster_error(value, without[:, at], near[:, at], independent)
-            errors.append(max(one["stderr"], independent))
-            degrees.append(one["degrees_of_freedom"])
-        located = dataclasses.replace(
-            found,
-            difference_stderr=tuple(errors),
-            difference_degrees=tuple(degrees),
-            n_clusters=int(present.sum()),
-            notes=found.notes[:-1],
-        )
-        return dataclasses.replace(located, notes=(*located.notes, located.worst_words()))
-
-    def witness(self, sums: State) -> tuple[HostArray, HostArray]:
-        """Return g of every location and its standard error if calibrated, (j,) each, of `observed_sums`."""
-        weight = float(to_host(sums["weight"])[0])
-        return to_host(sums["seen"])[0] / weight, np.sqrt(to_host(sums["variance"])[0]) / weight
-
-    def estimate(
-        self, sums: State, labels: Labels, notes: tuple[str, ...] = (), n: int | None = None
-    ) -> LocatedEstimate:
-        """Return the value with its locations, and a note that names the one where labels are most off."""
-        plan, given = self.plan, self.predictions
-        kind: Literal["mean", "quantile", "probability"] = "probability"
-        targets = plan.targets
-        if isinstance(given, Quantiles):
-            kind, targets = "quantile", to_host(given.levels)[targets.astype(np.int64)]
-        elif isinstance(given, Gaussian):
-            kind = "mean"
-        difference, error = self.witness(sums)
-        found = super().estimate(sums, labels, notes, n)
-        located = LocatedEstimate(
-            **{field.name: getattr(found, field.name) for field in dataclasses.fields(found)},
-            predicts=kind,
-            predicted=tuple(plan.predicted.tolist()),
-            spread=tuple(plan.spread.tolist()),
-            label=tuple(float(one) for one in targets),
-            difference=tuple(difference.tolist()),
-            difference_stderr=tuple(error.tolist()),
-        )
-        return dataclasses.replace(located, notes=(*located.notes, located.worst_words()))
+def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> LocationPlan:
+    """Return bandwidths and locations: the draws of some rows, with a normal quantile of their moments."""
+    ends = list(rows.map(_extent))
+    low, high = min(one[0] for one in ends), max(one[1] for one in ends)
+    part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
+    assert isinstance(part, Samples)
+    draws, shares = to_host(part.flat()), None if part.shares is None else to_host(part.shares)
+    label_bandwidth = statistic.label_bandwidth
+    if isinstance(label_bandwidth, str):
+        kept = draws if shares is None else draws[:, repeated(shares)]
+        label_bandwidth = median_label_distance(kept, "draws")[0]
+    plan = LocationPlan(rows.n, None, statistic.bandwidth, (), label_bandwidth, low, high)
+    chances = np.full(draws.shape[1], 1.0 / draws.shape[1]) if shares is None else shares
+    if shares is None:  # neither the order of the draws nor how often a row occurs matters
+        draws = np.sort(draws, axis=1)
+    draws = np.unique(draws, axis=0)
+    points = mean_features(draws, plan, chances)
+    if isinstance(plan.bandwidth, str):
+        found, notes = median_distance(points, "euclidean")
+        plan = dataclasses.replace(plan, bandwidth=found, notes=notes)
+    located = spaced(len(draws), statistic.locations)
+    mean = draws[located] @ chances
+    spread = np.sqrt((draws[located] - mean[:, None]) ** 2 @ chances)
+    level = np.clip(_levels_of(located.size), 0.05, 0.95)
+    return dataclasses.replace(
+        plan, places=points[located], targets=mean + spread * ndtri(level), predicted=mean, spread=spread
+    )
 
 
-def _places(predictions: Predictions, plan: LocationPlan) -> Array:
-    if isinstance(predictions, RealPredictions):
-        return sides_of(predictions, plan, "float64").points
-    return as_float64(as_point(predictions)[0].probs)
-
-
-def _expected(predictions: Predictions, targets: Array, plan: LocationPlan) -> Array:
-    """Return E l(Y, t) of every location, (j, n)."""
-    xp = namespace(targets)
-    if isinstance(predictions, Gaussian):
-        return _expected_near(predictions, targets, as_number(plan.label_bandwidth))
-    at = xp.astype(targets, xp.int64)
-    if isinstance(predictions, Quantiles):
-        levels = xp.take(as_float64(predictions.levels), at, axis=0)
-        return levels[:, None] + xp.zeros_like(as_float64(predictions.values)[:, 0])[None, :]
-    return xp.permute_dims(xp.take(as_float64(as_point(predictions)[0].probs), at, axis=1), (1, 0))
-
-
-def _expected_near(predictions: Gaussian, targets: Array, scale: Any) -> Array:
-    """Return E exp(-(Y - t)^2 / (2 scale^2)) of every location, (j, n)."""
-    xp = namespace(targets)
-    mean, std = predictions.members()
-    total = xp.sqrt(scale**2 + std * std)  # (n, m)
-    gap = (mean[None, ...] - targets[:, None, None]) / total[None, ...]
-    return over_members(scale / total[None, ...] * xp.exp(-0.5 * gap * gap), predictions.shares, axis=2)
+def _extent(rows: Dataset) -> tuple[float, float]:
+    """Return the smallest and the largest draw of some rows; rows of weight 0 are not there."""
+    given, weights = rows.predictions, rows.checked_weights
+    assert isinstance(given, Samples)
+    draws = to_host(given.flat())
+    if weights is not None:
+        draws = draws[to_host(weights)[0] > 0]
+    return (float(draws.min()), float(draws.max())) if draws.size else (np.inf, -np.inf)
 
 
 def _chosen(table: HostArray, targets: HostArray) -> HostArray:
@@ -376,12 +201,12 @@ class UnnormalisedMeanEmbedding(Statistic):
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless expectations under the prediction are known."""
         super().require_predictions(predictions)
-        if isinstance(predictions, Samples):
+        if isinstance(predictions, Samples) and not isinstance(self.locations, int):
             raise InputTypeError(
-                f"`{self.name}`",
-                "needs class probabilities, Gaussian or Quantiles predictions",
+                f"`{self.name}` with `locations`",
+                "needs class probabilities or single Gaussians, of which a few numbers tell everything",
                 "got Samples",
-                "Use `skce`, which is exact for any number of draws.",
+                "Give only the number of locations, and they are taken from the draws.",
                 argument="predictions",
             )
 
@@ -389,8 +214,10 @@ class UnnormalisedMeanEmbedding(Statistic):
         """Return bandwidths and locations."""
         some = rows.sample.predictions
         part: Predictions
-        if isinstance(some, RealPredictions):
+        if isinstance(some, Samples):
             self.require_predictions(some)
+            return _plan_of_draws(self, rows)
+        if isinstance(some, RealPredictions):
             plan = plan_of(rows, self.bandwidth, self.label_bandwidth, "euclidean", "float64")
             part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
         else:
@@ -404,7 +231,7 @@ class UnnormalisedMeanEmbedding(Statistic):
 
     def _located(self, part: Predictions, plan: LocationPlan) -> dict[str, Any]:
         """Return places, labels and what is predicted there, by the names of a plan."""
-        points = to_host(_places(part, plan))
+        points = to_host(places_of(part, plan))
         if not isinstance(self.locations, int):
             table = np.asarray(self.locations)
             known = isinstance(part, Point) or (isinstance(part, Gaussian) and part.n_members == 1)
@@ -435,12 +262,10 @@ class UnnormalisedMeanEmbedding(Statistic):
             keys = np.concatenate([np.take_along_axis(one, order, axis=1) for one in (mean, std)], axis=1)
         _, first = np.unique(keys, axis=0, return_index=True)
         chosen = first[spaced(first.size, self.locations)]
-        at = np.arange(1, chosen.size + 1) * _GOLDEN % 1.0  # levels spread evenly, whatever their number
+        at = _levels_of(chosen.size)
         if isinstance(part, Gaussian):
             # the quantile of one member of each, whichever the level points at
             mean, std = (to_host(one)[chosen] for one in part.members())
-            from scipy.special import ndtri
-
             by_mean, rows = np.argsort(mean, axis=1), np.arange(chosen.size)
             shares = part.shares
             if shares is None:
@@ -476,8 +301,10 @@ class UnnormalisedMeanEmbedding(Statistic):
         assert isinstance(plan, LocationPlan)
         notes = predictions.notes if isinstance(predictions, RealPredictions) else as_point(predictions)[1]
         resolved: dict[str, Any] = {"bandwidth": as_number(plan.bandwidth)}
-        if isinstance(predictions, Gaussian):
+        if isinstance(predictions, (Gaussian, Samples)):
             resolved["label_bandwidth"] = as_number(plan.label_bandwidth)
+        if isinstance(predictions, Samples):
+            return DrawnLocations(self.with_(**resolved), predictions, plan)
         return LocationBound(self.with_(**resolved), predictions, plan, (*notes, *plan.notes))
 
 

@@ -38,11 +38,10 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import Counts, Labels, Predictions, Rows, as_point
-from credibly.statistics.cells import PLUGIN_REFUSAL
+from credibly.statistics.cells import PLUGIN_REFUSAL, cell_traits
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import (
-    CLASS_LABELS,
     Bound,
     Plan,
     State,
@@ -50,11 +49,15 @@ from credibly.statistics.protocol import (
     Story,
     Traits,
     replicates,
+    widening,
 )
 
 Target = Literal["top_label", "classwise"]
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
+
+
+_TRAITS = dataclasses.replace(cell_traits(), reduction="opaque")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,8 +164,7 @@ class WalkBound(Bound):
         """Return steps that scatter, over clusters, no less than those of independent rows, by column."""
         ends = [np.bincount(own, one) for one, own in zip(expected["steps"], added["codes"], strict=True)]
         seen = np.array([one @ one for one in ends])
-        ratio = np.divide(expected["scatter"], seen, out=np.ones_like(seen), where=seen > 0)
-        wider = np.sqrt(np.maximum(1.0, ratio))
+        wider = widening(expected["scatter"], seen)
         return State(expected, steps=wider[:, None] * expected["steps"]), added
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
@@ -232,15 +234,7 @@ class Ecce(WalkStatistic):
     kind: Literal["max", "range"] = "range"
     target: Target = "top_label"
     name: ClassVar[str] = "ecce"
-    traits: ClassVar[Traits] = Traits(
-        reduction="opaque",
-        tail="greater",
-        labels=CLASS_LABELS,
-        differentiable=False,
-        multiplicities=True,
-        duplicate_invariant=True,
-        range=(0.0, 1.0),
-    )
+    traits: ClassVar[Traits] = _TRAITS
     reference: ClassVar[str] = "Arrieta-Ibarra et al. 2022"
     story: ClassVar[Story] = Story(
         title="Cumulative calibration error",
@@ -302,15 +296,7 @@ class TruthfulCE(WalkStatistic):
     """
 
     name: ClassVar[str] = "truthful_ce"
-    traits: ClassVar[Traits] = Traits(
-        reduction="opaque",
-        tail="greater",
-        labels=CLASS_LABELS,
-        differentiable=False,
-        multiplicities=True,
-        duplicate_invariant=True,
-        range=(0.0, 1.0),
-    )
+    traits: ClassVar[Traits] = _TRAITS
     reference: ClassVar[str] = "Hartline et al. 2026"
     story: ClassVar[Story] = Story(
         title="Truthful calibration error",

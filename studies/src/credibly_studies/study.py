@@ -14,7 +14,7 @@ from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import one_of
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
-from credibly.evaluation.stages import version
+from credibly.evaluation.work import version
 from credibly.io.checkpoints import Checkpoints
 from credibly.results.base import jsonable
 from credibly_studies.results import Design, Findings, StudyResult, size_in_words

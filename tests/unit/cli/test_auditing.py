@@ -68,7 +68,9 @@ def test_groups_of_the_file_need_no_names(credibly: Command, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (("--by", "sexx"), "`--by` must name columns or arrays of the file"),
         (("--by", "sexx"), "Did you mean 'sex'?"),
+        ((), "`--by` must be given unless the rows include them"),
         ((), "Name columns: `--by age,sex`."),
         (("--by", "sex", "--hypothesis", "set"), "needs predictions that are sets"),
     ],

@@ -143,7 +143,11 @@ def test_real_values_are_scaled_by_group_and_in_general(
     assert type(cr.load("quantiles.npz").predictions).__name__ == "Quantiles"
     capsys.readouterr()
     assert main(["calibrate", "compare", "reals.npz", "--n-resamples", "19", "--json"]) == 0
-    assert list(json.loads(capsys.readouterr().out)["methods"]) == ["scale", "isotonic", "shift"]
+    methods = ["scale", "isotonic", "shift", "scale_by_group"]
+    assert list(json.loads(capsys.readouterr().out)["methods"]) == methods
+    np.savez("plain.npz", mean=mean, std=np.ones(300), y=labels)
+    assert main(["calibrate", "fit", "plain.npz", "p.json", "--method", "scale_by_group"]) == 2
+    assert "Call the column that holds the groups `group`" in capsys.readouterr().err
     compared = ["calibrate", "compare", "reals.npz", "--method", "isotonic", "--n-resamples", "19"]
     assert main(compared) == 0
     assert "scored by their quantiles at 99 levels" in capsys.readouterr().err

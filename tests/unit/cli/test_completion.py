@@ -25,7 +25,7 @@ def question(typed: str) -> dict[str, str]:
         ("credibly --ver", ["--version"]),
         ("credibly c", ["check", "compare", "convert", "calibrate"]),
         ("credibly calibrate f", ["fit"]),
-        ("credibly calibrate fit --me", ["--member-axis", "--method"]),
+        ("credibly calibrate fit --me", ["--member-axis", "--member-weights", "--method"]),
         ("credibly report --stat", ["--statistic"]),
         ("credibly report x.npz --statistic top", ["top_label_ece"]),
         ("credibly test x.npz --kind q", ["quantiles"]),

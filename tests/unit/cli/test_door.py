@@ -178,6 +178,36 @@ def test_apply_does_not_replace_its_calibration(credibly: Command, world: World,
     np.testing.assert_array_equal(np.load(tmp_path / "q-labels.npy"), world.labels)
 
 
+@pytest.mark.parametrize(
+    ("look", "verb"),
+    [
+        ("reports.require_writable", ("report", "p.npz", "--out", "out", *ONE)),
+        ("comparing.require_writable", ("compare", "p.npz", "e.npz", "--out", "out")),
+        ("calibrate.require_writable", ("calibrate", "fit", "p.npz", "out")),
+        ("calibrate.require_target", ("calibrate", "apply", "cal.json", "p.npz", "out.npz")),
+        ("files.require_target", ("convert", "p.npz", "out.npz")),
+    ],
+    ids=lambda one: one if isinstance(one, str) else one[0],
+)
+def test_a_file_that_appears_while_a_command_works_is_kept(
+    look: str,
+    verb: tuple[str, ...],
+    credibly: Command,
+    world: World,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("p.npz", probs=world.calibrated, y=world.labels)
+    np.savez("e.npz", probs=world.members, y=world.labels)
+    assert credibly("calibrate", "fit", "p.npz", "cal.json").code == 0
+    out = Path(next(word for word in verb if word.startswith("out")))
+    out.write_text("mine")
+    monkeypatch.setattr(f"credibly.cli.{look}", lambda *_, **__: None)  # it was not there at the first look
+    assert "`--force`" in complaint(credibly(*verb))
+    assert out.read_text() == "mine"
+
+
 def test_compare_does_not_replace_its_budget(credibly: Command, world: World, tmp_path: Path) -> None:
     np.savez(tmp_path / "p.npz", probs=world.calibrated, y=world.labels)
     np.savez(tmp_path / "e.npz", probs=world.members, y=world.labels)

@@ -170,7 +170,7 @@ def test_real_values_are_evaluated_and_tested(credibly: Command, tmp_path: Path)
     ]
     assert {row["verdict"] for row in ran.rows} == {"conflict"}
     alone = credibly("test", file, *FAST)
-    assert [row["statistic"] for row in alone.rows] == ["quantile_calibration_error"]
+    assert [row["statistic"] for row in alone.rows[:2]] == ["skce", "quantile_calibration_error"]
     several = credibly("test", file, "--statistic", "picp", "--statistic", "crps", *FAST)
     assert [row["statistic"] for row in several.rows[:2]] == ["picp", "crps"]
     assert credibly("test", file, "--fail-on", "conflict", *FAST).code == 1
@@ -280,3 +280,20 @@ def test_bad_settings_are_told_by_their_flags(
     assert ran.code == 2
     assert said in ran.err.splitlines()[-1]
     assert ran.out == ""
+
+
+def test_weights_of_members(credibly: Command, tmp_path: Path) -> None:
+    """A table has no place for weights, so they are an option."""
+    rng = np.random.default_rng(5)
+    members, labels = rng.dirichlet(np.ones(3), size=(40, 2)), rng.integers(3, size=40)
+    table = cr.save(tmp_path / "members.csv", cr.Ensemble(members), labels)
+    ran = credibly("test", table, "--weights", "mean", "--member-weights", "0.75,0.25", *FAST, "--seed", 3)
+    weighted = cr.Ensemble(members, weights=[0.75, 0.25])
+    direct = cr.credal_test(weighted, labels, weights="mean", n_resamples=99, rng=3)
+    assert float(ran.rows[0]["value"]) == pytest.approx(direct.statistic, rel=1e-9)
+    assert "weighted mean of 2 members" in ran.err
+    wrong = credibly("test", table, "--member-weights", "a,b", *FAST)
+    assert wrong.code == 2
+    assert "`--member-weights` must be numbers; got 'a,b'" in wrong.err
+    short = credibly("test", table, "--member-weights", "1", *FAST)
+    assert "must be 2 non-negative numbers summing to 1" in short.err

@@ -44,6 +44,8 @@ def test_words_make_the_same_values_again() -> None:
     assert Reading("p.npz", "y.npy", "logits", 0, drop_invalid=True).words() == [
         *("p.npz", "--labels", "y.npy", "--kind", "logits", "--member-axis", "0", "--drop-invalid")
     ]
+    weighted = Reading("p.csv", member_weights="0.5,0.3,0.2").words()
+    assert weighted == ["p.csv", "--member-weights", "0.5,0.3,0.2"]
     streaming = Streaming(stream=True, chunk_rows=5, skip_bad_shards=True, engine="dask", scheduler="tcp://x")
     assert streaming.words() == [
         *("--stream", "--chunk-rows", "5", "--skip-bad-shards", "--engine", "dask", "--scheduler", "tcp://x")

@@ -21,13 +21,6 @@ def world() -> World:
 
 
 @pytest.fixture
-def members(world: World, tmp_path: Path) -> Path:
-    path = tmp_path / "members.npz"
-    np.savez(path, probs=world.members, y=world.labels)
-    return path
-
-
-@pytest.fixture
 def rated(world: World, tmp_path: Path) -> Path:
     counts = np.random.default_rng(0).multinomial(9, world.calibrated)
     counts[11] = np.eye(3, dtype=int)[world.calibrated[11].argmin()] * 40

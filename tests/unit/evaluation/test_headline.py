@@ -92,6 +92,37 @@ def test_errors_are_compared_with_the_stated_spread() -> None:
     assert re.match(r"Its errors .* are .* where it states 0\.5 and .* where it states 2 ", answer.sentence)
 
 
+def test_a_quantile_that_is_not_the_median_is_not_called_so() -> None:
+    rng = np.random.default_rng(0)
+    # 90 % quantiles of predictions that are 0.5 too low: fewer labels than 90 %, and more than half, below
+    given = cr.Quantiles(np.full((400, 1), 1.2816 - 0.5), [0.9])
+    found = cr.evaluate(given, rng.normal(size=400), n_resamples=199, rng=0).headline
+    assert found is not None
+    start = (
+        r"Biased, its predictions are too low: \d\d % of the labels lie below the predicted 90 % quantile, "
+    )
+    assert re.match(start, found.sentence), found.sentence
+
+
+def test_counts_are_compared_with_what_their_ties_let_one_expect() -> None:
+    """Central 90 % intervals of whole numbers contain more than 90 % if calibrated: ends belong to them."""
+    rng = np.random.default_rng(0)
+    draws, labels = np.round(rng.normal(size=(600, 40))), np.round(rng.normal(size=600))
+    right = cr.evaluate(cr.Samples(draws), labels, n_resamples=199, rng=0).headline
+    assert right is not None
+    assert right.word == "no conflict found"
+    expected = (
+        r"its 90 % intervals contain 9\d % of the labels, where 9\d % are expected because draws are few"
+    )
+    assert re.search(expected, right.sentence), right.sentence
+    # five points fewer than calibrated labels would be, though only one below 90 %
+    wide = np.round(1.2 * rng.normal(size=600))
+    found = cr.evaluate(cr.Samples(draws), wide, n_resamples=199, rng=0).headline
+    assert found is not None
+    start = r"Too narrow: its 90 % intervals contain 89 % .* where 9\d % are expected .* points too few"
+    assert re.match(start, found.sentence), found.sentence
+
+
 WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     "overconfident": (lambda: said(1500, 4, 2.0), "conflict", "Overconfident: it says .* points too sure"),
     "underconfident": (lambda: said(1500, 4, 0.5), "conflict", "Underconfident: .* points too unsure"),

@@ -12,7 +12,7 @@ import credibly as cr
 from credibly._arrays.errors import UnknownNameError
 from credibly.evaluation import Part, Verdict, evaluate
 from credibly.evaluation.evaluate import STAGES
-from credibly.evaluation.stages import NOT_ASKED, Stage, Work
+from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.predictions import Rows
 
 PROBS = np.random.default_rng(0).dirichlet(np.ones(3), size=60)

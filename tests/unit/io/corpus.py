@@ -748,6 +748,45 @@ row(
     number=AM,
     note="4 members",
 )
+SHARES = np.array([0.4, 0.3, 0.2, 0.1])
+AW = hits((MEMBERS * SHARES[:, None]).sum(axis=1), Y3)
+row(
+    S,
+    "npz `probs` (n, m, k), `member_weights` (m,), `y`",
+    npz(probs=MEMBERS, member_weights=SHARES, y=Y3),
+    number=AW,
+)
+row(
+    S,
+    "npz `probs` (n, m, k), `mixture_weights` (m,), `y`",
+    npz(probs=MEMBERS, mixture_weights=SHARES, y=Y3),
+    number=AW,
+    note="is read as `member_weights`",
+)
+row(
+    S,
+    "npz `probs` (n, m, k), `weights` (m,), `y`",
+    npz(probs=MEMBERS, weights=SHARES, y=Y3),
+    number=AM,
+    note="not used: weights",
+)
+row(
+    S,
+    "`m0_p0, m0_p1, m0_p2, m1_p0, ...`",
+    table(
+        {f"m{m}_p{c}": MEMBERS[:, m, c] for m in range(4) for c in range(3)} | {"label": Y3},
+        member_weights=SHARES.tolist(),
+    ),
+    number=AW,
+    said="--member-weights 0.4,0.3,0.2,0.1",
+)
+row(
+    S,
+    "`p_0, p_1, p_2, label`",
+    table({**{f"p_{c}": P3[:, c] for c in range(3)}, "label": Y3}, member_weights=SHARES.tolist()),
+    refused="belong to members, or to draws",
+    said="--member-weights 0.4,0.3,0.2,0.1",
+)
 row(
     S,
     "`member_0_prob_cat, ...`",

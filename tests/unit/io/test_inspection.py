@@ -42,6 +42,12 @@ def test_what_can_be_computed_follows_the_labels(tmp_path: Path) -> None:
     gauss = io.inspect(cr.save(tmp_path / "gauss.npz", cr.Gaussian([0.0], [1.0]), [0.5]))
     assert gauss.labels == "reals"
     assert "brier" not in gauss.computable(known)
+    assert "gaussian_log_loss" in gauss.computable(known)
+    table = tmp_path / "quantiles.npz"
+    np.savez(table, values=np.zeros((3, 2)), levels=[0.05, 0.95], y=np.zeros(3))
+    names = io.inspect(table, kind="quantiles").computable(known)
+    assert "picp" in names
+    assert not {"gaussian_log_loss", "ence", "rmse"} & set(names)  # no density, no variance, no mean
     counted = cr.save(tmp_path / "counts.npz", cr.Ensemble(MEMBERS), cr.LabelCounts(np.ones((8, 3), int)))
     assert io.inspect(counted).labels == "counts"
 

@@ -43,10 +43,12 @@ def test_every_alias_beside_the_predictions_is_read_and_noted(name: str, tmp_pat
         "features": np.ones((4, 2)),
         "label_counts": np.ones((4, 2), int),
         "raters": np.ones((4, 3), int),
+        "member_weights": np.array([0.3, 0.7]),
     }
     given = {**tables, "soft_labels": np.full((4, 2), 0.5)}.get(name, np.zeros(4, int))
     for alias in ROLES[name].aliases:
-        np.savez(tmp_path / f"{alias}.npz", probs=PROBS, **{alias: given})
+        probs = np.stack([PROBS, PROBS], axis=1) if name == "member_weights" else PROBS
+        np.savez(tmp_path / f"{alias}.npz", probs=probs, **{alias: given})
         found = cr.load(tmp_path / f"{alias}.npz", n_raters=2 if name == "soft_labels" else None)
         assert f"array {alias!r} is read as `{name}`" in found.notes
         assert not any("not used" in note for note in found.notes)

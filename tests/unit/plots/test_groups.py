@@ -71,5 +71,5 @@ def test_what_sets_hold_in_parts() -> None:
     assert ax.get_xlabel() == "share of labels covered"
     assert [label.get_text() for label in ax.get_yticklabels()][1] == "size 1 (n = 60)"
     lines = {line.get_label(): line.get_xdata() for line in ax.get_lines()}
-    assert lines["interval without the claim"] == pytest.approx([0.8, 40 / 60, 1.0, 40 / 60, 1.0])
+    assert lines["interval excludes the claim"] == pytest.approx([0.8, 40 / 60, 1.0, 40 / 60, 1.0])
     assert lines["claimed"] == [0.9, 0.9]

@@ -166,7 +166,7 @@ def test_rounding_below_zero_is_no_error():
 def test_the_belief_of_all_classes_is_one_and_another_number_is_noted():
     found = cr.Belief.from_beliefs([[0.2, 0.3, 0.9], [0.2, 0.3, 1.0]], [{0}, {1}, {0, 1}])
     assert found.masses == pytest.approx(np.array([[0.2, 0.3, 0.5]] * 2))
-    assert found.notes == ("the belief of all classes is 1 by definition; 1 rows gave a different number",)
+    assert found.notes == ("the belief of all classes is 1 by definition; 1 row gave a different number",)
 
 
 @pytest.mark.parametrize(

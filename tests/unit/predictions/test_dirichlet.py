@@ -120,3 +120,74 @@ def test_wrong_numbers_of_draws(m):
 def test_wrong_seed():
     with pytest.raises(cr.InputTypeError, match="`rng` must be None"):
         cr.Dirichlet([[1.0, 2.0]]).sample(2, rng="seed")
+
+
+def test_weighted_members_by_hand(library):
+    # (1 : 3) with weight 1/4, (5 : 5) with weight 3/4
+    given = cr.Dirichlet(library.asarray([[[1.0, 3.0], [5.0, 5.0]]]), weights=library.asarray([0.25, 0.75]))
+    assert read(given.mean().probs).tolist() == [[0.4375, 0.5625]]
+    assert given.mean_note.startswith("used the weighted mean of the Dirichlets")
+    assert "m=2, weighted, k=2" in repr(given)
+    assert read(given[:1].mean().probs).tolist() == [[0.4375, 0.5625]]
+    drawn = given.sample(2, rng=0)  # 4 draws: one of the first member, three of the second
+    assert library.owns(drawn.probs)
+    assert (drawn.n_members, drawn.weights) == (4, None)
+
+
+def test_equal_weights_and_weights_of_0_change_nothing():
+    alpha = np.arange(1.0, 19.0).reshape(3, 3, 2)[:2]
+    equal = cr.Dirichlet(alpha, weights=np.full(3, 1 / 3))
+    assert equal.weights is None
+    two = cr.Dirichlet(alpha, weights=[0.5, 0.0, 0.5])
+    assert (two.n_members, two.notes) == (2, ("1 member of weight 0 is left out",))
+    assert two.alpha.tolist() == alpha[:, [0, 2]].tolist()
+    with pytest.raises(cr.InputError, match="`weights` belong to members"):
+        cr.Dirichlet(alpha[:, 0], weights=[1.0])
+    evidence = cr.Dirichlet.from_evidence(alpha - 1.0, weights=[0.5, 0.25, 0.25])
+    assert evidence.weights.tolist() == [0.5, 0.25, 0.25]
+
+
+def test_draws_follow_the_weights():
+    """Members that hardly overlap draw their share: exactly where it is whole, else on average."""
+    alpha = np.tile([[900.0, 100.0], [100.0, 900.0]], (400, 1, 1))
+    first = cr.Dirichlet(alpha, weights=[1 / 3, 2 / 3]).sample(3, rng=1).probs[:, :, 0] > 0.5
+    assert (first.sum(axis=1) == 2).all()  # of 6
+    some = cr.Dirichlet(alpha, weights=[0.3, 0.7]).sample(1, rng=1).probs[:, :, 0] > 0.5
+    assert set(some.sum(axis=1).tolist()) == {0, 1}  # 0.6 of 2
+    assert some.sum(axis=1).mean() == pytest.approx(0.6, abs=0.08)  # 3 standard errors
+
+
+def test_labels_of_a_weighted_mixture_are_drawn_by_weight():
+    """Labels follow the second member, which has nearly all the weight: equal weights would be rejected."""
+    rng = np.random.default_rng(3)
+    alpha = 20.0 * np.tile([[0.9, 0.1], [0.2, 0.8]], (300, 1, 1))
+    labels = (rng.random(300) < 0.8 * 0.95 + 0.1 * 0.05).astype(int)
+    kept, equal = (
+        cr.predictive_check(one, labels, statistics=["log_loss"], n_resamples=199, rng=0)
+        for one in (cr.Dirichlet(alpha, weights=[0.05, 0.95]), cr.Dirichlet(alpha))
+    )
+    for check in (kept.independent, kept.bayesian):
+        assert check.omnibus_pvalue > 0.05
+    assert equal.independent.omnibus_pvalue <= 0.01
+    drawn = kept.bayesian.checks["log_loss"].member_counts
+    assert drawn[0] / drawn.sum() == pytest.approx(0.05, abs=0.05)
+
+
+def test_a_weighted_decomposition_is_that_of_the_mixture():
+    """Mean entropy of the drawn distributions, and entropy of the mean, by many draws."""
+    given = cr.Dirichlet([[[6.0, 2.0, 1.0], [1.0, 1.0, 4.0]]], weights=[0.75, 0.25])
+    parts = cr.uncertainty(given)
+    draws = given.sample(20_000, rng=0).probs[0]
+    entropies = -(draws * np.log(draws)).sum(axis=1)
+    assert parts.aleatoric[0] == pytest.approx(entropies.mean(), abs=0.01)
+    mean = draws.mean(axis=0)
+    assert parts.total[0] == pytest.approx(-(mean * np.log(mean)).sum(), abs=0.01)
+    assert parts.epistemic[0] == pytest.approx(parts.total[0] - parts.aleatoric[0])
+
+
+def test_gradients_reach_equal_weights():
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
+    weights = torch.tensor([0.5, 0.5], dtype=torch.float64, requires_grad=True)
+    alpha = torch.tensor([[[1.0, 3.0], [5.0, 5.0]]], dtype=torch.float64)
+    cr.Dirichlet(alpha, weights=weights).mean().probs[0, 0].backward()
+    assert weights.grad.tolist() == [0.25, 0.5]

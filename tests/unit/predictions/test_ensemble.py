@@ -109,7 +109,7 @@ def test_wrong_weights(weights, words):
 
 def test_weights_of_another_library():
     torch = pytest.importorskip("torch", reason="needs the torch extra")
-    with pytest.raises(cr.InputTypeError, match="`probs` and `weights` must come from one array library"):
+    with pytest.raises(cr.InputTypeError, match="predictions and `weights` must come from one array library"):
         cr.Ensemble(INSTANCES_FIRST, weights=torch.ones(3) / 3)
 
 

@@ -120,6 +120,11 @@ def test_predictions_are_no_labels():
         as_labels(POINT, POINT)
 
 
+def test_text_beside_real_values_is_not_told_about_classes():
+    with pytest.raises(cr.InputTypeError, match=r"must hold numbers; .* Pass one observed number per entry"):
+        cr.crps(cr.Gaussian([0.0, 1.0], [1.0, 1.0]), ["a", "b"])
+
+
 @pytest.mark.parametrize(
     ("weights", "words"),
     [

@@ -134,3 +134,85 @@ def test_tensors() -> None:
     assert cr.crps(given, labels).value == pytest.approx(cr.crps(WEIGHTED, LABELS).value, rel=1e-12)
     assert cr.skce(given, labels).value == pytest.approx(cr.skce(WEIGHTED, LABELS).value, rel=1e-9)
     np.testing.assert_allclose(given.quantile([0.2]).numpy(), WEIGHTED.quantile([0.2]), rtol=1e-12)
+
+
+def test_the_label_bandwidth_follows_the_weights() -> None:
+    """A far member of little weight leaves the bandwidth of labels; of multiples of 1/64 it is exact."""
+    far, wide = MEAN[:, :1] + [0.0, 1000.0], STD[:, [0, 0]]
+
+    def bandwidth(given: cr.Gaussian) -> float:
+        return float(cr.skce(given, LABELS).settings["label_bandwidth"])
+
+    little = bandwidth(cr.Gaussian(far, wide, weights=[0.999, 0.001]))
+    assert little == pytest.approx(bandwidth(cr.Gaussian(far[:, 0], wide[:, 0])), rel=0.1)
+    assert bandwidth(cr.Gaussian(far, wide)) > 100
+    assert bandwidth(WEIGHTED) == pytest.approx(bandwidth(REPEATED), rel=1e-12)
+    draws = np.concatenate([RNG.normal(size=(N, 9)), np.full((N, 3), 1000.0)], axis=1)
+    shares = np.r_[np.full(9, 0.111), np.full(3, 0.001 / 3)]
+    found = cr.skce(cr.Samples(draws, weights=shares), LABELS).settings["label_bandwidth"]
+    assert float(found) < 3
+
+
+def test_an_evaluation_says_that_members_have_weights() -> None:
+    """In its heading, in its summary and in the header of the report."""
+    from credibly.report.content import facts
+
+    found = cr.evaluate(WEIGHTED, LABELS, tests=False)
+    assert found.predictions.weighted
+    assert found.heading == "Evaluation of Gaussian (n = 40, m = 3 (weighted))"
+    assert ("Members M", "3 (weighted)") in facts(found)
+    plain = cr.evaluate(PLAIN, LABELS, tests=False)
+    assert (plain.predictions.weighted, plain.heading) == (False, "Evaluation of Gaussian (n = 40, m = 3)")
+    few = cr.Samples(RNG.normal(size=(N, 5)), weights=[0.4, 0.3, 0.1, 0.1, 0.1])
+    assert ("Draws", "weighted") in facts(cr.evaluate(few, LABELS, tests=False))
+
+
+def test_a_fit_knows_its_data_by_their_weights() -> None:
+    """The warning that predictions were fitted on needs the same weights, not only the same members."""
+    fitted = cr.recalibrate.SpreadScaling().fit(WEIGHTED, LABELS)
+    with pytest.warns(UserWarning, match="fitted on"):
+        fitted.apply(WEIGHTED)
+    assert fitted.apply(PLAIN).notes[-1].startswith("recalibrated by")
+
+
+def test_members_are_drawn_by_weight_and_limits_count_them() -> None:
+    weighted = cr.Gaussian(MEAN, STD, weights=[0.98, 0.01, 0.01])
+    x = np.arange(N, dtype=float)
+    chosen = [
+        cr.hypotests.member_functions(weighted, x=x, n_functions=1, rng=j).members[0] for j in range(30)
+    ]
+    assert chosen.count(0) >= 25
+    found = cr.predictive_check(WEIGHTED, LABELS, statistics=["crps"], n_resamples=19, rng=0)
+    # 1 / (1/16 + 1/4 + 1/16) = 8/3 equal members, and 2 / (1 + 8/3) = 0.545
+    assert any("count as 2.67 equal ones" in limit and "below 0.55" in limit for limit in found.limits)
+
+
+def test_gradients_reach_equal_weights() -> None:
+    torch = pytest.importorskip("torch")
+    weights = torch.full((3,), 1 / 3, dtype=torch.float64, requires_grad=True)
+    given = cr.Gaussian(torch.tensor(MEAN), torch.tensor(STD), weights=weights)
+    given.expectation().sum().backward()
+    # d/dw_j of sum_j w_j mu_j / sum_j w_j is mu_j less the mean of all
+    expected = (MEAN - MEAN.mean(axis=1, keepdims=True)).sum(axis=0)
+    np.testing.assert_allclose(weights.grad.numpy(), expected, atol=1e-12)
+
+
+def test_weights_go_where_rows_go() -> None:
+    """Rows that leave a library take the weights along, and those that leave a graph as well."""
+    torch = pytest.importorskip("torch")
+    from credibly.predictions.passes import without_graph
+
+    probs = RNG.dirichlet(np.ones(3), size=(60, 3))
+    labels = RNG.integers(3, size=60)
+    weights = torch.tensor(SHARES, requires_grad=True)
+    given = cr.Ensemble(torch.tensor(probs), weights=weights)
+    hosted = given.replace_rows(probs=probs)
+    assert isinstance(hosted.weights, np.ndarray)
+    np.testing.assert_array_equal(hosted.mean().probs, cr.Ensemble(probs, weights=SHARES).mean().probs)
+    assert given[:5].weights is weights
+    assert not without_graph(given).weights.requires_grad
+    found, direct = (
+        cr.credal_test(one, y, n_resamples=9, refit=False, rng=0)
+        for one, y in ((given, torch.tensor(labels)), (cr.Ensemble(probs, weights=SHARES), labels))
+    )
+    assert found.pvalue == pytest.approx(direct.pvalue, rel=1e-9)

@@ -23,21 +23,24 @@ def urn(alpha: np.ndarray, counts: np.ndarray) -> float:
     return chance
 
 
+SHARES = np.array([0.3, 0.7])  # of the members
+
+
 def test_the_likelihood_is_that_of_polyas_urn() -> None:
     rng = np.random.default_rng(0)
     base, counts = rng.dirichlet(np.ones(3), size=(5, 2)), rng.integers(0, 4, size=(5, 3))
     counts[:, 0] += 1
     factors = rng.normal(size=5)
-    value, _ = CountsLikelihood(base, counts.astype(float))(factors)
+    value, _ = CountsLikelihood(base, counts.astype(float), SHARES)(factors)
     for i in range(5):
         each = [math.exp(urn(math.exp(factors[i]) * base[i, m], counts[i])) for m in range(2)]
-        assert value[i] == pytest.approx(math.log(np.mean(each)), rel=1e-12)
+        assert value[i] == pytest.approx(math.log(SHARES @ each), rel=1e-12)
 
 
 def test_gradients_of_the_likelihood() -> None:
     rng = np.random.default_rng(1)
     base, counts = rng.dirichlet(np.ones(3), size=(6, 2)), rng.integers(0, 4, size=(6, 3)) + 1.0
-    likelihood = CountsLikelihood(base, counts)
+    likelihood = CountsLikelihood(base, counts, SHARES)
     for factors in (rng.normal(size=6), np.full(6, 8.0), np.full(6, 12.0), np.full(6, -5.0)):
         up, down = likelihood(factors + 1e-3)[0], likelihood(factors - 1e-3)[0]
         assert np.allclose(likelihood(factors)[1], (up - down) / 2e-3, rtol=1e-4, atol=1e-6)
@@ -55,7 +58,7 @@ def test_differences_of_gammas_keep_their_digits() -> None:
 def test_large_concentrations_reach_the_limit() -> None:
     rng = np.random.default_rng(2)
     likelihood = CountsLikelihood(
-        rng.dirichlet(np.ones(3), size=(4, 2)), rng.integers(1, 5, size=(4, 3)) * 1.0
+        rng.dirichlet(np.ones(3), size=(4, 2)), rng.integers(1, 5, size=(4, 3)) * 1.0, SHARES
     )
     assert np.allclose(likelihood(np.full(4, 25.0))[0], likelihood.limit(), atol=1e-8)
 
@@ -65,7 +68,7 @@ def test_part_of_a_likelihood() -> None:
     base, counts = rng.dirichlet(np.ones(3), size=(8, 2)), rng.integers(0, 3, size=(8, 3)) * 1.0
     counts[:, 1] += 1
     rows, factors = np.array([5, 0, 7]), rng.normal(size=8)
-    whole = CountsLikelihood(base, counts)
+    whole = CountsLikelihood(base, counts, SHARES)
     assert np.allclose(whole.take(rows)(factors[rows]), np.array(whole(factors))[:, rows])
 
 
@@ -179,10 +182,23 @@ def test_raters_who_agree_leave_nothing_to_learn_without_a_penalty() -> None:
     assert cr.recalibrate.AlphaCalibration().fit(probs, counts).convergence.converged
 
 
-def test_weights_of_members_are_refused() -> None:
-    ensemble = cr.Ensemble(np.full((4, 2, 2), 0.5), weights=[0.5, 0.5])
-    with pytest.raises(cr.UnsupportedError, match="equal weights"):
-        cr.recalibrate.AlphaCalibration().fit(ensemble, cr.LabelCounts([[1, 2]] * 4))
+@pytest.mark.parametrize("kind", [cr.Ensemble, cr.Dirichlet])
+def test_weights_of_members_are_repetitions(kind: type) -> None:
+    _, counts = rated(40)
+    members = np.random.default_rng(2).dirichlet(np.ones(counts.shape[1]), size=(40, 3))
+    weighted = kind(members, weights=[0.5, 0.5, 0.0])
+    twice = kind(members[:, [0, 0, 1]], weights=[0.25, 0.25, 0.5])
+    plain = kind(members[:, :2])
+    found = [cr.recalibrate.AlphaCalibration().fit(one, cr.LabelCounts(counts)) for one in (weighted, twice)]
+    expected = cr.recalibrate.AlphaCalibration().fit(plain, cr.LabelCounts(counts))
+    for one in found:
+        assert one.parameters == pytest.approx(expected.parameters, rel=1e-6)
+        assert one.convergence.loss_after == pytest.approx(expected.convergence.loss_after, rel=1e-9)
+    unequal = kind(members, weights=[0.8, 0.1, 0.1])
+    fitted = cr.recalibrate.AlphaCalibration(head="linear").fit(unequal, cr.LabelCounts(counts))
+    after = fitted.apply(unequal[:5])
+    assert after.weights.tolist() == [0.8, 0.1, 0.1]
+    np.testing.assert_allclose(after.mean().probs, unequal[:5].mean().probs, atol=1e-12)
 
 
 def test_zero_probabilities(recwarn: pytest.WarningsRecorder) -> None:

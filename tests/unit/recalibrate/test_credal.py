@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.recalibrate.credal import spread_out
 from recalibrations import draw
 
 
@@ -143,3 +144,22 @@ def test_what_it_cannot_use() -> None:
     impossible[:, :, 1] = -np.inf
     with pytest.raises(cr.UnsupportedError, match="needs finite logits"):
         fitted(cr.Ensemble.from_logits(impossible), np.zeros(20, dtype=int))
+
+
+@pytest.mark.parametrize("kind", [cr.Ensemble, cr.Dirichlet])
+def test_weighted_members_spread_from_their_weighted_centre(kind: type) -> None:
+    members = np.random.default_rng(4).dirichlet(np.ones(3), size=(20, 2))
+    weighted = spread_out(kind(members, weights=[2 / 3, 1 / 3]), np.ones(2), 1.5)
+    repeated = spread_out(kind(members[:, [0, 0, 1]]), np.ones(3), 1.5)
+    np.testing.assert_allclose(weighted._leading, repeated._leading[:, [0, 2]], rtol=1e-9)
+
+
+def test_a_penalty_counts_members_by_weight() -> None:
+    rng = np.random.default_rng(5)
+    members = rng.dirichlet(np.ones(3), size=(200, 2))
+    labels = np.array([rng.choice(3, p=row) for row in members.mean(axis=1)])
+    weighted, repeated = (
+        cr.recalibrate.MemberTemperatures(penalty=0.1).fit(one, labels).temperatures
+        for one in (cr.Ensemble(members, weights=[2 / 3, 1 / 3]), cr.Ensemble(members[:, [0, 0, 1]]))
+    )
+    np.testing.assert_allclose(weighted, repeated[[0, 2]], rtol=1e-3)

@@ -65,7 +65,7 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
         found.apply(given[:2])
     with pytest.raises(cr.InputError, match="must be given to a scale"):
         cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS)
-    with pytest.raises(cr.InputError, match="uses no groups"):
+    with pytest.raises(cr.InputError, match=r'uses no groups; .*Write `SpreadScaling\(by="groups"\)`'):
         cr.recalibrate.SpreadScaling().fit(given, LABELS, groups=groups)
     with pytest.raises(cr.InputError, match="one entry per prediction"):
         cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS, groups=groups[:7])
@@ -215,6 +215,10 @@ def test_groups_and_features_reach_the_methods_of_a_report() -> None:
         groups=groups,
         n_resamples=0,
     )
+    unasked = cr.recalibration_report(
+        KINDS["Gaussian"], LABELS, features=FEATURES, groups=groups, n_resamples=0
+    ).methods
+    assert list(unasked) == ["scale", "isotonic", "shift", "scale_by_group", "scale_by_features"]
     after = {name: one.changes["crps"].after.value for name, one in report.methods.items()}
     assert after["scale_by_features"] < after["scale_by_group"] < after["scale"]
 

@@ -70,3 +70,9 @@ def test_classes_have_no_such_section() -> None:
     given = cr.evaluate([[0.7, 0.3]] * 9, [0, 1, 0] * 3, statistics=["brier"], n_resamples=19)
     assert given.reals is None
     assert 'id="reals"' not in render_report(given)
+
+
+def test_the_title_is_english() -> None:
+    sets = cr.predictions.PredictionIntervals([-1.0, -1.0], [1.0, 1.0], claimed=0.9)
+    page = render_report(cr.evaluate(sets, [0.0, 2.0], n_resamples=19, rng=0))
+    assert "Prediction intervals: how far can these predictions be believed?" in " ".join(page.split())

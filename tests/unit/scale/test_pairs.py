@@ -71,6 +71,28 @@ def test_weights_counts_and_single_rows(data, pool, statistic) -> None:
     assert cut.value == pytest.approx(whole.value, rel=1e-12, abs=1e-14)
 
 
+@pytest.mark.parametrize("statistic", [cr.skce, cr.mmd_ce.with_(label_kernel="ordinal")])
+def test_pairs_inside_a_cluster_are_left_out(data, pool, statistic, monkeypatch) -> None:
+    monkeypatch.setattr(over_rows, "_MOST_ROWS", 40)
+    probs, labels = data
+    rng = np.random.default_rng(0)
+    beside = {"clusters": rng.integers(30, size=N), "sample_weight": rng.integers(0, 3, size=N).astype(float)}
+    source = cr.scan(probs, labels, chunk_rows=53, engine=pool, **beside)
+    whole, cut = statistic(cr.Ensemble(probs), labels, **beside), statistic(source)
+    assert cut.value == pytest.approx(whole.value, rel=1e-12, abs=1e-14)
+    assert (cut.notes, cut.n_clusters) == (whole.notes, whole.n_clusters)
+    asked = {"statistics": statistic, "n_resamples": 19, "rng": 3}
+    whole, cut = (
+        cr.calibration_test(cr.Ensemble(probs), labels, **asked, **beside),
+        cr.calibration_test(source, **asked),
+    )
+    np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12, atol=1e-14)
+    assert (cut.pvalue, cut.notes) == (whole.pvalue, whole.notes)
+    assert cut.statistic == pytest.approx(statistic(source).value, rel=1e-12)  # the test's is the estimate
+    with pytest.raises(cr.UnsupportedError, match="leaves out pairs of rows inside a cluster"):
+        cr.skce(source, estimator="biased")
+
+
 def test_a_test_on_any_engine(data, pool) -> None:
     probs, labels = data
     family = ("kde_ce", "log_loss", "skce")

@@ -66,7 +66,10 @@ def test_quantiles_bring_all_models_to_their_levels() -> None:
     assert found.estimates["right"]["crps"].value == pytest.approx(float(cr.crps(TABLE, LABELS)))
     assert found.at("crps").tied_with_first == ("table",)
     assert any("quantiles at 19 levels" in note for note in found.notes)
-    assert any("gaussian_log_loss was left out" in note for note in found.notes)
+    assert any(
+        "crps and interval_score: quantiles of the draws represent draws" in note for note in found.notes
+    )
+    assert any("`gaussian_log_loss` of table needs a density" in note for note in found.notes)
     assert list(found.standings) == ["crps", "interval_score"]
 
 
@@ -85,7 +88,13 @@ def test_rows_in_chunks_give_the_same_ranking(tmp_path) -> None:
         ({"a": RIGHT}, {"statistics": "crps"}, "must be a sequence"),
         ({"a": RIGHT}, {"statistics": ["picp_"]}, "picp"),
         ({"a": RIGHT}, {"statistics": ["quantile_calibration_error"]}, "must be means over instances"),
+        ({"a": RIGHT}, {"statistics": ["picp"]}, "must be scores, of which the smallest is the best"),
         ({"a": RIGHT}, {"statistics": []}, "at least one"),
+        (
+            {"a": cr.predictions.PredictionIntervals(MEAN - 1, MEAN + 1, claimed=0.9)},
+            {},
+            "must hold predicted probabilities or distributions; got PredictionIntervals. Such sets state no",
+        ),
         ({"a": DRAWS}, {"statistics": ["gaussian_log_loss"]}, "needs a density"),
         ({"a": RIGHT}, {"measure": "hartley"}, "a setting of the unified score"),
         ({"a": RIGHT}, {"tradeoffs": [3.0]}, "a setting of the unified score"),
@@ -110,7 +119,7 @@ def test_the_comparison_has_sentences_a_page_and_a_picture() -> None:
     found = cr.compare({"right": RIGHT, "wide": WIDE, "draws": DRAWS}, LABELS)
     assert "By CRPS, draws is first" in found.findings[0]
     assert "right is statistically tied with it" in found.findings[0]
-    assert "By Interval score, right is first" in found.findings[1]
+    assert "By interval score, right is first" in found.findings[1]
     page = render_report(found)
     assert "Behind the first by CRPS" in page
     assert json.loads(json.dumps(found.to_dict()))["ranking"]["n"] == N

@@ -169,7 +169,7 @@ def test_a_row_with_zeros_of_its_own_is_left_out_and_said() -> None:
     probs = np.array([[0.5, 0.5, 0.0], [0.4, 0.3, 0.3], [0.3, 0.3, 0.4]])
     value = cr.kde_ce(probs, [0, 0, 1], bandwidth=0.1)
     # row 0 would learn from none; rows 1 and 2 learn from row 0 too
-    assert "1 instances have no neighbour with the same zeros and are left out" in value.notes
+    assert "left out: 1 instance has no neighbour with the same zeros" in value.notes
     assert math.isfinite(float(cr.kl_ce(probs, [2, 0, 1], bandwidth=0.1)))
     with pytest.raises(cr.InputError, match="no two have the same zeros"):
         cr.kde_ce([[1.0, 0.0], [0.0, 1.0]], [0, 1], bandwidth=0.1)

@@ -10,6 +10,7 @@ from scipy.integrate import quad
 
 import credibly as cr
 from credibly.predictions import Classes
+from credibly.statistics import real_kernels
 
 N = 9
 RNG = np.random.default_rng(3)
@@ -115,7 +116,7 @@ def test_covariances_are_those_of_drawn_residuals(kind: str) -> None:
     rows = source.pose(Dataset(predictions, Y[:2]))
     bound = cr.skce.bind(predictions, bandwidth=1.0, label_bandwidth="median")
     if kind == "samples":
-        bound = bound.of_pool(rows.predictions.values)
+        bound = bound.of_pool(rows.predictions)
     labels = source(rows).labels(slice(0, 20_000))
     residuals = bound.sides.residuals(labels, slice(0, 2), np.float64)
     assert np.abs(residuals.mean(axis=0)).max() < 0.02
@@ -203,3 +204,16 @@ def test_rows_in_chunks_are_gathered() -> None:
     whole = cr.calibration_test(given, Y, statistics="skce", n_resamples=19, rng=0)
     parts = cr.calibration_test(halves, statistics="skce", n_resamples=19, rng=0)
     assert parts.pvalue == whole.pvalue
+
+
+def test_weights_of_draws_are_multiplicities_where_a_bandwidth_sees_a_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(real_kernels, "_BANDWIDTH_VALUES", 7)
+    rng = np.random.default_rng(2)
+    draws, labels, times = rng.normal(size=(30, 4)), rng.normal(size=30), rng.integers(0, 3, size=30)
+    weighted = cr.skce(cr.Samples(draws), labels, sample_weight=times.astype(float))
+    listed = cr.skce(cr.Samples(np.repeat(draws, times, axis=0)), np.repeat(labels, times))
+    assert weighted.value == pytest.approx(listed.value, rel=1e-10)
+    for name in ("bandwidth", "label_bandwidth"):
+        assert weighted.settings[name] == pytest.approx(listed.settings[name], rel=1e-12)

@@ -174,7 +174,7 @@ def test_rows_that_fill_no_block_are_counted() -> None:
     probs, labels = oracle.example(11, 3)
     value = cr.skce(probs, labels, estimator="block")
     assert value.settings["block_size"] == 3  # the root of 11, rounded down
-    assert "2 rows do not fill a block of 3 and are left out" in value.notes
+    assert "left out: 2 rows, which do not fill a block of 3" in value.notes
 
 
 def test_blocks_refuse_weights_and_sizes_that_do_not_fit() -> None:

@@ -331,5 +331,21 @@ def test_equal_draws_are_noted() -> None:
     values = np.random.default_rng(7).normal(size=(10, 5))
     values[:2] = 1.0
     found = cr.statistics.spread_ratio(cr.Samples(values), np.ones(10))
-    assert "in 2 instances all draws are equal: their z-scores are 0 or very large" in found.notes
+    assert "in 2 instances all draws are equal: the z-scores are 0 or very large" in found.notes
     assert np.isfinite(found.value)
+
+
+@pytest.mark.parametrize("name", ["spread_ratio", "spread_slope", "ence"])
+def test_equal_draws_keep_every_number_finite(name: str) -> None:
+    """Draws of rare counts may all be equal to each other and to the label."""
+    draws = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 3.0, 4.0]] * 20)
+    found = cr.calibration_test(cr.Samples(draws), np.zeros(40), statistics=name, n_resamples=99, rng=0)
+    assert np.isfinite(found.statistic)
+    assert np.isfinite(found.null_distribution).all()
+
+
+def test_a_line_through_two_points_has_no_error() -> None:
+    found = cr.statistics.spread_slope(cr.Gaussian([0.0, 0.0], [1.0, 2.0]), [1.5, 1.0])
+    assert found.stderr is None
+    with pytest.raises(cr.UnsupportedError, match="two instances"):
+        found.interval()

@@ -56,6 +56,8 @@ def test_every_kind_is_tested() -> None:
     for given, labels in (
         (cr.Gaussian(MEAN + 3, STD), Y),
         (cr.Quantiles(table + 3, levels), Y),
+        (cr.Samples(table + 3), Y),
+        (cr.Samples(table + 3, weights=[0.5, 0.25, 0.25]), Y),
         (probs, probs.argmin(axis=1)),
     ):
         found = cr.calibration_test(given, labels, statistics=UCME, n_resamples=99, rng=0)
@@ -68,8 +70,8 @@ def test_bad_input() -> None:
             UCME.with_(locations=wrong)
     with pytest.raises(cr.InputError, match="must have 3 numbers each"):
         UCME(cr.Gaussian(MEAN, STD), Y, locations=((0.0, 1.0, 2.0, 3.0),))
-    with pytest.raises(cr.InputTypeError, match=r"got Samples\. Use `skce`"):
-        UCME(cr.Samples(np.zeros((3, 2))), [0.0, 1.0, 2.0])
+    with pytest.raises(cr.InputTypeError, match=r"got Samples\. Give only the number of locations"):
+        UCME(cr.Samples(np.zeros((3, 2))), [0.0, 1.0, 2.0], locations=((0.0, 1.0, 2.0),))
 
 
 def test_weights_and_the_order_of_members_choose_the_same_locations() -> None:
@@ -202,6 +204,65 @@ def test_chunks_have_the_locations_of_all_rows() -> None:
     assert (found.predicted, found.spread, found.label) == (whole.predicted, whole.spread, whole.label)
     np.testing.assert_allclose(found.difference, whole.difference, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(found.difference_stderr, whole.difference_stderr, rtol=1e-12)
+
+
+DRAWS = MEAN[:, None] + STD[:, None] * RNG.normal(size=(N, 6))
+
+
+@pytest.mark.parametrize("weights", [None, [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]])
+def test_draws_against_a_loop(weights: list[float] | None) -> None:
+    """Places are means of the Gaussian kernel over label and draws; a residual leaves the label out."""
+    found = UCME(cr.Samples(DRAWS, weights=weights), Y, locations=4)
+    w = np.full(6, 1 / 6) if weights is None else np.array(weights)
+    q = (w**2).sum()
+    pools, chances = np.column_stack([Y, DRAWS]), np.append(q, w) / (1 + q)
+    width, reach = found.settings["label_bandwidth"], found.settings["bandwidth"]
+
+    def product(a: np.ndarray, u: np.ndarray, b: np.ndarray, v: np.ndarray) -> float:
+        return float(u @ np.exp(-((a[:, None] - b) ** 2) / (2 * width**2)) @ v)
+
+    at = np.array([0, 10, 19, 29])  # rows in the order of their draws
+    order = np.sort(DRAWS, axis=1) if weights is None else DRAWS
+    located = order[np.lexsort(order.T[::-1])][at]
+    total = []
+    for draws, label, mean in zip(located, found.label, found.predicted, strict=True):
+        assert mean == pytest.approx(draws @ w)
+        apart = [
+            product(one, chances, one, chances)
+            + product(draws, w, draws, w)
+            - 2 * product(one, chances, draws, w)
+            for one in pools
+        ]
+        near = np.exp(-np.sqrt(np.maximum(apart, 0)) / reach)
+        alike = np.exp(-((pools - label) ** 2) / (2 * width**2))
+        total.append(float((near * (alike[:, 0] - alike[:, 1:] @ w)).mean()))
+    assert np.array(found.difference) == pytest.approx(np.array(total), abs=1e-12)
+    assert found.value == pytest.approx((np.array(total) ** 2).mean(), abs=1e-14)
+
+
+def test_places_of_draws_are_uncorrelated_with_residuals() -> None:
+    """Every number of a pool may be the label: over all of them what a location sees is 0 on average."""
+    pools = np.column_stack([Y, DRAWS])
+    plan = UCME.plan(cr.Samples(DRAWS))
+    seen = []
+    for label in range(7):
+        given = cr.Samples(np.delete(pools, label, axis=1))
+        bound = UCME.bind(given, plan)
+        seen.append(bound.state(cr.predictions.as_labels(given, pools[:, label]))["seen"][0])
+    assert np.mean(seen, axis=0) == pytest.approx(0.0, abs=1e-12)
+    assert np.abs(seen).max() > 0.01
+
+
+def test_draws_in_chunks_and_with_weights_of_rows() -> None:
+    given, ucme = cr.Samples(DRAWS), UCME
+    rows = cr.scan([(DRAWS[part], Y[part]) for part in (slice(0, 7), slice(7, N))], kind="samples")
+    assert ucme(rows).difference == pytest.approx(ucme(given, Y).difference, rel=1e-12)
+    tested = [cr.calibration_test(*one, statistics="ucme", rng=1) for one in ((rows,), (given, Y))]
+    assert tested[0].pvalue == tested[1].pvalue
+    twice = np.arange(N) % 3
+    repeated = np.repeat(np.arange(N), twice)
+    weighted = ucme(given, Y, sample_weight=twice)
+    assert weighted.difference == pytest.approx(ucme(given[repeated], Y[repeated]).difference)
 
 
 def test_clusters_are_left_out_once_at_every_location() -> None:

@@ -43,6 +43,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import chdtrc, chdtri, gammainc, gammaincc, ndtr, ndtri
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
@@ -171,7 +172,7 @@ def _triangles(off: HostArray, probs: HostArray, overlap: HostArray) -> float:
     return total
 
 
-def leading_eigenvalues(kernel: HostArray, probs: HostArray, count: int = LEADING) -> HostArray:
+def leading_eigenvalues(kernel: HostArray, probs: HostArray) -> HostArray:
     """Return the largest positive eigenvalues of the matrix with blocks k_ij S_i^(1/2) S_j^(1/2), i != j.
 
     By Lanczos steps from a fixed random vector, on the host: ARPACK has no device. The matrix is never made:
@@ -191,10 +192,10 @@ def leading_eigenvalues(kernel: HostArray, probs: HostArray, count: int = LEADIN
     def applied(vector: HostArray) -> HostArray:
         return inner(root * (off @ (root * inner(vector.reshape(n, k))))).reshape(size)
 
-    return _lanczos(applied, size, count)
+    return _lanczos(applied, size)
 
 
-def _lanczos(applied: Callable[[HostArray], HostArray], size: int, count: int) -> HostArray:
+def _lanczos(applied: Callable[[HostArray], HostArray], size: int) -> HostArray:
     """Return the largest positive eigenvalues of a symmetric matrix, given what it makes of a vector."""
     from scipy.sparse.linalg import LinearOperator, eigsh  # slow to load, and only this method needs it
 
@@ -203,7 +204,7 @@ def _lanczos(applied: Callable[[HostArray], HostArray], size: int, count: int) -
         return np.zeros(0)
     matrix = LinearOperator((size, size), matvec=applied, dtype=np.float64)
     found: HostArray = eigsh(
-        matrix, min(count, size - 1), which="LA", v0=start, tol=_TOLERANCE, return_eigenvectors=False
+        matrix, min(LEADING, size - 1), which="LA", v0=start, tol=_TOLERANCE, return_eigenvectors=False
     )
     return np.sort(found[found > 0])[::-1]
 
@@ -266,8 +267,6 @@ class QuadraticForm:
 
 def pearson3_survival(value: float, variance: float, third: float) -> float:
     """Return P(X >= value) for the Pearson III distribution with mean 0 and these central moments."""
-    from scipy.special import gammainc, gammaincc, ndtr
-
     if variance <= 0:
         return 1.0 if value <= 0 else 0.0
     skew = third / variance**1.5
@@ -487,7 +486,7 @@ def _leading(off: HostArray, roots: HostArray) -> HostArray:
         made: HostArray = np.sum(by_axes * (own @ off)[:, None, :], axis=0).reshape(n * d)
         return made
 
-    return _lanczos(applied, n * d, LEADING)
+    return _lanczos(applied, n * d)
 
 
 def _bound(bound: Bound, value: float) -> dict[str, Any]:
@@ -504,8 +503,6 @@ def _bound(bound: Bound, value: float) -> dict[str, Any]:
 
 
 def _normal(bound: BlockBound, observed: Labels, value: float) -> dict[str, Any]:
-    from scipy.special import ndtr, ndtri
-
     stderr, refusal = bound.stderr(bound.observed_sums(observed), observed)
     if stderr is None or not stderr > 0:
         raise UnsupportedError(
@@ -546,8 +543,6 @@ def _signs(
 
 
 def _reference(bound: Bound, value: float) -> dict[str, Any]:
-    from scipy.special import chdtrc, chdtri
-
     reference = bound.chi_square()
     if reference is None:
         raise _unknown(bound, "asymptotic", "reference distribution")

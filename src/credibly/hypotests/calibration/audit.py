@@ -226,7 +226,7 @@ def _checked(rows: Rows) -> Predictions:
     if not isinstance(some.predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`audit`",
-            "needs predictions",
+            "needs predicted probabilities or distributions",
             f"got {type(some.predictions).__name__}",
             remedy_for(some.predictions, "Pass predictions first, then labels."),
         )

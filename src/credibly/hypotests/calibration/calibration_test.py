@@ -27,7 +27,7 @@ from credibly.hypotests.calibration.analytic import analytic_test
 from credibly.hypotests.calibration.certificate import equivalence_test
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import Resampled, paired_values
-from credibly.hypotests.resampling.parts import comes_in_parts, resampled
+from credibly.hypotests.resampling.parts import comes_in_parts, require_sides, resampled, why_no_sides
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
 from credibly.hypotests.resampling.replicates import Replicates, consistent
 from credibly.hypotests.resampling.wild import wild
@@ -52,12 +52,16 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.over_rows import for_pairs
 from credibly.statistics.registry import as_statistic
+from credibly.statistics.subsampled import Subsampled, random_rows
 
 MOST_RESAMPLES = 10_000_000
 
 REAL_OMNIBUS = ("skce", "quantile_calibration_error")
 """For real values: one detects predictions that are wrong given what they state, the other a shift of all
 (studies/scripts/real_defaults.py)."""
+
+MOST_UNASKED_ROWS = 1000
+"""Instances whose pairs are compared where nobody asked for that: the test then takes seconds for any n."""
 
 OMNIBUS = ("skce", "log_loss")
 """The family with the largest smallest power of 98 tried (docs/studies/omnibus-family.md)."""
@@ -93,11 +97,12 @@ def calibration_test(
         with the seed, and a note says so: labels of one instance are not independent, and treating them as if
         they were would reject calibrated models. `validity_test` uses all of them.
     statistics : str, Statistic or a sequence of them, optional
-        What to compare. Default: `confidence_ece` for classes, `quantile_calibration_error` for real values.
-        Several statistics give one omnibus p-value (smallest p, Westfall-Young) and one result per statistic
-        in ``components``, all on the same replicates. ``"omnibus"`` is the pair that detects the most kinds
-        of miscalibration, ``("skce", "log_loss")`` for classes and ``("skce", "quantile_calibration_error")``
-        for real values; time grows with n squared.
+        What to compare. Default: `confidence_ece` for classes, and for real values `skce` (on at most 1000
+        instances, drawn at random) and `quantile_calibration_error` together. Several statistics give one
+        omnibus p-value (smallest p, Westfall-Young) and one result per statistic in ``components``, all on
+        the same replicates. ``"omnibus"`` is the pair that detects the most kinds of miscalibration,
+        ``("skce", "log_loss")`` for classes and ``("skce", "quantile_calibration_error")`` for real values,
+        on all instances; time grows with n squared.
     method : {"resample", "moments", "asymptotic", "bound"}
         Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
         moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference
@@ -169,8 +174,10 @@ def calibration_test(
     rows, said = one_rater(
         detached(as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)), seed
     )
-    default = "confidence_gap" if margin is not None else default_statistic(rows.sample.predictions)
-    asked = default if statistics is None else statistics
+    asked = statistics
+    if asked is None:
+        asked, left_out = ("confidence_gap", ()) if margin is not None else _unasked(rows, method, seed)
+        said = (*said, *left_out)
     if isinstance(asked, str) and asked == "omnibus":
         asked = REAL_OMNIBUS if isinstance(rows.sample.predictions, RealPredictions) else OMNIBUS
     several = isinstance(asked, Sequence) and not isinstance(asked, str)
@@ -180,6 +187,7 @@ def calibration_test(
     if margin is not None:
         _require_no_draws(method, resample)
         return equivalence_test(rows, chosen, margin, said)
+    require_sides(rows, chosen)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
     exact = method == "resample" and resample == "labels"
     together = rows.clusters
@@ -267,7 +275,7 @@ def _clustered(
 
 
 def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
-    """Return all rows as one dataset; only the mean predictions of chunks are gathered."""
+    """Return all rows as one dataset; of classes in chunks only the mean predictions are gathered."""
     whole = rows.loaded()
     if whole is None:
         _require_means(chosen, rows)
@@ -317,9 +325,23 @@ def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:
             )
 
 
-def default_statistic(predictions: Predictions) -> str:
-    """Return the name of the statistic that a test compares where none is named."""
-    return "quantile_calibration_error" if isinstance(predictions, RealPredictions) else "confidence_ece"
+CLASS_DEFAULT = "confidence_ece"
+"""What a test of class predictions compares where nothing is named."""
+
+
+def _unasked(rows: Rows, method: str, seed: Seed) -> tuple[str | Sequence[str | Statistic], tuple[str, ...]]:
+    """Return what a test compares if nothing is named, of many rows the pairs of some, and what to note."""
+    if not isinstance(rows.sample.predictions, RealPredictions):
+        return CLASS_DEFAULT, ()
+    pairs, whole = REAL_OMNIBUS
+    if method != "resample":
+        return pairs, ()
+    reason = "it compares pairs" if rows.n < 2 else why_no_sides(rows, as_statistic(pairs))
+    if reason is not None:
+        return whole, (f"{pairs} was left out: {reason}",)
+    if rows.n <= MOST_UNASKED_ROWS:
+        return REAL_OMNIBUS, ()
+    return (Subsampled(as_statistic(pairs), random_rows(rows.n, MOST_UNASKED_ROWS, seed)), whole), ()
 
 
 def _observed(rows: Dataset) -> Labels:
@@ -327,7 +349,7 @@ def _observed(rows: Dataset) -> Labels:
     if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`calibration_test`",
-            "needs predictions",
+            "needs predicted probabilities or distributions",
             f"got {type(rows.predictions).__name__}",
             remedy_for(rows.predictions, "Pass predictions first, then labels."),
         )

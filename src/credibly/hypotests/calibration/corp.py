@@ -32,6 +32,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import betaincinv
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, HostArray, namespace, tiles, to_host
@@ -395,8 +396,6 @@ def honest_band(hits: HostArray, size: HostArray, level: float) -> tuple[HostArr
     tuple of ndarray
         Lower and upper end, (g,).
     """
-    from scipy.special import betaincinv
-
     g = len(size)
     before = np.append(0.0, np.cumsum(size))
     cells = int(np.ceil(_CELLS * before[-1] ** (1 / 3)))

@@ -35,7 +35,6 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.sums import group_sums, sums_in_order
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.sets import as_set
-from credibly.hypotests.resampling.choices import Pool
 from credibly.hypotests.resampling.replicates import Replicates, consistent
 from credibly.predictions import (
     ClassPredictions,
@@ -45,6 +44,7 @@ from credibly.predictions import (
     Quantiles,
     as_point,
 )
+from credibly.predictions.samples import Pool
 from credibly.statistics.coverage import symmetric_levels
 from credibly.statistics.proper import top_label
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.notes import counted
 from credibly.predictions.convert import column_names, is_frame
 
 MOST_GROUPS = 50_000
@@ -152,8 +153,8 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
                 "Use fewer attributes, a smaller `depth` or a larger `min_size`.",
             )
     if small:
-        count, verb = ("1 group", "was") if small == 1 else (f"{small} groups", "were")
-        notes.append(f"{count} with fewer than {min_size} rows {verb} left out")
+        few = f"with fewer than {min_size} rows"
+        notes.append(f"{counted(small, f'group {few} was', f'groups {few} were')} left out")
     places = np.concatenate([[0], np.cumsum([len(one) for one in inside])])
     columns = np.concatenate(inside)
     shape = (len(conditions), len(counts))
@@ -277,7 +278,9 @@ def _attribute(
         place[kept] = np.arange(len(kept))
         joined = [words[at] for at in np.flatnonzero(rare)]
         shown = ", ".join(joined[:5]) + (", ..." if len(joined) > 5 else "")
-        notes.append(f"{name}: {len(joined)} levels with fewer than {min_size} rows are merged: {shown}")
+        few = f"with fewer than {min_size} rows"
+        count = counted(len(joined), f"level {few} is", f"levels {few} are")
+        notes.append(f"{name}: {count} merged: {shown}")
         words = [*(words[at] for at in kept), _free(OTHER, words)]
         own = place[own]
     codes[~missing] = own

@@ -22,6 +22,7 @@ from typing import Any
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import (
     ClassPredictions,
     Dataset,
@@ -189,14 +190,16 @@ def _sums(chunk: Dataset, shift: float) -> tuple[float, ...]:
 def _disagreement(predictions: Any, confidence: Array, predicted: Array) -> Array:
     """Return the variance between members of the probability of the answer; 0 of other kinds."""
     xp = namespace(confidence)
-    if isinstance(predictions, Dirichlet):
-        return confidence * (1 - confidence) / (1 + xp.sum(as_float64(predictions.alpha), axis=-1))
-    if not isinstance(predictions, Ensemble):
+    if not isinstance(predictions, (Ensemble, Dirichlet)):
         return 0 * confidence
-    probs = as_float64(predictions.probs)  # (n, m, k)
+    probs = as_float64(member_probs(predictions))  # (n, m, k)
     places = xp.broadcast_to(xp.astype(predicted, xp.int64)[:, None, None], (*probs.shape[:2], 1))
-    own = xp.take_along_axis(probs, places, axis=2)
-    return weighted_mean((own - confidence[:, None, None]) ** 2, predictions.weights)[:, 0]
+    own = xp.take_along_axis(probs, places, axis=2)[:, :, 0]
+    spread = (own - confidence[:, None]) ** 2
+    if isinstance(predictions, Dirichlet):  # each member spreads around its mean
+        total = xp.reshape(xp.sum(as_float64(predictions.alpha), axis=-1), own.shape)
+        spread = spread + own * (1 - own) / (1 + total)
+    return weighted_mean(spread, predictions.weights)
 
 
 def _whole(instances: float) -> int:

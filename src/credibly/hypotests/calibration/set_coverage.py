@@ -21,7 +21,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr, bdtrc
 
+from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import HostArray, is_array, ndtri, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
@@ -52,6 +54,7 @@ from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Slab, Strata
 from credibly.results.estimates import Estimate, mean_error
 from credibly.results.tests import HypotestResult, smallest_pvalue
+from credibly.statistics.protocol import widening
 from credibly.statistics.regression import central_interval
 
 _FOLDS = 5
@@ -122,7 +125,9 @@ def set_coverage(
     Notes
     -----
     The sets must not depend on these labels. Sets that contain more labels than they claim are also a
-    conflict.
+    conflict. The exact p-value is twice the smaller tail, the one that belongs to Clopper and Pearson's
+    interval; `scipy.stats.binomtest` adds up all counts that are at most as probable, so its p-value differs
+    a little.
 
     References
     ----------
@@ -294,9 +299,7 @@ def _one_group(groups: Any, n: int) -> HostArray | None:
 
 
 def binomial_pvalue(count: int, n: int, share: float) -> float:
-    """Return the exact two-sided p-value: twice the smaller tail."""
-    from scipy.special import bdtr, bdtrc
-
+    """Return the exact two-sided p-value: twice the smaller tail, as Clopper and Pearson."""
     lower = float(bdtr(count, n, share))
     upper = 1.0 if count == 0 else float(bdtrc(count - 1, n, share))
     return min(1.0, 2.0 * min(lower, upper))
@@ -325,7 +328,9 @@ def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
     largest = float(width[finite].max()) if finite.any() else 1.0
     unit = largest if largest > 0 else 1.0
     cut = np.where(finite, np.round(width / unit, 9), 2.0)  # infinite ones are the widest
-    edges = np.unique(np.quantile(cut, np.arange(1, _SIZES) / _SIZES))
+    # the first parts are larger by one if n is no multiple, as with MAPIE
+    last = [part[-1] for part in np.array_split(np.sort(cut), _SIZES)[:-1] if part.size]
+    edges = np.unique(last)
     kept, place = np.unique(np.searchsorted(edges, cut, side="left"), return_inverse=True)
     ends = [(f"{width[place == at].min():.4g}", f"{width[place == at].max():.4g}") for at in range(kept.size)]
     return np.asarray([low if low == high else f"{low} to {high}" for low, high in ends]), place
@@ -392,8 +397,7 @@ def _widened(away: HostArray, codes: HostArray, place: HostArray, claimed: float
     sums = np.bincount(codes * number + place, away, minlength=(int(codes.max()) + 1) * number)
     seen = (sums.reshape(-1, number) ** 2).sum(axis=0)
     coins = np.bincount(place, minlength=number) * claimed * (1.0 - claimed)
-    factor: HostArray = np.sqrt(np.maximum(1.0, coins / np.maximum(seen, np.finfo(float).tiny)))
-    return factor[place]
+    return widening(coins, seen)[place]
 
 
 def _tests(
@@ -443,8 +447,6 @@ def _tests(
 
 def _accepted(n: int, claimed: float, level: float = 0.05) -> tuple[float, float]:
     """Return the smallest and the largest share that the exact test does not reject."""
-    from scipy.special import bdtr
-
     below = bdtr(np.arange(n + 1), n, claimed)  # P(count <= c)
     low = int(np.searchsorted(2 * below, level, side="right"))
     high = n - int(np.searchsorted(2 * (1 - below[::-1][1:]), level, side="right"))
@@ -473,12 +475,13 @@ def _strata(by: str, names: HostArray, place: HostArray, held: HostArray, pvalue
 
 
 def _standardised(features: Any, n: int) -> HostArray:
-    table = np.asarray(to_host(features) if is_array(features) else features, dtype=np.float64)
+    table = to_host(as_real(features, "features")).astype(np.float64)
     table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2 or table.shape[0] != n or not np.isfinite(table).all():
+    if table.ndim != 2 or table.shape[0] != n:
         raise InputError(
-            "`features`", f"must be finite numbers ({n}, f)", f"got {table.shape}", "Give one row per set."
+            "`features`", f"must be numbers ({n}, f)", f"got {table.shape}", "Give one row per set."
         )
+    require_finite(table, "features")
     require_positive("the number of features", table.shape[1], "Give at least one column.")
     spread = table.std(axis=0)
     found: HostArray = (table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

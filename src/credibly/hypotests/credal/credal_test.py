@@ -35,7 +35,7 @@ from credibly.learners.basis import check_features
 from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, TiltingLearner
 from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, as_class_predictions, points_of
-from credibly.predictions import cluster_codes, paired
+from credibly.predictions import Ensemble, cluster_codes, paired
 from credibly.predictions.passes import without_graph
 from credibly.results.credal import CredalTestResult, Method
 from credibly.results.tests import HypotestResult
@@ -399,7 +399,8 @@ def _mean_test(task: CredalTask, kind: Weights, codes: HostArray | None) -> Find
         progress=task.progress,
     )
     a = len(task.points.names)
-    own = getattr(task.given, "weights", None)  # members may come with weights, and their mean uses them
+    # members may come with weights, and their mean uses them; draws of a Dirichlet follow its weights
+    own = task.given.weights if isinstance(task.given, Ensemble) else None
     weights = np.full(a, 1.0 / a) if own is None else to_host(as_float64(own))
     notes = task.points.notes if own is None else task.given.notes
     if kind != "mean":

@@ -491,8 +491,8 @@ def _rows_at_once(credal: CredalSet, raters: HostArray, n_resamples: int) -> int
     return max(1, min(labels, memory_budget() // (2 * size)))
 
 
-def _out_of_reach(smallest: HostArray, level: float = 0.05) -> tuple[str, ...]:
-    number = int((smallest > level).sum())
+def _out_of_reach(smallest: HostArray) -> tuple[str, ...]:
+    number = int((smallest > 0.05).sum())
     if not number:
         return ()
     note = (

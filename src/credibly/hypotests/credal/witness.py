@@ -38,6 +38,7 @@ import itertools
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtr, ndtri, stdtr
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
@@ -101,7 +102,8 @@ def witness_test(
     ranks = Uniforms(seed, Stream.ORDERS).block(slice(0, ORDERS), slice(0, number))
     shuffled = np.argsort(ranks if codes is None else ranks[:, codes], axis=1, kind="stable")
     logs, tested, summed = np.zeros((n, k)), np.zeros(n), np.zeros(n)
-    found, evalues, smallest, means, spreads = [], [], [], [], []
+    tails: list[Tail] = []
+    evalues = []
     for order in shuffled:
         rows, u = _witness(hosted, scores, bets, labels, order, codes)
         if not rows.size:
@@ -113,10 +115,7 @@ def witness_test(
         if codes is not None:
             tail = _of_clusters(tail, codes[rows])
             paid = np.log(_cluster_means(np.exp(paid), codes[rows]))
-        found.append(tail.score)
-        smallest.append(tail.smallest)
-        means.append(tail.excess.mean())
-        spreads.append(tail.spread / rows.size)
+        tails.append(tail)
         evalues.append(float(paid.sum()))
         logs[rows] += v
         summed[rows] += tail.excess
@@ -124,22 +123,23 @@ def witness_test(
     running = _running(hosted, scores, bets, labels, codes)
     ruled_out = upper[np.arange(n), labels] <= 0  # by every law in the set: no truth in it explains them
     evalue = float(np.exp(np.minimum(evalues, 700.0)).mean()) if evalues else 1.0
+    found = [one.score for one in tails]
     if ruled_out.any():
         found, evalue = [_HIGHEST], np.inf
         running[int(ruled_out.argmax()) :] = np.inf
     looked_at = np.maximum(tested, 1)
     logs, excess = logs / looked_at[:, None], np.where(tested > 0, summed / looked_at, np.nan)
     score = float(np.mean(found)) if found else _LOWEST
-    statistic = float(np.mean(means)) if means else 0.0
+    statistic = float(np.mean([one.excess.mean() for one in tails])) if tails else 0.0
     # what no distribution allows is no matter of chance, however few clusters there are
     least = 0.0 if codes is None or ruled_out.any() else smallest_pvalue(number)
-    spread = float(np.mean(spreads)) if spreads else 0.0
+    spread = float(np.mean([one.spread / one.excess.size for one in tails])) if tails else 0.0
     result = WitnessResult(
         name="credal_test",
         hypothesis=HYPOTHESES[given],
         statistic_name="witness",
         statistic=statistic,
-        pvalue=max(_normal_tail(score) if found else 1.0, least),
+        pvalue=max(float(ndtr(-score)) if found else 1.0, least),
         pvalue_interval=None,
         tail="greater",
         null_distribution=None,
@@ -149,7 +149,8 @@ def witness_test(
         n=n,
         n_resamples=0,
         settings={"method": "witness", "given": given, "orders": ORDERS, "seed": list(seed)},
-        notes=_set_notes(task),
+        # notes about corners concern weights; a witness knows the whole set
+        notes=task.points.notes if isinstance(task.given, Ensemble | Dirichlet) else task.given.notes,
         n_clusters=None if codes is None else number,
         given=given,
         evalue=evalue,
@@ -158,7 +159,7 @@ def witness_test(
         log_evalues=running,
         scores=np.array(found),
         excess=excess,
-        smallest_pvalue=float(np.min(smallest)) if smallest else 1.0,
+        smallest_pvalue=min((one.smallest for one in tails), default=1.0),
         directions=directions(hosted, view.classes, columns, logs, tested > 0, labels),
         impossible_rows=np.flatnonzero(ruled_out),
     )
@@ -166,17 +167,6 @@ def witness_test(
         _regression(scores, labels, penalty, np.zeros(scores.columns.shape[2])) for penalty in _PENALTIES
     )
     return result, WitnessCombination(task.statistics, view, slopes, task.n_draws, seed)
-
-
-def _set_notes(task: CredalTask) -> tuple[str, ...]:
-    """Return notes about the set; those about corners concern weights, a witness knows the whole set."""
-    return task.points.notes if isinstance(task.given, Ensemble | Dirichlet) else task.given.notes
-
-
-def _normal_tail(score: float) -> float:
-    from scipy.special import ndtr
-
-    return float(ndtr(-score))
 
 
 def _on_host(credal: CredalSet) -> CredalSet:
@@ -521,7 +511,7 @@ def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> Tail:
         return Tail(max((total - mean) / spread, _LOWEST), smallest, excess, spread)
     value = _signed_root(cumulant, total, (total - mean) / max(variance, 1e-300))
     most = _normal_score(smallest)  # no p-value is below the probability of the most extreme labels
-    return Tail(min(value, most, _HIGHEST), smallest, excess, spread)
+    return Tail(min(value, most), smallest, excess, spread)
 
 
 def _of_clusters(tail: Tail, codes: HostArray) -> Tail:
@@ -540,15 +530,8 @@ def _of_clusters(tail: Tail, codes: HostArray) -> Tail:
     seen = float(np.sqrt(number / (number - 1) * np.sum((sums - sums.mean()) ** 2)))
     error = max(seen, tail.spread)
     degrees = max(1.0, degrees_of_freedom(sizes[sizes > 0], error, tail.spread))
-    score = float(np.clip(_student_score(float(sums.sum()) / error, degrees), _LOWEST, _HIGHEST))
-    return Tail(score, smallest_pvalue(number), tail.excess, error)
-
-
-def _student_score(t: float, degrees: float) -> float:
-    """Return the normal score with the same upper tail."""
-    from scipy.special import ndtri, stdtr
-
-    return float(-ndtri(stdtr(degrees, -t)))
+    score = _normal_score(float(stdtr(degrees, -sums.sum() / error)))
+    return Tail(max(score, _LOWEST), smallest_pvalue(number), tail.excess, error)
 
 
 def _signed_root(cumulant: Any, total: float, start: float) -> float:
@@ -570,9 +553,7 @@ def _signed_root(cumulant: Any, total: float, start: float) -> float:
 
 
 def _normal_score(pvalue: float) -> float:
-    from scipy.special import ndtri
-
-    return float(-ndtri(pvalue)) if pvalue > 0 else _HIGHEST
+    return min(float(-ndtri(pvalue)), _HIGHEST)
 
 
 # What was learned, for any instances

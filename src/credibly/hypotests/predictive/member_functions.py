@@ -16,6 +16,7 @@ from credibly.predictions import (
     as_labels,
     as_predictions,
 )
+from credibly.predictions.ensemble import normalised
 from credibly.predictions.passes import without_graph
 from credibly.results.base import require_level
 from credibly.results.curves import MemberFunctions
@@ -42,7 +43,7 @@ def member_functions(
     x : array (n,)
         One feature of every instance.
     n_functions : int
-        Members to draw, without replacement.
+        Members to draw, without replacement, by weight if they have weights.
     level : float
         Stated coverage of the intervals.
     rng : None, int or Generator
@@ -87,7 +88,8 @@ def member_functions(
         )
     generator = np.random.default_rng(as_seed(rng))
     m = given.n_members
-    members = np.sort(generator.choice(m, size=min(n_functions, m), replace=False))
+    shares = None if given.weights is None else to_host(normalised(given.weights))
+    members = np.sort(generator.choice(m, size=min(n_functions, m), replace=False, p=shares))
     order = np.argsort(feature, kind="stable")
     levels = [(1 - level) / 2, (1 + level) / 2, 0.5]
     total = to_host(given.quantile(levels[:2]))[order]

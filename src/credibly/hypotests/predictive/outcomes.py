@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import HostArray, as_float64, is_array, to_host
+from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.notes import counted
 from credibly.hypotests.resampling.choices import is_joint, n_equal
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.pvalues import (
@@ -39,6 +40,7 @@ from credibly.predictions import (
     Rows,
     Samples,
 )
+from credibly.predictions.ensemble import normalised
 from credibly.results.predictive import HypothesisCheck
 from credibly.results.tests import CheckResult, smallest_pvalue
 from credibly.statistics import Statistic
@@ -138,8 +140,8 @@ def _count_groups(chunk: Dataset) -> dict[Any, int]:
 
 def _too_many(found: int) -> InputError:
     return InputError(
-        "`groups`",
-        f"must form at most {MOST_GROUPS} groups",
+        "the groups",  # of the argument, or of a file
+        f"must be at most {MOST_GROUPS}",
         f"got {found}",
         "Use a coarser grouping; perhaps this column identifies single instances.",
     )
@@ -384,15 +386,21 @@ def _member_tails(
         above, below = (
             np.bincount(members, weights=side, minlength=m) / counts for side in (at_least, at_most)
         )
-    weights = getattr(predictions, "weights", None)
-    effective = m if weights is None else 1.0 / float((to_host(as_float64(weights)) ** 2).sum())
     fewer = min(np.count_nonzero(at_least), np.count_nonzero(at_most)) / members.size
     return {
         "member_counts": counts,
         "member_below": below,
         "member_above": above,
-        "member_pvalue": _as_one_more(fewer, effective),
+        "member_pvalue": _as_one_more(fewer, _equal_members(predictions)),
     }
+
+
+def _equal_members(predictions: Predictions) -> float:
+    """Return how many members there are: by weight, the number of equal ones, 1 / sum of squares."""
+    weights = getattr(predictions, "weights", None)
+    return (
+        predictions.n_members if weights is None else 1.0 / float((to_host(normalised(weights)) ** 2).sum())
+    )
 
 
 _LEVEL = 0.05
@@ -439,7 +447,8 @@ def limits_of(
     """Return what the check cannot say, in words; `together` p-values are adjusted for each other."""
     limits = ["The data must not have been used to train or recalibrate the model."]
     if named:
-        limits = [f"{excluded} rows that had been used before were left out, by their ids."]
+        rows = counted(excluded, "row that had been used before was", "rows that had been used before were")
+        limits = [f"{rows} left out, by id."]
     m = predictions.n_members
     if "bayesian" in names and isinstance(predictions, Dirichlet):
         limits.append(
@@ -452,11 +461,13 @@ def limits_of(
         m = n_equal(predictions) or m
         if 2 / (m + 1) > _LEVEL:
             limits.append(f"{m} joint draws give no two-sided p-value below {2 / (m + 1):.2g}.")
-    elif "bayesian" in names and 2 / (m + 1) > _LEVEL:
+    elif "bayesian" in names and 2 / (_equal_members(predictions) + 1) > _LEVEL:
+        equal = _equal_members(predictions)
+        weighted = f", which by weight count as {equal:.3g} equal ones" * (equal != m)
         limits.append(
-            f"The Bayesian hypothesis is about these {m} members. If they are a sample from a larger "
-            f"posterior, no two-sided p-value below {2 / (m + 1):.2g} can be trusted: verdicts use the "
-            f"p-value that counts the truth as one more member."
+            f"The Bayesian hypothesis is about these {m} members{weighted}. If they are a sample from a "
+            f"larger posterior, no two-sided p-value below {2 / (equal + 1):.2g} can be trusted: verdicts "
+            f"use the p-value that counts the truth as one more member."
         )
     if isinstance(predictions, Quantiles):
         limits.append(

@@ -31,6 +31,8 @@ from credibly.predictions import (
     Samples,
     as_point,
 )
+from credibly.predictions.ensemble import normalised
+from credibly.predictions.regression import over_members
 from credibly.results.base import require_level
 from credibly.results.power import PowerCurve
 from credibly.statistics import Statistic
@@ -95,18 +97,14 @@ def _tempered(predictions: ClassPredictions, temperature: float) -> Ensemble:
 def _moved(predictions: Samples | Quantiles, scale: float, shift: float) -> Array:
     """Scale values (n, ...) about the mean of each row and shift them by its standard deviations."""
     values = as_float64(predictions.values)
-    xp = namespace(values)
     # of one draw per member the spread is that between members
-    axes = tuple(range(1, values.ndim)) if values.shape[-1] == 1 else (values.ndim - 1,)
-    weights = predictions.weights if isinstance(predictions, Samples) and 1 in axes else None
-    if weights is None:
-        centre = xp.mean(values, axis=axes, keepdims=True)
-        spread = xp.std(values, axis=axes, keepdims=True)
-    else:  # of draws, or of members with one draw each
-        shares = as_float64(weights) if values.ndim == 2 else as_float64(weights)[:, None]
-        centre = xp.sum(values * shares, axis=axes, keepdims=True)
-        spread = xp.sqrt(xp.sum((values - centre) ** 2 * shares, axis=axes, keepdims=True))
-    return centre + scale * (values - centre) + shift * spread
+    draws = values[..., 0] if values.ndim == 3 and values.shape[-1] == 1 else values
+    axis = draws.ndim - 1
+    weights = normalised(predictions.weights) if isinstance(predictions, Samples) and axis == 1 else None
+    centre = over_members(draws, weights, axis)[..., None]
+    spread = over_members((draws - centre) ** 2, weights, axis)[..., None] ** 0.5
+    moved = centre + scale * (draws - centre) + shift * spread
+    return namespace(values).reshape(moved, values.shape)
 
 
 def simulate_power(

@@ -33,6 +33,7 @@ from credibly.hypotests.predictive.outcomes import (
 from credibly.hypotests.predictive.power import simulate_power
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import Resampled, replicated, targets_of
+from credibly.hypotests.resampling.parts import require_sides
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
@@ -248,6 +249,7 @@ def predictive_check(
     for statistic in chosen:
         statistic.require_predictions(given)
     together = rows.clusters
+    require_sides(rows, chosen)
     if together is None:
         require_drawable(given, chosen)
 
@@ -341,7 +343,7 @@ def _require_single(rows: Dataset) -> None:
     if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`predictive_check`",
-            "needs predictions",
+            "needs predicted probabilities or distributions",
             f"got {type(rows.predictions).__name__}",
             remedy_for(rows.predictions, "Pass predictions first, then labels."),
         )

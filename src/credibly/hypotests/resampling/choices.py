@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -56,17 +56,17 @@ from credibly.predictions import (
     Samples,
     label_dtype,
 )
-from credibly.predictions.regression import normalised
-from credibly.predictions.samples import LeftOut
+from credibly.predictions.ensemble import normalised
+from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.coverage import CoverageShares, ShareBound
 from credibly.statistics.kernel_blocks import BlockBound
+from credibly.statistics.locations import DrawnLocations, LocationBound
 from credibly.statistics.proper import MeanBound, gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
 from credibly.statistics.skce import DrawsBound, QuadraticBound
-from credibly.statistics.spread import MomentBound
+from credibly.statistics.spread import MomentBound, mean_and_variance
 from credibly.statistics.subsampled import Subsampled, SubsampledBound
-from credibly.statistics.ucme import LocationBound
 
 _TABLE_ELEMENTS = 2**18
 """Numbers of the pools that are worked on at a time."""
@@ -74,43 +74,6 @@ _TABLE_ELEMENTS = 2**18
 _SAME_LEVEL = 1e-9
 
 Bind = Callable[[Predictions], Bound]
-
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Pool(Predictions):
-    """The label of every instance and its draws, of which a replicate chooses one as the label.
-
-    Attributes
-    ----------
-    values : array (n, p)
-        The label, then the draws in their order.
-    shape : tuple of int
-        Of the draws of an instance: (s,) or (m, s).
-    moved : array (n, p) or None
-        What is observed where a number is chosen, where that is not the number itself.
-    """
-
-    values: Array
-    shape: tuple[int, ...]
-    moved: Array | None = None
-    row_fields: ClassVar[tuple[str, ...]] = ("values",)
-    companions: ClassVar[tuple[str, ...]] = ("moved",)
-
-    @property
-    def labels(self) -> Array:
-        """What is observed where a number is chosen, (n, p)."""
-        return self.values if self.moved is None else self.moved
-
-    def samples(self, choice: Array | None = None) -> Samples:
-        """Return the draws that a choice (n,) leaves: the label has taken the place of the chosen one."""
-        xp = namespace(self.values)
-        draws = self.values[:, 1:]
-        if choice is not None:
-            at = xp.arange(1, self.values.shape[1], dtype=choice.dtype, device=device(self.values))
-            draws = xp.where(at[None, :] == choice[:, None], self.values[:, :1], draws)
-        made = object.__new__(Samples)
-        made._set(values=xp.reshape(draws, (len(self), *self.shape)), notes=self.notes)
-        return made
 
 
 def pooled(rows: Dataset, seed: Seed, *, shared: bool, changed: Samples | None = None) -> Dataset:
@@ -293,14 +256,13 @@ def bound_to(bind: Bind, predictions: Predictions, labels: Labels) -> Bound:
 
 def _places_of_pools(bound: Bound, pool: Pool, weights: Array | None) -> Bound | None:
     """Bind a statistic of pairs to pools, which choices leave where they are; None for other statistics."""
-    if isinstance(bound, DrawsBound):
-        return bound.of_pool(pool.values, pool.moved, weights)
+    if isinstance(bound, (DrawsBound, DrawnLocations)):
+        return bound.of_pool(pool, weights)
     if isinstance(bound, SubsampledBound) and isinstance(bound.inner, DrawsBound):
         xp, part = namespace(pool.values), like(bound.chosen, pool.values)
         own = None if weights is None else xp.take(weights, part, axis=1)
-        some = pool[bound.chosen]
-        found = bound.inner.of_pool(some.values, some.moved, own)
-        return SubsampledBound(bound.statistic, found, len(pool))
+        found = bound.inner.of_pool(pool[bound.chosen], own)
+        return SubsampledBound(bound.statistic, found, bound.n_whole)
     return None
 
 
@@ -332,7 +294,8 @@ class PoolBound(ByChoice):
             left = LeftOut(pool.values)
             shape = pool.values.shape
             xp = namespace(pool.values)
-            self.moments = xp.reshape(left.expectation(), shape), xp.reshape(left.variance(), shape)
+            mean, variance = mean_and_variance(left)  # whose floor holds where equal draws are left
+            self.moments = xp.reshape(mean, shape), xp.reshape(variance, shape)
         elif isinstance(self.inner, LossBound):
             self.mean = MeanBound(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
 

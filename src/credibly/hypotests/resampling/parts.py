@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import HostArray, like, tiles, to_host
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import HostArray, as_float64, like, tiles, to_host
 from credibly._arrays.progress import Progress, share_of
+from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.loop import (
     Resampled,
     merged_replicates,
@@ -25,9 +27,10 @@ from credibly.hypotests.resampling.loop import (
     targets_of,
     with_observed,
 )
-from credibly.hypotests.resampling.replicates import Draw
-from credibly.predictions import Dataset, Labels, Point, Rows
-from credibly.statistics.over_rows import Block, Pairs, Planned, meets_in_blocks
+from credibly.hypotests.resampling.replicates import LabelSource
+from credibly.predictions import Dataset, Labels, Quantiles, Rows
+from credibly.statistics.over_rows import Pairs, meets_in_blocks
+from credibly.statistics.pairwise import Block, Posed
 from credibly.statistics.protocol import Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -39,7 +42,11 @@ def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
 
 
 def resampled(
-    chosen: Sequence[Statistic], rows: Rows, draw: Draw, n_resamples: int, progress: Progress | None = None
+    chosen: Sequence[Statistic],
+    rows: Rows,
+    draw: LabelSource,
+    n_resamples: int,
+    progress: Progress | None = None,
 ) -> list[Resampled]:
     """Evaluate statistics on all rows: sums, those of a part, and pairs in blocks; see :func:`replicated`.
 
@@ -57,7 +64,8 @@ def resampled(
         (own,), drawn = merged_replicates(targets_of(sums, rows), rows, [draw], n_resamples, report, picked)
         found |= {one.name: result for one, result in zip(sums, own, strict=True)}
         if picked is not None and drawn is not None:
-            found |= _of_parts(parts, rows, picked, drawn)
+            posed = Posed(rows, rows.n, draw.pose)  # as the labels were drawn: choices of draws, cells
+            found |= _of_parts(parts, posed, picked, drawn)
     for place, one in enumerate(paired):
         report = share_of(progress, place, len(paired))
         found[one.name] = _in_blocks(one, rows, draw, n_resamples, report)
@@ -72,9 +80,11 @@ def _of_parts(
     for part in parts:
         own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
         chosen = taken.take(own)
-        bound, seen = part.bind_part(chosen.predictions, rows.n), chosen.batch
+        seen = chosen.batch
+        bound = bound_to(partial(part.bind_part, n=rows.n), chosen.predictions, seen)
         drawing = _Stored(seen, like(drawn[1:, own], seen.values))
-        found[part.name] = Resampled(bound, resampled_values([bound], seen, drawing, len(drawn) - 1)[0])
+        values = resampled_values([bound], seen, drawing, len(drawn) - 1)
+        found[part.name] = Resampled.of(bound, list(values), None)
     return found
 
 
@@ -92,21 +102,56 @@ class _Stored:
 
 
 def _in_blocks(
-    statistic: Statistic, rows: Rows, draw: Draw, n_resamples: int, progress: Progress | None
+    statistic: Statistic, rows: Rows, draw: LabelSource, n_resamples: int, progress: Progress | None
 ) -> Resampled:
     """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
-    plan = Planned(statistic, statistic.plan(rows))
-    pairs, bound = Pairs.over(plan, rows), plan.bind(rows.sample.predictions)
+    pairs = Pairs.over(statistic, rows, draw.pose)
+    bound = pairs.bound
     values: list[HostArray] = []
     for reps in tiles(n_resamples, pairs.vectors_at_once()):
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
         state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
-        values.append(to_host(pairs.bound.finish(state)))
+        values.append(to_host(bound.finish(state)))
         bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
     return Resampled(bound, np.concatenate(values))
 
 
-def _drawn_for(draw: Draw, reps: slice, block: Block) -> Labels:
-    rows = Dataset(Point._trusted(block.probs), block.labels, start=block.start)
+def _drawn_for(draw: LabelSource, reps: slice, block: Block) -> Labels:
+    rows = Dataset(block.predictions, block.labels, start=block.start)
     drawn: Labels = with_observed(block.labels, draw(rows), reps)
     return drawn
+
+
+def why_no_sides(rows: Rows, statistic: Statistic) -> str | None:
+    """Return why labels that equal quantiles rule a kernel error out; None where they are few enough.
+
+    Kernel errors compare residuals 1[y <= Q] - level instance by instance. On which side of its level a label
+    lies that equals Q is open, and no choice has the mean 0 for every distribution with an atom at Q: an atom
+    of rain at 0 would be rejected always. Far fewer than the square root of n do not matter.
+    """
+    if not isinstance(rows.sample.predictions, Quantiles) or statistic.name not in ("skce", "ucme"):
+        return None
+    number = sum(rows.map(_equal_a_quantile))
+    if number <= 0.1 * rows.n**0.5:
+        return None
+    return f"{number} of {rows.n} labels equal a quantile"
+
+
+def require_sides(rows: Rows, chosen: Sequence[Statistic]) -> None:
+    """Raise where kernel errors would need to know on which side of a quantile labels lie that equal it."""
+    for one in chosen:
+        reason = why_no_sides(rows, one)
+        if reason is not None:
+            raise UnsupportedError(
+                f"a test of `{one.name}` with quantiles",
+                "must know on which side of its level every label lies",
+                reason,
+                "Test `quantile_calibration_error` or `pit_test`, which allow for that.",
+            )
+
+
+def _equal_a_quantile(rows: Dataset) -> int:
+    given = rows.predictions
+    assert isinstance(given, Quantiles)
+    table, labels = to_host(as_float64(given.values)), to_host(as_float64(rows.batch.values))[0]
+    return int((table == labels[:, None]).any(axis=1).sum())

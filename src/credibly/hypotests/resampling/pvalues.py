@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv, chdtrc
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
@@ -87,8 +88,6 @@ def at_least_and_at_most(observed: float, null: HostArray) -> tuple[HostArray, H
 
 def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact interval for a binomial probability."""
-    from scipy.special import betaincinv
-
     half = (1 - level) / 2
     low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, half))
     high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - half))
@@ -213,8 +212,6 @@ def single_result(
     notes = (*bound.notes, *notes)
     reference = bound.chi_square(sums) if referred else None
     if reference is not None:
-        from scipy.special import chdtrc
-
         degrees, name = reference
         limit = float(chdtrc(degrees, observed))
         chance = "p < 0.0001" if limit < 1e-4 else f"p = {limit:.3g}"

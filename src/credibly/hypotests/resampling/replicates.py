@@ -51,7 +51,6 @@ from credibly._arrays.sums import add_mask
 from credibly.hypotests.resampling.choices import (
     Cells,
     Choices,
-    Pool,
     cell_codes,
     in_cells,
     is_joint,
@@ -75,6 +74,7 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.quantiles import positions
+from credibly.predictions.samples import Pool
 from credibly.statistics.mixture_tables import TABLE_BYTES
 
 _FEW_CLASSES = 48

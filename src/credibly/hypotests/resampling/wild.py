@@ -39,7 +39,6 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.hypotests.resampling.choices import (
     Bind,
-    Pool,
     PoolBound,
     drawing_notes,
     is_stratified,
@@ -47,11 +46,12 @@ from credibly.hypotests.resampling.choices import (
 )
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.replicates import member_probs
-from credibly.predictions import ClassPredictions, Dataset, Labels, Rows, Samples
+from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Rows, Samples
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, merged
+from credibly.predictions.samples import Pool
 from credibly.statistics.coverage import ShareBound
-from credibly.statistics.over_rows import Planned, gathered, require_rows
+from credibly.statistics.over_rows import Pairs, Planned, for_pairs, meets_in_blocks, require_rows
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
@@ -244,13 +244,17 @@ def wild(
     for one in chosen:
         if one in sums:
             continue
+        if one.traits.reduction == "pairwise" and meets_in_blocks(one, rows):
+            require_rows(one, rows)
+            states[one.name] = Pairs.over(one, rows).wild_sums(clusters.number)
+            continue
         part = rows.take(one.chosen) if isinstance(one, Subsampled) else rows.loaded()
-        if part is None:  # of chunks the mean predictions are gathered
-            part = Dataset(*gathered(rows), clusters=np.concatenate(list(rows.map(_ids))))
+        if part is None:
+            part = dataclasses.replace(for_pairs(rows), clusters=np.concatenate(list(rows.map(_ids))))
         bound = (
             one.bind_part(part.predictions, rows.n)
             if isinstance(one, Subsampled)
-            else one.bind(part.predictions)
+            else one.bind(part.predictions, one.plan(InMemory(part)))  # weights count for the plan, too
         )
         one.require_labels(part.batch)
         codes = clusters.codes(part.clusters)

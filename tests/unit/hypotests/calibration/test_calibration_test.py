@@ -320,7 +320,9 @@ def test_the_size_with_several_raters() -> None:
 
 
 def test_counts_are_no_predictions() -> None:
-    with pytest.raises(cr.InputTypeError, match="needs predictions; got LabelCounts"):
+    with pytest.raises(
+        cr.InputTypeError, match="needs predicted probabilities or distributions; got LabelCounts"
+    ):
         cr.calibration_test(cr.LabelCounts([[1, 2]]), [0])
 
 

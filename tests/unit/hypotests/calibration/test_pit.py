@@ -235,9 +235,26 @@ def test_what_the_check_of_one_label_refuses() -> None:
 # calibration_test
 
 
-def test_the_default_statistic_is_one_of_real_values() -> None:
+def test_the_default_is_the_pair_that_the_study_of_worlds_chose() -> None:
+    """docs/theory/regression.md: one finds what is wrong given the prediction, the other a shift of all."""
     result = cr.calibration_test(MEMBERS, LABELS, n_resamples=19, rng=0)
-    assert result.statistic_name == "quantile_calibration_error"
+    named = cr.calibration_test(
+        MEMBERS, LABELS, statistics=["skce", "quantile_calibration_error"], n_resamples=19, rng=0
+    )
+    assert list(result.components) == ["skce", "quantile_calibration_error"]
+    assert result.pvalue == named.pvalue
+    alone = cr.calibration_test(MEMBERS[:1], LABELS[:1], n_resamples=19, rng=0)
+    assert alone.statistic_name == "quantile_calibration_error"  # one instance has no pairs
+    assert cr.calibration_test(MEMBERS, LABELS, method="moments").statistic_name == "skce"
+
+
+def test_the_default_compares_pairs_of_a_part_of_many_instances() -> None:
+    rng = np.random.default_rng(0)
+    given, labels = cr.Gaussian(np.zeros(1200), np.ones(1200)), rng.normal(size=1200)
+    parts = cr.calibration_test(given, labels, n_resamples=19, rng=0).components
+    assert parts["skce"].n == 1000
+    assert parts["quantile_calibration_error"].n == 1200
+    assert any("computed on 1000 of 1200 instances" in note for note in parts["skce"].notes)
 
 
 @pytest.mark.slow
@@ -295,9 +312,9 @@ def test_few_quantiles_are_tested_by_coverage_only() -> None:
     [
         ({"statistics": "brier"}, "`brier` needs class probabilities; got Gaussian"),
         ({"resample": "instances"}, "reproduces results of the papers, which are about classes"),
-        ({"method": "moments"}, "moments"),
-        ({"method": "asymptotic"}, "asymptotic"),
-        ({"method": "bound"}, "bound"),
+        ({"method": "moments", "statistics": "crps"}, "moments"),
+        ({"method": "asymptotic", "statistics": "crps"}, "asymptotic"),
+        ({"method": "bound", "statistics": "crps"}, "bound"),
     ],
 )
 def test_what_a_test_of_real_values_refuses(settings: dict, words: str) -> None:

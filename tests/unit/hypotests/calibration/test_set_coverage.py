@@ -90,8 +90,12 @@ def test_bad_input() -> None:
         COVER((low, high), y, claimed=1.0)
     with pytest.raises(cr.InputError, match="`groups` must have 5 entries"):
         COVER((low, high), y, claimed=0.9, groups=["a"])
-    with pytest.raises(cr.InputError, match="`features` must be finite numbers"):
+    with pytest.raises(cr.InputError, match="`features` must be finite; row 0 holds nan"):
         COVER((low, high), y, claimed=0.9, features=np.full((5, 1), np.nan))
+    with pytest.raises(cr.InputTypeError, match="`features` must hold numbers"):
+        COVER((low, high), y, claimed=0.9, features=["a"] * 5)
+    with pytest.raises(cr.InputError, match=r"`features` must be numbers \(5, f\); got \(4, 1\)"):
+        COVER((low, high), y, claimed=0.9, features=np.ones(4))
     with pytest.raises(cr.InputError, match="`least`"):
         COVER((low, high), y, claimed=0.9, least=0)
 

@@ -470,7 +470,7 @@ REFUSED = {
     "one used": (lambda p, y: cr.predictive_check(p, y, ids=range(60), used_ids=3), "vector of names"),
     "counts as predictions": (
         lambda p, y: cr.predictive_check(cr.LabelCounts(np.eye(3, dtype=int)[y]), y),
-        "needs predictions",
+        "needs predicted probabilities or distributions",
     ),
     "progress": (lambda p, y: cr.predictive_check(p, y, progress=3), "callable with"),
     "seed": (lambda p, y: cr.predictive_check(p, y, rng=-1), "`rng`"),

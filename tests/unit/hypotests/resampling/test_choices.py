@@ -251,13 +251,24 @@ def test_labels_that_equal_quantiles_count_where_they_fit_best() -> None:
     rain = cr.Quantiles(np.tile(table, (n, 1)), levels)
     result = cr.calibration_test(rain, labels, rng=0)
     assert result.pvalue > 0.05
-    assert any("equal a quantile" in note for note in result.notes)
+    assert any("some labels equal a quantile" in note for note in result.notes)
+    assert any("skce was left out: " in note for note in result.notes)
     assert cr.pit_test(rain, labels, rng=0).pvalue > 0.05
     assert cr.coverage_curve(rain, labels, rng=0).pvalue > 0.05
     assert cr.calibration_test(rain, labels, statistics=cr.picp.with_(level=0.8), rng=0).pvalue > 0.05
     # what is no atom at 0 is still found: all labels above, or below, all quantiles
     assert cr.calibration_test(rain, labels + 1e-9, rng=0).pvalue == 0.001
     assert cr.calibration_test(rain, labels - 1e-9, rng=0).pvalue == 0.001
+    for name in ("skce", "ucme", "omnibus"):
+        with pytest.raises(
+            cr.UnsupportedError, match=r"which side of its level .* of 2000 labels equal a quan"
+        ):
+            cr.calibration_test(rain, labels, statistics=name, n_resamples=19)
+    found = cr.evaluate(rain, labels, n_resamples=199, rng=0)
+    assert found.headline is not None
+    assert found.headline.word == "no conflict found"
+    assert "skce" not in found.tests
+    assert "labels equal a quantile" in str(found.not_run)
     tied = cr.Quantiles(np.zeros((200, 3)), [0.1, 0.5, 0.9])
     assert cr.calibration_test(tied, np.full(200, 9.0), rng=0).pvalue == 0.001
     assert cr.calibration_test(tied, np.zeros(200), rng=0).pvalue == 1.0

@@ -111,8 +111,9 @@ def test_debiased_errors_leave_out_pairs_inside_a_cluster() -> None:
 def test_a_quantile_error_moves_with_its_counts() -> None:
     normal = cr.Gaussian(np.zeros(N), np.ones(N))
     drawn = RNG.normal(size=N)
-    result = cr.calibration_test(normal, drawn, clusters=CODES, rng=0)
-    assert result.statistic == pytest.approx(float(cr.quantile_calibration_error(normal, drawn)))
+    error = cr.quantile_calibration_error
+    result = cr.calibration_test(normal, drawn, statistics=error, clusters=CODES, rng=0)
+    assert result.statistic == pytest.approx(float(error(normal, drawn)))
     assert result.n_clusters == 14
     inside = cr.calibration_test(normal, drawn, statistics="picp", clusters=CODES, rng=0)
     assert inside.statistic == pytest.approx(float(cr.picp(normal, drawn)))

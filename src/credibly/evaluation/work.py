@@ -1,0 +1,155 @@
+"""What all stages of an evaluation share: the work so far, how a stage adds a part, what a part says."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from credibly._arrays.philox import Seed
+from credibly._arrays.progress import StageProgress
+from credibly.evaluation.rows import PredictionSummary
+from credibly.evaluation.words import Verdict
+from credibly.predictions import ClassPredictions, Rows
+from credibly.recalibrate import Recalibration
+from credibly.results.base import Result, jsonable
+from credibly.results.estimates import Estimate
+from credibly.statistics import Statistic
+
+Reasons = list[tuple[str, str]]
+
+IN_CLUSTERS = "this needs independent rows, and these come in clusters"
+"""Reason of parts that have no version for rows that belong together."""
+
+NOT_ASKED = ""
+"""Reason that needs no words: with such data, or such settings, nobody expects this part."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """One evaluation at work: what was asked for, what was found so far, and what was left out.
+
+    Attributes
+    ----------
+    summary : PredictionSummary
+        Type and sizes of the predictions.
+    single : Rows
+        The same rows with one label per instance, drawn where there are several raters: what tests see.
+    classes : tuple of str
+        Names of the classes.
+    statistics : sequence of Statistic
+        Those that can be computed.
+    tests : bool
+        Whether to resample.
+    n_bins, n_resamples, level, margin, seed, recalibrate, source
+        As `evaluate` takes them; `recalibrate` is None where the caller did not say.
+    tell : callable
+        Called with (stage, done, total).
+    left_out : list of (str, str)
+        What was not run, and why.
+    attributes : array (n,), mapping of str to array (n,), or None
+        What groups are made of, in memory; None where rows bring their own.
+    found : dict
+        The parts of the stages before, by the name of their field.
+    """
+
+    summary: PredictionSummary
+    single: Rows
+    classes: tuple[str, ...]
+    statistics: Sequence[Statistic]
+    tests: bool
+    n_bins: int
+    n_resamples: int
+    level: float
+    margin: float
+    seed: Seed
+    recalibrate: Sequence[str | Recalibration] | None
+    source: Mapping[str, Any]
+    tell: StageProgress
+    left_out: Reasons
+    attributes: Any = None
+    found: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """How labels are drawn: the number of replicates and the seed."""
+        return {"n_resamples": self.n_resamples, "rng": self.seed}
+
+    def leave_out(self, what: str, reason: str) -> None:
+        """Record what could not be run, and why."""
+        self.left_out.append((what, reason))
+
+
+def always(rows: Rows, work: Work) -> str | None:
+    """Apply to all data."""
+    return None
+
+
+def to_classes(rows: Rows, work: Work) -> str | None:
+    """Apply to predictions of classes."""
+    return None if isinstance(rows.sample.predictions, ClassPredictions) else NOT_ASKED
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """How one part of an evaluation is made.
+
+    Attributes
+    ----------
+    part : str
+        Field of the evaluation that holds the part.
+    run : callable
+        From rows and the work so far to the part; None where it turns out that there is none.
+    applies : callable
+        From the same to None where the stage can run, else the reason why not.
+    what : str
+        What was not run, where there is a reason.
+    """
+
+    part: str
+    run: Callable[[Rows, Work], Any]
+    applies: Callable[[Rows, Work], str | None] = always
+    what: str = ""
+
+    def add(self, rows: Rows, work: Work) -> None:
+        """Add the part to the work, or the reason why there is none."""
+        reason = self.applies(rows, work)
+        if reason:
+            work.leave_out(self.what, reason)
+        work.found[self.part] = self.run(rows, work) if reason is None else None
+
+
+class Part(Result):
+    """A result that is made for an evaluation and knows what to say there."""
+
+    @property
+    def key_numbers(self) -> Mapping[str, Estimate]:
+        """Numbers for the first screen of a report, by their names there."""
+        return {}
+
+    @property
+    def answers(self) -> tuple[Verdict, ...]:
+        """Verdicts of its own tests, the first question first."""
+        return ()
+
+    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+        """Return notes for the reader; `shared` concern all numbers and are told already."""
+        return ()
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Report progress to nobody."""
+
+
+def origin(source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a JSON-safe copy: a result holds values, not the caller's objects."""
+    return {} if source is None else {str(name): jsonable(value) for name, value in source.items()}
+
+
+def version() -> str:
+    """Return the version of the package."""
+    # The version is written once, in the package itself, which is loaded when anything here runs.
+    # tach-ignore(the version is a constant of the package)
+    from credibly import __version__
+
+    return __version__

@@ -1,0 +1,230 @@
+"""Members with weights are members that are repeated, in everything public.
+
+Weights 1/2, 1/3 and 1/6 must give the numbers of members a, a, a, b, b, c. Where the number of members or
+draws itself matters, or some are taken at random, `OTHERWISE` says so; there only the weighted call is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from devices import cases
+
+AGAIN = [0, 0, 0, 1, 1, 2]
+WEIGHTS = np.array([3, 2, 1]) / 6
+FEW = 20  # draws of a member where draws have weights of their own
+
+
+def ensemble(make: cases.Make, weighted: bool) -> cr.Ensemble:
+    probs = cases.MEMBERS if weighted else cases.MEMBERS[:, AGAIN]
+    return cr.Ensemble(make(probs), weights=make(WEIGHTS) if weighted else None)
+
+
+def dirichlet(make: cases.Make, weighted: bool) -> cr.Dirichlet:
+    alpha = 8.0 * (cases.MEMBERS if weighted else cases.MEMBERS[:, AGAIN])
+    return cr.Dirichlet(make(alpha), weights=make(WEIGHTS) if weighted else None)
+
+
+def gaussian(make: cases.Make, weighted: bool) -> cr.Gaussian:
+    mean, std = (one if weighted else one[:, AGAIN] for one in (cases.MEANS, cases.STDS))
+    return cr.Gaussian(make(mean), make(std), weights=make(WEIGHTS) if weighted else None)
+
+
+def samples(make: cases.Make, weighted: bool) -> cr.Samples:
+    draws = cases.DRAWS if weighted else cases.DRAWS[:, AGAIN]
+    return cr.Samples(make(draws), weights=make(WEIGHTS) if weighted else None)
+
+
+def draws(make: cases.Make, weighted: bool) -> cr.Samples:
+    few = cases.DRAWS[:, :, :FEW] if weighted else cases.DRAWS[:, AGAIN, :FEW]
+    weights = make(np.repeat(WEIGHTS / FEW, FEW)) if weighted else None
+    return cr.Samples(make(few.reshape(cases.N, -1)), weights=weights)
+
+
+KINDS: dict[str, tuple[Callable[[cases.Make, bool], Any], tuple[str, ...]]] = {
+    "ensemble": (ensemble, ("ensemble",)),
+    "dirichlet": (dirichlet, ("ensemble",)),
+    "gaussian": (gaussian, ("gaussian",)),
+    "samples": (samples, ("gaussian", "samples")),
+    "draws": (draws, ("gaussian", "samples")),
+}
+"""What makes the predictions, and which of the makers of the cases it replaces."""
+
+HULL = "a set is the hull of its members: weights are learned, drawn or searched over them"
+DRAWN = "a Dirichlet becomes a set, and labels meet weighted draws, by draws at random"
+COUNTED = "how many draws there are matters, and weighted ones count as 1 / sum of squares"
+LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
+"""Where searches end, as near as they come."""
+TIES = "equal upper entropies are ordered by what the search of a hull leaves of its tolerance"
+
+_LEARNED = r"credal_test (constant|boundary|tilting|gating)|inflate|CredalRecalibration|evaluate"
+_OF_SETS = (
+    r"(upper|lower)_\w+ hull|(size|mass_function|contains|boundary|sample|support|nonspecificity\w*|distance|"
+    r"epistemic_score)\b.* hull|rank_models|score_stability|compare|detection"
+)
+_COUNTS = r"spread_ratio|spread_slope|ence|skce|ucme|observation_check|IsotonicRecalibration|evaluate reals"
+_EXCHANGED = r"calibration_test .*|audit .*|pit_test|coverage_curve|spread_curve|predictive_check reals"
+OTHERWISE: dict[str, dict[str, str]] = {
+    "ensemble": {rf"{_LEARNED}|validity_test|sample hull|error_over_weights": HULL, "detection": TIES},
+    "dirichlet": {_LEARNED: HULL, _OF_SETS: DRAWN},
+    "gaussian": {},
+    "samples": {rf"({_COUNTS})( weighted)?": COUNTED, _EXCHANGED: DRAWN},
+    "draws": {rf"({_COUNTS})( weighted)?": COUNTED, _EXCHANGED: DRAWN},
+}
+"""By kind and the names of cases: what is not the same, and why."""
+
+PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.weights$")
+"""Facts about members themselves: how many there are, and what each of them does."""
+
+
+class _Made(Exception):
+    pass
+
+
+def _cases_of(target: str) -> Iterator[str]:
+    """Yield the cases that begin by making these predictions."""
+
+    def refuse(*_: Any) -> Any:
+        raise LookupError
+
+    def found(*_: Any) -> Any:
+        raise _Made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cases, target, found)
+        for name, case in cases.every().items():
+            try:
+                case(refuse)
+            except _Made:
+                yield name
+            except LookupError:
+                continue
+
+
+OF_TARGET = {target: tuple(_cases_of(target)) for target in ("ensemble", "gaussian", "samples")}
+EVERY = [(kind, name) for kind, (_, targets) in KINDS.items() for each in targets for name in OF_TARGET[each]]
+DEAR = ("evaluate", "recalibration_report", "credal_test constant")
+
+
+def found(kind: str, name: str, weighted: bool) -> dict[str, Any]:
+    """Return all numbers of a case, or the error it ends with."""
+    make, targets = KINDS[kind]
+    with pytest.MonkeyPatch.context() as patch:
+        for target in targets:
+            patch.setattr(cases, target, lambda library: make(library, weighted))
+        try:
+            result = cases.every()[name](np.asarray)
+        except (cr.InputTypeError, cr.UnsupportedError) as error:
+            return {"refused": error.rule}
+    return {
+        where: one
+        for where, one in cases.facts(result)
+        if not isinstance(one, str) and not PER_MEMBER.search(where) and one is not None
+    }
+
+
+def same(own: Any, other: Any, close: float) -> bool:
+    """Tell whether two facts agree; what there is per member is repeated first."""
+    if not isinstance(own, np.ndarray):
+        return own == other or bool(own == pytest.approx(other, rel=100 * close, abs=close, nan_ok=True))
+    for axis in range(own.ndim):
+        if own.ndim == other.ndim and (own.shape[axis], other.shape[axis]) == (len(WEIGHTS), len(AGAIN)):
+            own = own.take(AGAIN, axis=axis)
+    if own.shape != other.shape or own.dtype.kind not in "fiub":
+        return own.shape == other.shape and bool((own == other).all())
+    return bool(np.allclose(own, other, rtol=100 * close, atol=close, equal_nan=True))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [pytest.param(*one, marks=pytest.mark.slow if one[1] in DEAR else ()) for one in EVERY],
+)
+def test_weights_are_repetitions(kind: str, name: str) -> None:
+    weighted = found(kind, name, True)
+    assert weighted
+    if "refused" not in weighted and any(re.fullmatch(names, name) for names in OTHERWISE[kind]):
+        return
+    repeated = found(kind, name, False)
+    assert weighted.keys() == repeated.keys()
+    close = LOOSE.get(name, 1e-9)
+    assert [where for where in weighted if not same(weighted[where], repeated[where], close)] == []
+
+
+@pytest.mark.parametrize("kind", OTHERWISE)
+def test_every_exception_is_one(kind: str) -> None:
+    """A name that stands for no case must go."""
+    names = [name for own, name in EVERY if own == kind]
+    for pattern in OTHERWISE[kind]:
+        assert any(re.fullmatch(pattern, name) for name in names), pattern
+
+
+FORMATS = {"npz": None, "json": None, "parquet": "pyarrow", "pt": "torch", "nc": "xarray", "zarr": "zarr"}
+"""By what is needed to write them; .npy, .csv and .tsv have no place for weights."""
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_keep_weights(kind: str, ending: str, tmp_path: Path) -> None:
+    needed = FORMATS[ending]
+    if needed is not None:
+        pytest.importorskip(needed)
+    given = KINDS[kind][0](np.asarray, True)
+    back = cr.load(cr.save(tmp_path / f"weighted.{ending}", given)).predictions
+    assert type(back) is type(given)
+    np.testing.assert_array_equal(back.weights, given.weights)  # type: ignore[attr-defined]
+    for none in ("csv", "tsv", "npy"):
+        with pytest.raises(cr.FileError, match=r"member_weights\. Use \.npz"):
+            cr.save(tmp_path / f"weighted.{none}", given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_have_the_weights_of_all(kind: str) -> None:
+    given = KINDS[kind][0](np.asarray, True)
+    real = isinstance(given, cr.Gaussian | cr.Samples)
+    labels, value = (cases.REALS, cr.crps) if real else (cases.LABELS, cr.brier)
+    whole = value(given, labels).value
+    assert value(cr.scan(given, labels, chunk_rows=10, engine="serial")).value == pytest.approx(whole)
+    other = given[20:].replace_rows(weights=given.weights[::-1])  # type: ignore[index]
+    parts = [(given[:20], labels[:20]), (other, labels[20:])]
+    with pytest.raises(cr.InputError, match=r"must be like the first chunk, .*weights 0\.\d+, .* got"):
+        value(cr.scan(parts, engine="serial"))
+
+
+def test_weights_beside_files_and_arrays(tmp_path: Path) -> None:
+    """A file without a place for weights, an array in chunks and a Dask array are told them."""
+    whole = cr.brier(ensemble(np.asarray, True), cases.LABELS).value
+    plain = cr.Ensemble(cases.MEMBERS)
+    table = cr.save(tmp_path / "members.csv", plain, cases.LABELS)
+    told = cr.load(table, member_weights=WEIGHTS.tolist())
+    assert cr.brier(told).value == pytest.approx(whole, rel=1e-12)
+    array = cr.save(tmp_path / "members.npy", plain, cases.LABELS)
+    words: dict[str, Any] = {"member_axis": 1, "member_weights": WEIGHTS.tolist(), "engine": "serial"}
+    for source, labels in ((array, tmp_path / "members-labels.npy"), (cases.MEMBERS, cases.LABELS)):
+        rows = cr.scan(source, labels, chunk_rows=10, **words)
+        assert rows.sample.predictions.weights is not None  # type: ignore[attr-defined]
+        assert cr.brier(rows).value == pytest.approx(whole, rel=1e-12)
+    with pytest.raises(cr.InputError, match="`member_weights` apply to files and arrays"):
+        cr.brier(cr.scan(plain, cases.LABELS, member_weights=[0.5, 0.3, 0.2]))
+    with pytest.raises(cr.InputError, match="must be 3 non-negative numbers summing to 1"):
+        cr.load(table, member_weights=[0.5, 0.5])
+    single = cr.save(tmp_path / "single.csv", plain.mean(), cases.LABELS)
+    with pytest.raises(cr.InputError, match="`member_weights` belong to members, or to draws"):
+        cr.load(single, member_weights=[1.0])
+
+
+def test_weights_of_a_dask_array() -> None:
+    dask = pytest.importorskip("dask.array")
+    whole = cr.brier(ensemble(np.asarray, True), cases.LABELS).value
+    members, labels = (
+        dask.from_array(one, chunks=(12, *one.shape[1:])) for one in (cases.MEMBERS, cases.LABELS)
+    )
+    rows = cr.scan(members, labels, member_axis=1, member_weights=WEIGHTS.tolist())
+    assert cr.brier(rows).value == pytest.approx(whole, rel=1e-12)

@@ -1,0 +1,159 @@
+"""Kernel errors of real values as tasks of two blocks: the numbers of all rows in memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import array_api_strict
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.scale import Devices
+from credibly.statistics import over_rows, real_kernels
+from credibly.statistics.over_rows import meets_in_blocks
+from credibly.statistics.subsampled import Subsampled
+
+N = 83
+RNG = np.random.default_rng(3)
+MEAN, STD = RNG.normal(size=(N, 3)), RNG.uniform(0.5, 1.0, size=(N, 3))
+DRAWS = MEAN[:, :, None] + RNG.normal(size=(N, 3, 4))
+Y = MEAN[:, 0] + 1.3 * RNG.normal(size=N)
+WEIGHTS = RNG.integers(0, 4, size=N).astype(float)
+CLUSTERS = RNG.integers(15, size=N)
+SHARES = [0.5, 0.3, 0.2]
+KINDS = {
+    "gaussian": cr.Gaussian(MEAN[:, 0], STD[:, 0]),
+    "mixture": cr.Gaussian(MEAN, STD),
+    "weighted mixture": cr.Gaussian(MEAN, STD, weights=SHARES),
+    "samples": cr.Samples(DRAWS[:, 0]),
+    "weighted samples": cr.Samples(DRAWS[:, :, 0], weights=SHARES),
+    "samples of weighted members": cr.Samples(DRAWS, weights=SHARES),
+    "quantiles": cr.Quantiles(np.sort(DRAWS[:, 0], axis=1), [0.2, 0.4, 0.6, 0.8]),
+}
+BESIDE = {
+    "alone": {},
+    "weights": {"sample_weight": WEIGHTS},
+    "clusters": {"clusters": CLUSTERS},
+    "both": {"sample_weight": WEIGHTS, "clusters": CLUSTERS},
+}
+CASES = [
+    "weights",
+    "clusters",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("alone", "both")),
+]
+# Terms of at most 2 are added in another order, some n^2 of them, so that rounding errors of 1e-16 grow by
+# less than 100; values are near 0.01.
+SAME = {"rtol": 1e-11, "atol": 1e-15}
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as opened:
+        yield opened
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(over_rows, "_LEAST_ROWS", 9)
+    monkeypatch.setattr(over_rows, "_MOST_ROWS", 9)  # parts of blocks, the last of them of a single row
+    monkeypatch.setattr(real_kernels, "_BANDWIDTH_VALUES", 40)  # fewer rows than there are
+
+
+@pytest.mark.parametrize("beside", CASES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_give_the_estimate_of_all_rows(kind: str, beside: str, pool, small_parts) -> None:
+    given, own = KINDS[kind], BESIDE[beside]
+    source = cr.scan(given, Y, chunk_rows=28, engine=pool, **own)
+    assert meets_in_blocks(cr.skce, source)
+    whole, cut = cr.skce(given, Y, **own), cr.skce(source)
+    np.testing.assert_allclose(cut.value, whole.value, **SAME)
+    assert (cut.settings, cut.notes) == (whole.settings, whole.notes)  # bandwidths of the same rows
+    assert (cut.n, cut.n_clusters) == (whole.n, whole.n_clusters)
+
+
+@pytest.mark.parametrize("beside", CASES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_give_the_replicates_of_all_rows(kind: str, beside: str, pool, small_parts) -> None:
+    """Labels that are drawn; of clusters, signs."""
+    given, own = KINDS[kind], BESIDE[beside]
+    asked = {"statistics": "skce", "n_resamples": 19, "rng": 4}
+    whole = cr.calibration_test(given, Y, **asked, **own)
+    cut = cr.calibration_test(cr.scan(given, Y, chunk_rows=28, engine=pool, **own), **asked)
+    assert (cut.pvalue, cut.n, cut.notes) == (whole.pvalue, whole.n, whole.notes)
+    np.testing.assert_allclose(cut.statistic, whole.statistic, **SAME)
+    np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, **SAME)
+
+
+@pytest.mark.parametrize("kind", ["mixture", "samples", "quantiles"])
+def test_the_omnibus_and_other_estimators(kind: str, pool) -> None:
+    given, source = KINDS[kind], cr.scan(KINDS[kind], Y, chunk_rows=28, engine=pool)
+    asked = {"statistics": "omnibus", "n_resamples": 19, "rng": 4}
+    whole, cut = cr.calibration_test(given, Y, **asked), cr.calibration_test(source, **asked)
+    assert cut.pvalue == whole.pvalue
+    for method in ("moments", "asymptotic"):  # these look at all pairs at once, in memory
+        asked = {"statistics": "skce", "method": method, "n_resamples": 19, "rng": 4}
+        assert cr.calibration_test(source, **asked).pvalue == cr.calibration_test(given, Y, **asked).pvalue
+    for estimator in ("biased", "linear", "block"):
+        statistic = cr.skce.with_(estimator=estimator)
+        np.testing.assert_allclose(statistic(source).value, statistic(given, Y).value, **SAME)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "samples", "quantiles"])
+def test_clusters_of_rows_in_chunks_of_one_process(kind: str) -> None:
+    asked = {"statistics": "skce", "n_resamples": 19, "rng": 4}
+    whole = cr.calibration_test(KINDS[kind], Y, clusters=CLUSTERS, **asked)
+    cut = cr.calibration_test(cr.scan(KINDS[kind], Y, clusters=CLUSTERS, chunk_rows=28), **asked)
+    assert cut.pvalue == whole.pvalue
+    assert cut.statistic == whole.statistic
+
+
+@pytest.mark.parametrize("kind", ["samples", "weighted samples", "samples of weighted members", "quantiles"])
+def test_labels_of_a_part_are_choices_in_chunks_too(kind: str) -> None:
+    """Of draws a replicate names the number that is the label, of quantiles its cell."""
+    asked = {"statistics": Subsampled(cr.skce, np.arange(0, N, 2)), "n_resamples": 19, "rng": 4}
+    whole = cr.calibration_test(KINDS[kind], Y, **asked)
+    cut = cr.calibration_test(cr.scan(KINDS[kind], Y, chunk_rows=28), **asked)
+    assert (cut.pvalue, cut.notes) == (whole.pvalue, whole.notes)
+    np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, **SAME)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_devices(kind: str) -> None:
+    """Two devices whose arrays refuse to meet; on CUDA, what there is, else torch on the host."""
+    torch = pytest.importorskip("torch", reason="needs the extra torch")
+    given, asked = KINDS[kind], {"statistics": "skce", "n_resamples": 9, "rng": 4}
+    whole = cr.calibration_test(given, Y, **asked)
+    found = [f"cuda:{place}" for place in range(torch.cuda.device_count())] or ["cpu", "cpu"]
+    strict = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1")]
+    arrays = {"values", "mean", "std", "weights", "levels"} & set(vars(given))
+    other = {
+        name: array_api_strict.asarray(getattr(given, name))
+        for name in arrays
+        if getattr(given, name) is not None
+    }
+    for predictions, labels, devices in (
+        (given, Y, found),
+        (type(given)(**other), array_api_strict.asarray(Y), strict),
+    ):
+        source = cr.scan(predictions, labels, chunk_rows=28, engine=Devices(devices))
+        cut = cr.calibration_test(source, **asked)
+        assert cut.pvalue == whole.pvalue
+        np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, **SAME)
+
+
+def test_the_matrix_of_all_pairs_is_never_held(pool) -> None:
+    n = 2500
+    rng = np.random.default_rng(0)
+    given, labels = cr.Gaussian(rng.normal(size=n), np.ones(n)), rng.normal(size=n)
+    source = cr.scan(given, labels, chunk_rows=500, engine=pool)
+    with cr.memory_limit(2**22):
+        tracemalloc.start()
+        try:
+            cr.skce(source)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 8 * n * n / 5  # parts of 362 rows, one under way in each of two threads
