@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, bdtrc
+from scipy.special import bdtr, bdtrc, betaincinv
 
 from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
@@ -349,7 +349,8 @@ def _values(
 
     Rows in clusters keep their dependence: what they hold beyond the claim changes its sign by cluster, and
     varies at least as much as coins would in every part (`places`, by measure). Signs are symmetric, and few
-    labels are missed, so a slab of a few rows must also be worse than those of coins.
+    labels are missed, so a slab of a few clusters must also be worse than those of coins that depend as much
+    inside clusters (`_shares_of_clusters`).
     """
     away = held - claimed
     moved = (
@@ -365,7 +366,8 @@ def _values(
     uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
     for reps in tiles(n_resamples, rows_within_budget(32 * held.size, 0.25)):
         if codes is None or _SLAB in measures:
-            coins = (uniforms.block(reps, rows) < claimed).astype(np.float64)
+            share = claimed if codes is None else _shares_of_clusters(uniforms, reps, codes, away, claimed)
+            coins = (uniforms.block(reps, rows) < share).astype(np.float64)
         if codes is not None:
             drawn = signs(seed, reps, int(codes.max()) + 1)[:, codes]
             apart += [measures[_SLAB](coins)] if _SLAB in measures else []
@@ -375,6 +377,25 @@ def _values(
     if apart:
         values[_SLAB][1:] = _no_smaller(values[_SLAB][1:], np.concatenate(apart))
     return values
+
+
+def _shares_of_clusters(
+    uniforms: Uniforms, reps: slice, codes: HostArray, away: HostArray, claimed: float
+) -> HostArray | float:
+    """Return shares that clusters hold, (b, n): beta, with the claimed mean and the correlation that is seen.
+
+    Sums over clusters of size m vary by m v (1 + (m - 1) r), v = claimed (1 - claimed).
+    """
+    size, each = np.bincount(codes), claimed * (1.0 - claimed)
+    beyond = np.sum(np.bincount(codes, away) ** 2) - each * codes.size
+    pairs = each * np.sum(size * (size - 1.0))
+    correlation = min(float(beyond / pairs), 0.99) if pairs > 0 else 0.0
+    if correlation < 1e-6:
+        return claimed
+    total = 1.0 / correlation - 1.0
+    uniform = uniforms.block(reps, slice(codes.size, codes.size + size.size))
+    found: HostArray = betaincinv(total * claimed, total * (1.0 - claimed), uniform)[:, codes]
+    return found
 
 
 def _no_smaller(values: HostArray, others: HostArray) -> HostArray:
