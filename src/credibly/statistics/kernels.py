@@ -24,7 +24,7 @@ from credibly._arrays.namespace import (
     on_accelerator,
     to_host,
 )
-from credibly.predictions import Dataset, Rows, as_point
+from credibly.predictions import Dataset, Gaussian, Predictions, Quantiles, Rows, as_point
 from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
 
 KernelName = Literal["exponential", "gaussian"]
@@ -173,8 +173,19 @@ def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:
     return namespace(probs).take(probs, like(rows, probs), axis=0)
 
 
-def median_distance(probs: Array, norm: Norm) -> tuple[Any, tuple[str, ...]]:
-    """Return the median distance between distinct predictions, and the note that reports it."""
+def _distance(norm: Norm, of: Predictions | None) -> str:
+    """Return what the norm of places measures: for real values, places are made so that it has a name."""
+    if of is None:
+        return f"{norm} distance"
+    single = isinstance(of, Quantiles) or (isinstance(of, Gaussian) and of.n_members == 1)
+    return "Wasserstein distance" if single else "maximum mean discrepancy (MMD)"
+
+
+def median_distance(probs: Array, norm: Norm, of: Predictions | None = None) -> tuple[Any, tuple[str, ...]]:
+    """Return the median distance between distinct predictions, and the note that reports it.
+
+    Of real values, `probs` are the places of the predictions `of`.
+    """
     chosen = distinct_rows(probs, MEDIAN_ROWS)
     if chosen.size < 2:
         return 1.0, ("all predictions are equal, so the bandwidth does not matter; 1 is used",)
@@ -192,5 +203,5 @@ def median_distance(probs: Array, norm: Norm) -> tuple[Any, tuple[str, ...]]:
         host = to_host(points).astype(np.float64, copy=False)
         found = float(np.median(pdist(host, "euclidean" if norm == "euclidean" else "cityblock")))
         found *= 0.5 if norm == "tv" else 1.0
-    what = f"the median {norm} distance of {chosen.size} distinct predictions"
+    what = f"the median {_distance(norm, of)} of {chosen.size} distinct predictions"
     return found, (f"bandwidth {as_number(found):.4g} is {what}",)

@@ -436,7 +436,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
     if isinstance(bandwidth, str):
         plan = RealPlan(rows.n, None, None, (), label_bandwidth, low, high)
         points = sides_of(part, plan, precision).points
-        bandwidth, told = median_distance(points, norm)
+        bandwidth, told = median_distance(points, norm, part)
         notes = (*told, *notes)
     return RealPlan(rows.n, None, bandwidth, notes, label_bandwidth, low, high)
 

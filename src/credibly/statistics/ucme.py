@@ -88,7 +88,7 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     draws = np.unique(draws, axis=0)
     points = mean_features(draws, plan, chances)
     if isinstance(plan.bandwidth, str):
-        found, notes = median_distance(points, "euclidean")
+        found, notes = median_distance(points, "euclidean", part)
         plan = dataclasses.replace(plan, bandwidth=found, notes=notes)
     located = spaced(len(draws), statistic.locations)
     mean = draws[located] @ chances
