@@ -9,7 +9,7 @@ Rows that fill no block are left out and counted.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import (
@@ -23,7 +23,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.notes import counted
 from credibly.predictions import Labels
-from credibly.statistics.kernels import kernel_matrix
+from credibly.statistics.kernels import centred_kernel
 from credibly.statistics.pairwise import BandwidthPlan, require_precision, require_same_n, set_diagonal
 from credibly.statistics.protocol import Bound, State, replicates
 from credibly.statistics.real_kernels import Sides
@@ -75,13 +75,13 @@ class BlockBound(Bound):
         if size == 2:
             # one kernel per pair needs no matrix of pairs
             first, second = self.probs[0 : 2 * self.n_blocks : 2, :], self.probs[1 : 2 * self.n_blocks : 2, :]
-            pair = _rowwise_kernel(first, second, statistic, self.bandwidth)
+            pair = _rowwise_kernel(first, second, statistic, self.bandwidth, self.sides.level)
             zero = xp.zeros_like(pair)
             return xp.stack([xp.stack([zero, pair], axis=-1), xp.stack([pair, zero], axis=-1)], axis=-2)
         made = []
         for block in range(self.n_blocks):
             rows = self.probs[block * size : (block + 1) * size, :]
-            kernel = kernel_matrix(rows, rows, statistic.kernel, statistic.norm, self.bandwidth)
+            kernel = self.sides.kernel(rows, rows, statistic.kernel, statistic.norm, self.bandwidth)
             made.append(set_diagonal(kernel, 0, 0.0))
         return xp.stack(made, axis=0)
 
@@ -145,9 +145,14 @@ class BlockBound(Bound):
         return math.sqrt(squares / (self.n_blocks - 1) / self.n_blocks), None
 
 
-def _rowwise_kernel(first: Array, second: Array, statistic: KernelError, bandwidth: float) -> Array:
-    """Return the kernel between matching rows, (m, k), (m, k) -> (m,)."""
+def _rowwise_kernel(
+    first: Array, second: Array, statistic: KernelError, bandwidth: float, level: Any
+) -> Array:
+    """Return the kernel between matching rows, (m, k), (m, k) -> (m,); centred where there is a level."""
     xp = namespace(first)
+    if level is not None:
+        plain = _rowwise_kernel(first[:, :-1], second[:, :-1], statistic, bandwidth, None)
+        return centred_kernel(plain, first[:, -1], second[:, -1], level)
     gap = first - second
     if statistic.norm == "euclidean":
         square = xp.sum(gap * gap, axis=-1)

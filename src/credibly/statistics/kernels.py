@@ -2,6 +2,8 @@
 
     exponential  exp(-||p - q|| / bandwidth)          gaussian  exp(-||p - q||^2 / (2 bandwidth^2))
 
+Real values also use the centred kernel of `centred_kernel`.
+
 Norms: euclidean; l1, the sum of absolute differences; tv, total variation, half of l1. Differences are
 taken entry by entry, never through |p|^2 + |q|^2 - 2 p.q, whose rounding puts duplicates 1e-8 apart.
 """
@@ -24,7 +26,7 @@ from credibly._arrays.namespace import (
     on_accelerator,
     to_host,
 )
-from credibly.predictions import Dataset, Gaussian, Predictions, Quantiles, Rows, as_point
+from credibly.predictions import Dataset, Rows, as_point
 from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
 
 KernelName = Literal["exponential", "gaussian"]
@@ -97,6 +99,26 @@ def kernel_matrix(left: Array, right: Array, kernel: KernelName, norm: Norm, ban
     else:
         scaled = found * (-1.0 / bandwidth)
     return flushed(exponential(scaled))
+
+
+def centred_kernel(kernel: Array, left: Array, right: Array, level: Any) -> Array:
+    """Return <a_i, b_j> of vectors of length 1 from a kernel (n, m) and means of it, (n,), (m,) or (n, 1).
+
+    A place phi loses the mean place mu and gains a constant: <phi - mu, phi' - mu> + c = k - m - m' + level
+    with m = <phi, mu> and level = <mu, mu> + c. Divided by its own length, every k(p, p) stays 1.
+    """
+    xp = namespace(kernel)
+    if not is_numpy(kernel):
+        level = xp.astype(level, kernel.dtype)
+    of_left, of_right = (1.0 / xp.sqrt(1.0 - 2.0 * one + level) for one in (left, right))
+    if not is_numpy(kernel):
+        return (kernel - left - (right - level)) * of_left * of_right
+    # nothing else holds the kernel, and a large one is written over faster than copied
+    kernel -= left
+    kernel -= right - level
+    kernel *= of_left
+    kernel *= of_right
+    return kernel
 
 
 def largest_term(label_kernel: Array | None) -> float:
@@ -173,18 +195,10 @@ def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:
     return namespace(probs).take(probs, like(rows, probs), axis=0)
 
 
-def _distance(norm: Norm, of: Predictions | None) -> str:
-    """Return what the norm of places measures: for real values, places are made so that it has a name."""
-    if of is None:
-        return f"{norm} distance"
-    single = isinstance(of, Quantiles) or (isinstance(of, Gaussian) and of.n_members == 1)
-    return "Wasserstein distance" if single else "maximum mean discrepancy (MMD)"
-
-
-def median_distance(probs: Array, norm: Norm, of: Predictions | None = None) -> tuple[Any, tuple[str, ...]]:
+def median_distance(probs: Array, norm: Norm, distance: str = "") -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between distinct predictions, and the note that reports it.
 
-    Of real values, `probs` are the places of the predictions `of`.
+    `distance` names it where `probs` are places of real-valued predictions.
     """
     chosen = distinct_rows(probs, MEDIAN_ROWS)
     if chosen.size < 2:
@@ -203,5 +217,5 @@ def median_distance(probs: Array, norm: Norm, of: Predictions | None = None) -> 
         host = to_host(points).astype(np.float64, copy=False)
         found = float(np.median(pdist(host, "euclidean" if norm == "euclidean" else "cityblock")))
         found *= 0.5 if norm == "tv" else 1.0
-    what = f"the median {_distance(norm, of)} of {chosen.size} distinct predictions"
+    what = f"the median {distance or f'{norm} distance'} of {chosen.size} distinct predictions"
     return found, (f"bandwidth {as_number(found):.4g} is {what}",)

@@ -46,9 +46,10 @@ from credibly.predictions.samples import Pool
 from credibly.results.curves import LocatedEstimate
 from credibly.results.estimates import Estimate, cluster_error
 from credibly.statistics.kernels import kernel_matrix
+from credibly.statistics.label_features import LabelFeatures
 from credibly.statistics.pairwise import as_number
 from credibly.statistics.protocol import Bound, State, label_values, replicates
-from credibly.statistics.real_kernels import LabelFeatures, RealPlan, sides_of, with_labels
+from credibly.statistics.real_kernels import RealPlan, sides_of, with_labels
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,8 +12,12 @@ matrix product, as classes do, and every expectation has a closed form:
     kind            distance between predictions                    r_i
     Gaussian        Wasserstein, sqrt((mu - mu')^2 + (s - s')^2)    f(y) - E f
     several members MMD, |E f - E f'|                               f(y) - E f of the mixture
+    standardised    Wasserstein of mean and s, shape beside it      f(z) - E f,  z = (y - mean) / s
     Samples         MMD between pools of label and draws            f(y) - mean of f over the draws
     Quantiles       Wasserstein between their values                (1[y <= Q_j] - l_j) sqrt(weight_j)
+
+Standardised labels are compared by l(z, z') = g(z - z') + g(z + z') / 2, a Gaussian kernel g that also sees
+mirror images, so that errors of spread, which are even in z, weigh as much as errors of location.
 
 Of draws the label is part of the pool that gives a prediction its place: label and draws are exchangeable
 under the hypothesis, so the mean of r given the pools is exactly 0, for any number of draws.
@@ -24,7 +28,6 @@ Widmann, Lindsten and Zachariah 2021 (calibration tests beyond classification).
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -37,7 +40,6 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
-    clip,
     device,
     is_numpy,
     like,
@@ -59,14 +61,21 @@ from credibly.predictions import (
 )
 from credibly.predictions.regression import over_members
 from credibly.predictions.samples import Pool
-from credibly.statistics.kernels import Norm, chosen_rows, median_distance, spaced, taken
+from credibly.statistics.kernels import (
+    KernelName,
+    Norm,
+    centred_kernel,
+    chosen_rows,
+    kernel_matrix,
+    median_distance,
+    spaced,
+    taken,
+)
+from credibly.statistics.label_features import Covariances, LabelFeatures, PoolCovariances
 from credibly.statistics.pairwise import BandwidthPlan, as_number, tracks_gradient
 
-_REACH = {"float64": 8.0, "float32": 5.5, "tf32": 5.5}
-"""Bandwidths, and standard normal frequencies, beyond which the Gaussian kernel is 0 to rounding."""
 _SPREAD = 6.5
 """Standard deviations around its mean that stand for all of a predicted distribution."""
-_MOST_NODES = 1024
 _BANDWIDTH_VALUES = 1000
 """Numbers whose pairs make the bandwidth of labels: half a million."""
 _NORMAL_OCTILES = (-1.1503493803760079, -0.31863936396437514, 0.31863936396437514, 1.1503493803760079)
@@ -74,6 +83,13 @@ _NORMAL_OCTILES = (-1.1503493803760079, -0.31863936396437514, 0.3186393639643751
 _MOST_OF_A_ROW = 16
 _MOST_COPIES = 64
 """Repetitions of all members, or draws, that stand for their weights."""
+STANDARDISED = "standardised"
+_STANDARD_BANDWIDTH = 1.5
+"""Bandwidth of standardised labels: wide enough that location and spread weigh more than fine shape."""
+_COMMON = 0.2
+"""Weight of what all predictions have in common, beside a centred kernel of about 1 - 0.4."""
+_REFERENCES = 200
+"""Places whose mean stands for that of all predictions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,175 +99,8 @@ class RealPlan(BandwidthPlan):
     label_bandwidth: Any = None
     low: float = 0.0
     high: float = 0.0
-
-
-@dataclasses.dataclass(frozen=True)
-class LabelFeatures:
-    """The Gaussian kernel on labels as an inner product of `width` numbers.
-
-    Labels outside [low, high] count as if they were at its ends.
-
-    Attributes
-    ----------
-    bandwidth : float or array
-        Standard deviation of the kernel.
-    low, high : float
-        Range of the labels.
-    step : float
-        Distance of the frequencies, in units of 1 / bandwidth.
-    nodes : int
-        Number of frequencies.
-    """
-
-    bandwidth: Any
-    low: float
-    high: float
-    step: float
-    nodes: int
-
-    @classmethod
-    def over(cls, bandwidth: Any, low: float, high: float, precision: str) -> LabelFeatures:
-        """Choose frequencies for labels between `low` and `high`."""
-        reach = _REACH[precision]
-        period = (high - low) / as_number(bandwidth) + reach
-        nodes = min(_MOST_NODES, max(1, math.ceil(reach * period / (2.0 * math.pi))))
-        # beyond the largest number of frequencies the kernel repeats, and is a kernel still
-        step = 2.0 * math.pi / period if nodes < _MOST_NODES else reach / nodes
-        return cls(bandwidth, low, high, step, nodes)
-
-    @property
-    def width(self) -> int:
-        """Numbers per label; the constant term is the same for all labels and left out."""
-        return 2 * self.nodes
-
-    def _amplitudes(self) -> HostArray:
-        at = self.step * np.arange(1, self.nodes + 1)
-        found: HostArray = np.sqrt(2.0 * self.step / math.sqrt(2.0 * math.pi) * np.exp(-0.5 * at * at))
-        return found
-
-    def _angle(self, values: Array) -> Array:
-        return (values - 0.5 * (self.low + self.high)) * (self.step / self.bandwidth)
-
-    def of(self, values: Array) -> Array:
-        """Return f of labels (b, n), (b, width, n)."""
-        xp = namespace(values)
-        angle = self._angle(clip(as_float64(values), self.low, self.high))
-        cosine, sine = xp.cos(angle), xp.sin(angle)
-        amplitudes = self._amplitudes()
-        if not is_numpy(angle):
-            c, s = cosine[:, None, :], sine[:, None, :]
-            while (done := c.shape[1]) < self.nodes:  # up to twice as many multiples of the angle
-                more, last_c, last_s = min(done, self.nodes - done), c[:, -1:, :], s[:, -1:, :]
-                first_c, first_s = c[:, :more, :], s[:, :more, :]
-                c = xp.concat([c, first_c * last_c - first_s * last_s], axis=1)
-                s = xp.concat([s, first_s * last_c + first_c * last_s], axis=1)
-            return xp.concat([c, s], axis=1) * like(np.tile(amplitudes, 2), angle)[None, :, None]
-        out = np.empty((angle.shape[0], self.width, angle.shape[1]))
-        c, s = cosine, sine
-        for j, amplitude in enumerate(amplitudes.tolist()):
-            if j:  # the next multiple of the angle, without another cosine
-                c, s = c * cosine - s * sine, s * cosine + c * sine
-            np.multiply(c, amplitude, out=out[:, j, :])
-            np.multiply(s, amplitude, out=out[:, self.nodes + j, :])
-        return out
-
-    def expected(self, mean: Array, std: Array, shares: Array | None = None) -> Array:
-        """Return E f under mixtures of normal members (n, m), (n, width)."""
-        xp = namespace(mean)
-        angle = self._angle(mean)[:, :, None]
-        spread = (std * (self.step / self.bandwidth))[:, :, None]
-        amplitudes = self._amplitudes()
-        cosines, sines = [], []
-        for block in tiles(self.nodes, max(1, CACHE_ELEMENTS // max(1, angle.shape[0] * angle.shape[1]))):
-            at = like(np.arange(block.start + 1.0, block.stop + 1.0), mean)
-            damped = like(amplitudes[block], mean) * xp.exp(-0.5 * (at * spread) ** 2)
-            cosines.append(over_members(damped * xp.cos(at * angle), shares))
-            sines.append(over_members(damped * xp.sin(at * angle), shares))
-        return xp.concat([*cosines, *sines], axis=1)
-
-    def covariances(self, mean: Array, std: Array, shares: Array | None = None) -> Covariances:
-        """Return the covariances of f under mixtures of normal members (n, m)."""
-        scale = self.step / as_number(self.bandwidth)
-        at = np.arange(2 * self.nodes + 1)[:, None, None]
-        damped = np.exp(-0.5 * (at * to_host(std) * scale) ** 2)
-        angle = at * (to_host(mean) - 0.5 * (self.low + self.high)) * scale
-        given = None if shares is None else to_host(shares)
-        cosine, sine = (  # (n, 2 J + 1)
-            over_members(damped * one(angle), given, axis=2).T for one in (np.cos, np.sin)
-        )
-        each = slice(1, self.nodes + 1)
-        weights = np.tile(self._amplitudes(), 2)
-        first = np.concatenate([cosine[:, each], sine[:, each]], axis=1) * weights
-        # products of cosines and sines are cosines and sines of sums and differences
-        unit = np.eye(2 * self.nodes + 1)
-        one, other = np.meshgrid(np.arange(1, self.nodes + 1), np.arange(1, self.nodes + 1), indexing="ij")
-        apart, both = 0.5 * unit[:, np.abs(one - other)], 0.5 * unit[:, one + other]
-        mixed, none = both - np.sign(one - other) * apart, np.zeros_like(both)
-        maps = np.concatenate(
-            [
-                np.block([[apart + both, none], [none, apart - both]]),
-                np.block([[none, mixed], [mixed.transpose(0, 2, 1), none]]),
-            ]
-        )
-        return Covariances(np.concatenate([cosine, sine], axis=1), maps * np.outer(weights, weights), first)
-
-
-@dataclasses.dataclass(frozen=True)
-class Covariances:
-    """Covariances of n residuals, sum_q table[i, q] maps[q] - first[i] first[i]'.
-
-    Attributes
-    ----------
-    table : ndarray (n, q)
-        Weights of the maps.
-    maps : ndarray (q, r, r)
-        Second moments.
-    first : ndarray (n, r)
-        Means.
-    """
-
-    table: HostArray
-    maps: HostArray
-    first: HostArray
-
-    def mean(self) -> HostArray:
-        """Return their mean, (r, r)."""
-        n = self.first.shape[0]
-        found: HostArray = np.tensordot(self.table.mean(axis=0), self.maps, 1) - self.first.T @ self.first / n
-        return found
-
-    def on(self, axes: HostArray) -> HostArray:
-        """Return them on axes (r, d), (n, d, d)."""
-        first = self.first @ axes
-        second = np.tensordot(self.table, axes.T @ self.maps @ axes, 1)
-        found: HostArray = second - first[:, :, None] * first[:, None, :]
-        return found
-
-
-class PoolCovariances(Covariances):
-    """Covariances of a choice among vectors (n, p, r), with equal or given probabilities (p,)."""
-
-    def __init__(self, vectors: HostArray, chances: HostArray | None = None) -> None:
-        if chances is None:
-            away = vectors - vectors.mean(axis=1, keepdims=True)
-        else:  # squares are averaged over p
-            away = vectors - np.einsum("npr,p->nr", vectors, chances)[:, None, :]
-            away *= np.sqrt(chances * chances.size)[None, :, None]
-        object.__setattr__(self, "vectors", away)
-
-    vectors: HostArray
-
-    def mean(self) -> HostArray:
-        """Return their mean, (r, r)."""
-        flat = self.vectors.reshape(-1, self.vectors.shape[2])
-        found: HostArray = flat.T @ flat / flat.shape[0]
-        return found
-
-    def on(self, axes: HostArray) -> HostArray:
-        """Return them on axes (r, d), (n, d, d)."""
-        seen = self.vectors @ axes
-        found: HostArray = seen.transpose(0, 2, 1) @ seen / seen.shape[1]
-        return found
+    reference: Any = None
+    """Places (r, g) whose mean kernel is taken away; None where the kernel is used as it is."""
 
 
 class Sides:
@@ -269,7 +118,14 @@ class Sides:
         Largest possible <r, r'>.
     covariances : callable, optional
         Returns the covariance of every residual under the hypothesis; classes have their own formulas.
+
+    Attributes
+    ----------
+    level : float or array, optional
+        What a centred kernel adds to all pairs; the last column of `points` is then the mean kernel of each.
     """
+
+    level: Any = None
 
     def __init__(
         self,
@@ -282,9 +138,23 @@ class Sides:
         self.points, self.width, self.residuals, self.largest = points, width, residuals, largest
         self.covariances = covariances
 
+    def kernel(self, left: Array, right: Array, kernel: KernelName, norm: Norm, bandwidth: Any) -> Array:
+        """Return the kernel of places (n, g) and (m, g), (n, m)."""
+        if self.level is None:
+            return kernel_matrix(left, right, kernel, norm, bandwidth)
+        plain = kernel_matrix(left[:, :-1], right[:, :-1], kernel, norm, bandwidth)
+        return centred_kernel(plain, left[:, -1:], right[:, -1][None, :], self.level)
+
+
+def standardises(label_bandwidth: Any) -> bool:
+    """Say whether labels are compared in units of what is predicted."""
+    return isinstance(label_bandwidth, str) and label_bandwidth == STANDARDISED
+
 
 def of_gaussian(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
     """Return places and residuals of Gaussians; of several members MMD distances between mixtures."""
+    if standardises(plan.label_bandwidth):
+        return _of_standardised(predictions, plan, precision)
     features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, precision)
     mean, std = predictions.members()
     shares = predictions.shares
@@ -298,6 +168,59 @@ def of_gaussian(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
     return Sides(
         points, features.width, residuals, covariances=lambda: features.covariances(mean, std, shares)
     )
+
+
+def _of_standardised(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
+    """Return places and residuals of Gaussians whose labels are standardised by mean and spread."""
+    features = LabelFeatures.over(_STANDARD_BANDWIDTH, plan.low, plan.high, precision, mirrored=True)
+    centre, spread, mean, std = _standardised(predictions)
+    shares, xp = predictions.shares, namespace(mean)
+    expected = features.expected(mean, std, shares)
+    points = xp.concat([centre, spread], axis=1)
+    if mean.shape[1] > 1:  # shapes differ: by how much from the normal one, in units of the label
+        normal = features.expected(xp.zeros_like(mean[:1, :1]), xp.ones_like(mean[:1, :1]))
+        points = xp.concat([points, spread * (expected - normal)], axis=1)
+
+    def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
+        z = (as_float64(labels.values) - centre[rows, 0]) / spread[rows, 0]
+        return xp.astype(_less(features.of(z), expected[rows, :]), dtype, copy=False)
+
+    return Sides(points, features.width, residuals, 3.0, lambda: features.covariances(mean, std, shares))
+
+
+def _standardised(predictions: Gaussian) -> tuple[Array, Array, Array, Array]:
+    """Return mean and spread of every mixture, (n, 1), and its members in units of these, (n, m)."""
+    mean, std = predictions.members()
+    if mean.shape[1] == 1:
+        xp = namespace(mean)
+        return mean, std, xp.zeros_like(mean), xp.ones_like(std)
+    shares = predictions.shares
+    centre = over_members(mean, shares)[:, None]
+    away = mean - centre
+    spread = namespace(mean).sqrt(over_members(std * std + away * away, shares))[:, None]
+    return centre, spread, away / spread, std / spread
+
+
+def centred(sides: Sides, plan: RealPlan, kernel: KernelName, norm: Norm) -> Sides:
+    """Take the mean kernel with the places of reference away, and add a smaller constant.
+
+    What all predictions have in common is one direction among many, which `quantile_calibration_error` tests
+    by itself; taken away, the kernel sees how errors change with what is predicted.
+    """
+    if plan.reference is None:
+        return sides
+    points = sides.points
+    xp = namespace(points)
+    # of several blocks it is on the host; of one it has the device, and the graph, of the predictions
+    reference = like(plan.reference, points) if is_numpy(plan.reference) else plan.reference
+    own = kernel_matrix(reference, reference, kernel, norm, plan.bandwidth)
+    parts = [
+        xp.mean(kernel_matrix(points[rows, :], reference, kernel, norm, plan.bandwidth), axis=1)
+        for rows in tiles(points.shape[0], max(1, CACHE_ELEMENTS // reference.shape[0]))
+    ]
+    sides.points = xp.concat([points, xp.concat(parts, axis=0)[:, None]], axis=1)
+    sides.level = xp.mean(own) + _COMMON
+    return sides
 
 
 def of_quantiles(predictions: Quantiles) -> Sides:
@@ -414,6 +337,16 @@ def _less(values: Array, expected: Array) -> Array:
     return values - expected.T[None, :, :]
 
 
+MMD = "maximum mean discrepancy (MMD)"
+
+
+def _distance(part: Predictions, standardised: bool) -> str:
+    """Return what the distance between places of these predictions is called."""
+    if isinstance(part, Quantiles) or (isinstance(part, Gaussian) and part.n_members == 1):
+        return "Wasserstein distance"
+    return "distance between means, spreads and shapes" if standardised else MMD
+
+
 def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precision: str) -> RealPlan:
     """Plan a kernel error of Gaussians, quantiles or pools; of draws nothing is known without their labels.
 
@@ -429,16 +362,25 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
     low, high = 0.0, 0.0
     notes: tuple[str, ...] = ()
     if isinstance(part, (Gaussian, Pool)):
-        if isinstance(label_bandwidth, str):
+        if standardises(label_bandwidth) and isinstance(part, Pool):
+            label_bandwidth = "median"
+        if isinstance(label_bandwidth, str) and not standardises(label_bandwidth):
             label_bandwidth, notes = _label_bandwidth(part)
-        ends = list(rows.map(_extent))
+        ends = list(rows.map(partial(_extent, standardised=standardises(label_bandwidth))))
         low, high = min(one[0] for one in ends), max(one[1] for one in ends)
-    if isinstance(bandwidth, str):
+    centres = isinstance(part, Gaussian) and standardises(label_bandwidth)
+    reference = None
+    if isinstance(bandwidth, str) or centres:
         plan = RealPlan(rows.n, None, None, (), label_bandwidth, low, high)
         points = sides_of(part, plan, precision).points
-        bandwidth, told = median_distance(points, norm, part)
-        notes = (*told, *notes)
-    return RealPlan(rows.n, None, bandwidth, notes, label_bandwidth, low, high)
+        if isinstance(bandwidth, str):
+            bandwidth, told = median_distance(points, norm, _distance(part, centres))
+            notes = (*told, *notes)
+        if centres:
+            # sorted, so that neither the order of the rows nor how often they occur matters
+            _, first = np.unique(to_host(points), axis=0, return_index=True)
+            reference = taken(points, first[spaced(first.size, _REFERENCES)])
+    return RealPlan(rows.n, None, bandwidth, notes, label_bandwidth, low, high, reference)
 
 
 def sides_of(predictions: Predictions, plan: RealPlan, precision: str) -> Sides:
@@ -479,14 +421,18 @@ def joined_part(parts: list[Predictions | None]) -> Predictions:
     return found[0].replace_rows(**together)
 
 
-def _extent(rows: Dataset) -> tuple[float, float]:
-    """Return the range in which some rows predict labels."""
+def _extent(rows: Dataset, standardised: bool) -> tuple[float, float]:
+    """Return the range in which some rows predict labels; standardised, one around 0."""
     given = rows.predictions
     if isinstance(given, Pool):
         xp, low, high = namespace(given.values), given.values, given.values
     else:
         assert isinstance(given, Gaussian)
         mean, std = given.members()
+        if standardised:
+            _, _, mean, std = _standardised(given)
+            farthest = float(to_host(namespace(mean).max(abs(mean) + _SPREAD * std)))
+            return -farthest, farthest
         xp, low, high = namespace(mean), mean - _SPREAD * std, mean + _SPREAD * std
     return float(to_host(xp.min(low))), float(to_host(xp.max(high)))
 

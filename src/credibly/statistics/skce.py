@@ -46,7 +46,6 @@ from credibly.statistics.kernels import (
     Norm,
     check_bandwidth,
     check_kernel,
-    kernel_matrix,
     largest_term,
     median_distance,
     spaced_rows,
@@ -76,7 +75,15 @@ from credibly.statistics.protocol import (
     replicates,
     total_weight,
 )
-from credibly.statistics.real_kernels import RealPlan, Sides, plan_of, sides_of, with_labels
+from credibly.statistics.real_kernels import (
+    RealPlan,
+    Sides,
+    centred,
+    plan_of,
+    sides_of,
+    standardises,
+    with_labels,
+)
 
 Estimator = Literal["unbiased", "biased", "linear", "block"]
 ESTIMATORS = ("unbiased", "biased", "linear", "block")
@@ -136,7 +143,7 @@ class QuadraticBound(PairwiseBound):
         return _doubled(made, rows.stop - rows.start)
 
     def _kernel(self, left: Array, right: Array) -> Array:
-        return kernel_matrix(left, right, self.statistic.kernel, self.statistic.norm, self.bandwidth)
+        return self.sides.kernel(left, right, self.statistic.kernel, self.statistic.norm, self.bandwidth)
 
     def values(self, labels: Labels) -> Array:
         """Return residuals times weights, (b k, n)."""
@@ -386,9 +393,11 @@ class Skce(KernelError):
         Rows per block of ``estimator="block"``; default: the square root of n.
     precision : {"float64", "float32", "tf32"}
         Precision of the matrix product; "tf32" needs torch on CUDA. Sums are always in double precision.
-    label_bandwidth : float or "median"
+    label_bandwidth : float, "median" or "standardised"
         For real labels, the standard deviation of the Gaussian kernel that compares them. "median" uses the
-        median distance between predicted labels. `Quantiles` compare cells of labels and need no bandwidth.
+        median distance between predicted labels. "standardised" is for Gaussians: labels are compared in
+        units of the predicted spread, and the kernel of predictions is centred, which finds more; for
+        `Samples` it means "median". `Quantiles` compare cells of labels and need no bandwidth.
 
     Notes
     -----
@@ -413,7 +422,7 @@ class Skce(KernelError):
     0.163137
     """
 
-    label_bandwidth: float | Literal["median"] = "median"
+    label_bandwidth: float | Literal["median", "standardised"] = "standardised"
     name: ClassVar[str] = "skce"
     traits: ClassVar[Traits] = dataclasses.replace(KERNEL_TRAITS, labels=ALL_LABELS)
     reference: ClassVar[str] = "Widmann et al. 2019"
@@ -436,7 +445,8 @@ class Skce(KernelError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
+        if not standardises(self.label_bandwidth):
+            check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless the distance is one between predictions of this type."""
@@ -458,7 +468,7 @@ class Skce(KernelError):
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         if not isinstance(predictions, RealPredictions):
-            if self.label_bandwidth != "median":
+            if not standardises(self.label_bandwidth):
                 raise UnsupportedError(
                     "`label_bandwidth`",
                     "is the bandwidth of real labels",
@@ -477,8 +487,9 @@ class Skce(KernelError):
         """Return the statistic bound to some rows, of draws to pools with their labels."""
         if not isinstance(plan, RealPlan):
             return super().bound(predictions, plan, notes)
-        sides = sides_of(predictions, plan, self.precision)
-        compared = not isinstance(predictions, Quantiles)  # of these cells of labels are
+        sides = centred(sides_of(predictions, plan, self.precision), plan, self.kernel, self.norm)
+        # of quantiles cells of labels are compared, and standardised labels need no number
+        compared = not isinstance(predictions, Quantiles) and not standardises(plan.label_bandwidth)
         found = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
         return self.bound_to_sides(sides, plan, None, notes, **found)
 

@@ -141,7 +141,7 @@ def test_the_label_bandwidth_follows_the_weights() -> None:
     far, wide = MEAN[:, :1] + [0.0, 1000.0], STD[:, [0, 0]]
 
     def bandwidth(given: cr.Gaussian) -> float:
-        return float(cr.skce(given, LABELS).settings["label_bandwidth"])
+        return float(cr.skce(given, LABELS, label_bandwidth="median").settings["label_bandwidth"])
 
     little = bandwidth(cr.Gaussian(far, wide, weights=[0.999, 0.001]))
     assert little == pytest.approx(bandwidth(cr.Gaussian(far[:, 0], wide[:, 0])), rel=0.1)

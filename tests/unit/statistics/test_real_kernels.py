@@ -53,7 +53,7 @@ def test_residuals_of_a_mixture_are_those_of_numerical_integration() -> None:
     assert found.value == pytest.approx(np.mean(pairs), abs=1e-8)
 
 
-@pytest.mark.parametrize("statistic", [cr.skce, cr.statistics.ucme])
+@pytest.mark.parametrize("statistic", [cr.skce.with_(label_bandwidth="median"), cr.statistics.ucme])
 @pytest.mark.parametrize(
     ("given", "distance"),
     [
@@ -70,6 +70,11 @@ def test_the_note_names_the_distance(
     assert f"is the median {distance} of 9 distinct predictions" in note
 
 
+def test_the_note_of_standardised_mixtures_names_what_is_compared() -> None:
+    (note,) = [note for note in cr.skce(cr.Gaussian(MEAN, STD), Y).notes if "distinct" in note]
+    assert "the median distance between means, spreads and shapes of 9 distinct predictions" in note
+
+
 def test_the_distance_between_mixtures_is_mmd() -> None:
     bound = cr.skce.bind(cr.Gaussian(MEAN, STD), bandwidth=1.0, label_bandwidth=C)
 
@@ -79,6 +84,45 @@ def test_the_distance_between_mixtures_is_mmd() -> None:
 
     mmd = math.sqrt(overlap(0, 0) + overlap(1, 1) - 2 * overlap(0, 1))
     assert bound.kernel_rows(slice(0, 1))[0, 1] == pytest.approx(math.exp(-mmd), abs=1e-12)
+
+
+def test_standardised_labels_meet_in_a_centred_kernel() -> None:
+    mean, std = MEAN[:, 0], STD[:, 0]
+    places = np.stack([mean, std], axis=1)
+    plain = np.exp(-np.linalg.norm(places[:, None] - places[None, :], axis=2) / 0.9)
+    own = plain.mean(axis=1)
+    inner = plain - own[:, None] - own[None, :] + plain.mean() + 0.2
+    kernel = inner / np.sqrt(np.outer(np.diag(inner), np.diag(inner)))
+    z = (Y - mean) / std
+
+    def bell(gap: np.ndarray, variance: float) -> np.ndarray:
+        """E exp(-(gap + N)^2 / (2 c^2)) with c = 1.5 and N normal, of the given variance."""
+        return 1.5 / np.sqrt(2.25 + variance) * np.exp(-(gap**2) / (2 * (2.25 + variance)))
+
+    # l(z, z') = g(z - z') + g(z + z') / 2, whose halves are equal where one label is drawn
+    labels = bell(z[:, None] - z[None, :], 0.0) + 0.5 * bell(z[:, None] + z[None, :], 0.0)
+    drawn = 1.5 * bell(z, 1.0)
+    products = labels - drawn[:, None] - drawn[None, :] + 1.5 * bell(np.zeros(()), 2.0)
+    terms = kernel * products
+    found = cr.skce(cr.Gaussian(mean, std), Y, bandwidth=0.9)
+    assert found.value == pytest.approx(terms[~np.eye(N, dtype=bool)].mean(), abs=1e-12)
+    linear = cr.skce(cr.Gaussian(mean, std), Y, bandwidth=0.9, estimator="linear")
+    assert linear.value == pytest.approx(np.mean([terms[i, i + 1] for i in range(0, N - 1, 2)]), abs=1e-12)
+
+
+def test_standardised_labels_do_not_depend_on_units() -> None:
+    mixture, other = cr.Gaussian(MEAN, STD), cr.Gaussian(20.0 + 3.0 * MEAN, 3.0 * STD)
+    assert cr.skce(other, 20.0 + 3.0 * Y).value == pytest.approx(cr.skce(mixture, Y).value, rel=1e-9)
+
+
+def test_mixtures_that_differ_only_in_shape_have_different_places() -> None:
+    apart = np.array([[-0.8, 0.8], [0.0, 0.0]])
+    same = cr.Gaussian(
+        apart, np.array([[0.6, 0.6], [1.0, 1.0]]), member_axis=1
+    )  # both have mean 0 and spread 1
+    points = cr.skce.bind(same).sides.points
+    assert points[0, :2] == pytest.approx(points[1, :2])
+    assert np.abs(points[0, 2:-1] - points[1, 2:-1]).max() > 0.01
 
 
 def test_one_member_is_a_gaussian() -> None:
@@ -117,8 +161,9 @@ def test_quantiles_compare_shares_below_each_level() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rule", ["median", "standardised"])
 @pytest.mark.parametrize("kind", ["gaussian", "mixture", "samples", "quantiles"])
-def test_covariances_are_those_of_drawn_residuals(kind: str) -> None:
+def test_covariances_are_those_of_drawn_residuals(kind: str, rule: str) -> None:
     """Second moments of residuals under the hypothesis, against many draws of their labels."""
     from credibly.hypotests.resampling.replicates import consistent
     from credibly.predictions import Dataset
@@ -131,7 +176,7 @@ def test_covariances_are_those_of_drawn_residuals(kind: str) -> None:
     }[kind]
     source = consistent((1, 2))
     rows = source.pose(Dataset(predictions, Y[:2]))
-    bound = cr.skce.bind(predictions, bandwidth=1.0, label_bandwidth="median")
+    bound = cr.skce.bind(predictions, bandwidth=1.0, label_bandwidth=rule)
     if kind == "samples":
         bound = bound.of_pool(rows.predictions)
     labels = source(rows).labels(slice(0, 20_000))

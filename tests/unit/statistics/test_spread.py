@@ -380,6 +380,26 @@ def test_clusters_of_draws_have_a_spread_test_and_a_band() -> None:
     assert (together.band[1] > apart.band[1]).any()
 
 
+@pytest.mark.parametrize("kind", ["draws", "weighted draws", "members"])
+def test_chunks_of_draws_in_clusters(kind: str) -> None:
+    """A chunk takes the same draws of its rows, and may split a cluster."""
+    rng = np.random.default_rng(0)
+    draws, labels, ids = rng.normal(size=(60, 8)), rng.normal(size=60), np.arange(60) // 4
+    given = {
+        "draws": cr.Samples(draws, member_axis=1),
+        "weighted draws": cr.Samples(draws, member_axis=1, weights=np.arange(4, 12) / 60),
+        "members": cr.Samples(draws.reshape(60, 2, 4), member_axis=1),
+    }[kind]
+    ask = {"statistics": ["spread_slope", "crps"], "n_resamples": 49, "rng": 0}
+    whole = cr.calibration_test(given, labels, clusters=ids, **ask)
+    parts = cr.calibration_test(cr.scan(given, labels, clusters=ids, chunk_rows=23), **ask)
+    for name, one in whole.components.items():
+        assert parts.components[name].statistic == pytest.approx(one.statistic, rel=1e-9)
+        assert parts.components[name].pvalue == one.pvalue
+    taken = [note for note in whole.components["crps"].notes if "draws" in note and "compared" in note]
+    assert len(taken) == (kind != "draws")
+
+
 def test_few_draws_of_clusters_in_which_all_are_equal() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(size=(60, 5))

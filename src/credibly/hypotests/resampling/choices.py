@@ -519,8 +519,8 @@ def _unlike(predictions: Samples) -> str:
     """
     most = predictions.n_effective**2 / 16.0
     return (
-        "the test is exact if all draws of a row come from one distribution; if they come from different "
-        "ones, as those of averaged models do, it rejects calibrated predictions too often beyond about "
+        "draws of a row are taken to come from one distribution; if they come from different ones, as those "
+        "of averaged models do, the test rejects calibrated predictions too often beyond about "
         f"{most:.0f} instances, and several draws per member avoid that"
     )
 

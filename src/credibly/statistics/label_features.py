@@ -1,0 +1,215 @@
+"""Labels as vectors: a Gaussian kernel on real labels as an inner product of cosines and sines.
+
+    l(y, y') = exp(-(y - y')^2 / (2 c^2)) = <f(y), f(y')>
+
+f holds the cosines and sines of its Fourier integral. The trapezoidal rule over J frequencies is exact to
+rounding once the period is longer than the range of the labels by eight bandwidths, and expectations and
+covariances under mixtures of normal distributions have closed forms.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    as_float64,
+    clip,
+    is_numpy,
+    like,
+    namespace,
+    tiles,
+    to_host,
+)
+from credibly.predictions.regression import over_members
+from credibly.statistics.pairwise import as_number
+
+_REACH = {"float64": 8.0, "float32": 5.5, "tf32": 5.5}
+"""Bandwidths, and standard normal frequencies, beyond which the Gaussian kernel is 0 to rounding."""
+_MOST_NODES = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelFeatures:
+    """The Gaussian kernel on labels as an inner product of `width` numbers.
+
+    Labels outside [low, high] count as if they were at its ends.
+
+    Attributes
+    ----------
+    bandwidth : float or array
+        Standard deviation of the kernel.
+    low, high : float
+        Range of the labels.
+    step : float
+        Distance of the frequencies, in units of 1 / bandwidth.
+    nodes : int
+        Number of frequencies.
+    mirrored : bool
+        Whether the kernel is g(y - y') + g(y + y') / 2, for ranges around 0.
+    """
+
+    bandwidth: Any
+    low: float
+    high: float
+    step: float
+    nodes: int
+    mirrored: bool = False
+
+    @classmethod
+    def over(
+        cls, bandwidth: Any, low: float, high: float, precision: str, mirrored: bool = False
+    ) -> LabelFeatures:
+        """Choose frequencies for labels between `low` and `high`."""
+        reach = _REACH[precision]
+        period = (high - low) / as_number(bandwidth) + reach
+        nodes = min(_MOST_NODES, max(1, math.ceil(reach * period / (2.0 * math.pi))))
+        # beyond the largest number of frequencies the kernel repeats, and is a kernel still
+        step = 2.0 * math.pi / period if nodes < _MOST_NODES else reach / nodes
+        return cls(bandwidth, low, high, step, nodes, mirrored)
+
+    @property
+    def width(self) -> int:
+        """Numbers per label; the constant term is the same for all labels and left out."""
+        return 2 * self.nodes
+
+    def _amplitudes(self) -> tuple[HostArray, HostArray]:
+        """Return those of cosines and of sines."""
+        at = self.step * np.arange(1, self.nodes + 1)
+        found: HostArray = np.sqrt(2.0 * self.step / math.sqrt(2.0 * math.pi) * np.exp(-0.5 * at * at))
+        if not self.mirrored:
+            return found, found
+        # cos u cos v + sin u sin v = cos(u - v), and with a minus sign cos(u + v), of which half is added
+        return found * math.sqrt(1.5), found * math.sqrt(0.5)
+
+    def _angle(self, values: Array) -> Array:
+        return (values - 0.5 * (self.low + self.high)) * (self.step / self.bandwidth)
+
+    def of(self, values: Array) -> Array:
+        """Return f of labels (b, n), (b, width, n)."""
+        xp = namespace(values)
+        angle = self._angle(clip(as_float64(values), self.low, self.high))
+        cosine, sine = xp.cos(angle), xp.sin(angle)
+        of_cosines, of_sines = self._amplitudes()
+        if not is_numpy(angle):
+            c, s = cosine[:, None, :], sine[:, None, :]
+            while (done := c.shape[1]) < self.nodes:  # up to twice as many multiples of the angle
+                more, last_c, last_s = min(done, self.nodes - done), c[:, -1:, :], s[:, -1:, :]
+                first_c, first_s = c[:, :more, :], s[:, :more, :]
+                c = xp.concat([c, first_c * last_c - first_s * last_s], axis=1)
+                s = xp.concat([s, first_s * last_c + first_c * last_s], axis=1)
+            return (
+                xp.concat([c, s], axis=1) * like(np.concatenate([of_cosines, of_sines]), angle)[None, :, None]
+            )
+        out = np.empty((angle.shape[0], self.width, angle.shape[1]))
+        c, s = cosine, sine
+        for j, (of_cosine, of_sine) in enumerate(zip(of_cosines.tolist(), of_sines.tolist(), strict=True)):
+            if j:  # the next multiple of the angle, without another cosine
+                c, s = c * cosine - s * sine, s * cosine + c * sine
+            np.multiply(c, of_cosine, out=out[:, j, :])
+            np.multiply(s, of_sine, out=out[:, self.nodes + j, :])
+        return out
+
+    def expected(self, mean: Array, std: Array, shares: Array | None = None) -> Array:
+        """Return E f under mixtures of normal members (n, m), (n, width)."""
+        xp = namespace(mean)
+        angle = self._angle(mean)[:, :, None]
+        spread = (std * (self.step / self.bandwidth))[:, :, None]
+        of_cosines, of_sines = self._amplitudes()
+        cosines, sines = [], []
+        for block in tiles(self.nodes, max(1, CACHE_ELEMENTS // max(1, angle.shape[0] * angle.shape[1]))):
+            at = like(np.arange(block.start + 1.0, block.stop + 1.0), mean)
+            damped = xp.exp(-0.5 * (at * spread) ** 2)
+            cosines.append(like(of_cosines[block], mean) * over_members(damped * xp.cos(at * angle), shares))
+            sines.append(like(of_sines[block], mean) * over_members(damped * xp.sin(at * angle), shares))
+        return xp.concat([*cosines, *sines], axis=1)
+
+    def covariances(self, mean: Array, std: Array, shares: Array | None = None) -> Covariances:
+        """Return the covariances of f under mixtures of normal members (n, m)."""
+        scale = self.step / as_number(self.bandwidth)
+        at = np.arange(2 * self.nodes + 1)[:, None, None]
+        damped = np.exp(-0.5 * (at * to_host(std) * scale) ** 2)
+        angle = at * (to_host(mean) - 0.5 * (self.low + self.high)) * scale
+        given = None if shares is None else to_host(shares)
+        cosine, sine = (  # (n, 2 J + 1)
+            over_members(damped * one(angle), given, axis=2).T for one in (np.cos, np.sin)
+        )
+        each = slice(1, self.nodes + 1)
+        weights = np.concatenate(self._amplitudes())
+        first = np.concatenate([cosine[:, each], sine[:, each]], axis=1) * weights
+        # products of cosines and sines are cosines and sines of sums and differences
+        unit = np.eye(2 * self.nodes + 1)
+        one, other = np.meshgrid(np.arange(1, self.nodes + 1), np.arange(1, self.nodes + 1), indexing="ij")
+        apart, both = 0.5 * unit[:, np.abs(one - other)], 0.5 * unit[:, one + other]
+        mixed, none = both - np.sign(one - other) * apart, np.zeros_like(both)
+        maps = np.concatenate(
+            [
+                np.block([[apart + both, none], [none, apart - both]]),
+                np.block([[none, mixed], [mixed.transpose(0, 2, 1), none]]),
+            ]
+        )
+        return Covariances(np.concatenate([cosine, sine], axis=1), maps * np.outer(weights, weights), first)
+
+
+@dataclasses.dataclass(frozen=True)
+class Covariances:
+    """Covariances of n residuals, sum_q table[i, q] maps[q] - first[i] first[i]'.
+
+    Attributes
+    ----------
+    table : ndarray (n, q)
+        Weights of the maps.
+    maps : ndarray (q, r, r)
+        Second moments.
+    first : ndarray (n, r)
+        Means.
+    """
+
+    table: HostArray
+    maps: HostArray
+    first: HostArray
+
+    def mean(self) -> HostArray:
+        """Return their mean, (r, r)."""
+        n = self.first.shape[0]
+        found: HostArray = np.tensordot(self.table.mean(axis=0), self.maps, 1) - self.first.T @ self.first / n
+        return found
+
+    def on(self, axes: HostArray) -> HostArray:
+        """Return them on axes (r, d), (n, d, d)."""
+        first = self.first @ axes
+        second = np.tensordot(self.table, axes.T @ self.maps @ axes, 1)
+        found: HostArray = second - first[:, :, None] * first[:, None, :]
+        return found
+
+
+class PoolCovariances(Covariances):
+    """Covariances of a choice among vectors (n, p, r), with equal or given probabilities (p,)."""
+
+    def __init__(self, vectors: HostArray, chances: HostArray | None = None) -> None:
+        if chances is None:
+            away = vectors - vectors.mean(axis=1, keepdims=True)
+        else:  # squares are averaged over p
+            away = vectors - np.einsum("npr,p->nr", vectors, chances)[:, None, :]
+            away *= np.sqrt(chances * chances.size)[None, :, None]
+        object.__setattr__(self, "vectors", away)
+
+    vectors: HostArray
+
+    def mean(self) -> HostArray:
+        """Return their mean, (r, r)."""
+        flat = self.vectors.reshape(-1, self.vectors.shape[2])
+        found: HostArray = flat.T @ flat / flat.shape[0]
+        return found
+
+    def on(self, axes: HostArray) -> HostArray:
+        """Return them on axes (r, d), (n, d, d)."""
+        seen = self.vectors @ axes
+        found: HostArray = seen.transpose(0, 2, 1) @ seen / seen.shape[1]
+        return found
