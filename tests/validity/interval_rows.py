@@ -124,6 +124,23 @@ def spread_errors(n: int, n_bins: int, scale: float) -> Callable[[int], Numbers]
     return run
 
 
+def errors_of_one_size(n: int, n_bins: int) -> Callable[[int], Numbers]:
+    """Errors are standard normal whatever is stated, so the bin of the smallest spread decides.
+
+    The truth is that of the bins at hand.
+    """
+    statistic = cr.statistics.ence.with_(n_bins=n_bins, debiased=True)
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([33, n, seed])
+        std = np.sort(0.1 + rng.gamma(3.0, 0.4, size=n))
+        bins = np.split(std, np.arange(1, n_bins) * n // n_bins)
+        truth = float(np.mean([(1 - 1 / math.sqrt(np.mean(part**2))) ** 2 for part in bins]))
+        return {"ence, debiased": held(statistic(cr.Gaussian(np.zeros(n), std), rng.normal(size=n)), truth)}
+
+    return run
+
+
 @functools.cache
 def rater_world(name: str) -> tuple[test_raters.World, dict[str, float]]:
     made = test_raters.make(name)
@@ -444,6 +461,17 @@ INTERVAL_ROWS = [
         )
         for n, bins in ((100, 5), (400, 15))
         for scale in (0.7, 1.0, 1.4)
+    ),
+    *(
+        Row(
+            "Estimate.interval",
+            f"n = {n}, {bins} bins, errors of one size whatever the stated spread",
+            "interval",
+            errors_of_one_size(n, bins),
+            True,
+            slack=0.06,
+        )
+        for n, bins in ((100, 5), (400, 5), (400, 15))
     ),
     *(
         Row(test, f"raters, {world}", "interval", rater_estimates(test, world), True, slack=0.03, few=3)
