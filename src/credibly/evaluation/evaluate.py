@@ -259,7 +259,10 @@ def evaluate(
             "tests": bool(tests),
             "pairwise_rows": most,
             "statistics": {one.name: jsonable(one.settings()) for one in work.statistics},
-            "methods": {one.name: _method(one) for one in work.statistics},
+            "methods": {
+                one.name: _method(one, isinstance(rows.sample.predictions, RealPredictions))
+                for one in work.statistics
+            },
         },
         source=recorded,
         **found,
@@ -294,13 +297,13 @@ def _notes(
     return tuple(dict.fromkeys((*shared, *told)))
 
 
-def _method(statistic: Statistic) -> dict[str, str]:
+def _method(statistic: Statistic, real: bool) -> dict[str, str]:
     """Return what a statistic tells of itself, for the method notes of a report."""
     told = statistic.story
     return {
         "name": told.title,
         "meaning": told.meaning,
-        "formula": told.formula,
+        "formula": (real and told.real_formula) or told.formula,
         "reference": told.citation or statistic.reference,
     }
 

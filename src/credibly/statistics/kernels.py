@@ -195,8 +195,11 @@ def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:
     return namespace(probs).take(probs, like(rows, probs), axis=0)
 
 
-def median_distance(probs: Array, norm: Norm) -> tuple[Any, tuple[str, ...]]:
-    """Return the median distance between distinct predictions, and the note that reports it."""
+def median_distance(probs: Array, norm: Norm, distance: str = "") -> tuple[Any, tuple[str, ...]]:
+    """Return the median distance between distinct predictions, and the note that reports it.
+
+    `distance` names it where `probs` are places of real-valued predictions.
+    """
     chosen = distinct_rows(probs, MEDIAN_ROWS)
     if chosen.size < 2:
         return 1.0, ("all predictions are equal, so the bandwidth does not matter; 1 is used",)
@@ -214,5 +217,5 @@ def median_distance(probs: Array, norm: Norm) -> tuple[Any, tuple[str, ...]]:
         host = to_host(points).astype(np.float64, copy=False)
         found = float(np.median(pdist(host, "euclidean" if norm == "euclidean" else "cityblock")))
         found *= 0.5 if norm == "tv" else 1.0
-    what = f"the median {norm} distance of {chosen.size} distinct predictions"
+    what = f"the median {distance or f'{norm} distance'} of {chosen.size} distinct predictions"
     return found, (f"bandwidth {as_number(found):.4g} is {what}",)

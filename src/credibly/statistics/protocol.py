@@ -102,6 +102,8 @@ class Story:
         One plain sentence of what it measures.
     formula : str
         The formula on one line.
+    real_formula : str
+        The same for real values, where it looks different.
     above, below : str
         What a value above, or below, what chance explains says about the model. A statistic whose tail is
         "greater" alarms only above.
@@ -117,6 +119,7 @@ class Story:
     title: str
     meaning: str
     formula: str = ""
+    real_formula: str = ""
     above: str = "larger than chance explains"
     below: str = "smaller than chance explains"
     notion: Notion = "distribution"

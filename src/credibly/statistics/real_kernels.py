@@ -337,6 +337,16 @@ def _less(values: Array, expected: Array) -> Array:
     return values - expected.T[None, :, :]
 
 
+MMD = "maximum mean discrepancy (MMD)"
+
+
+def _distance(part: Predictions, standardised: bool) -> str:
+    """Return what the distance between places of these predictions is called."""
+    if isinstance(part, Quantiles) or (isinstance(part, Gaussian) and part.n_members == 1):
+        return "Wasserstein distance"
+    return "distance between means, spreads and shapes" if standardised else MMD
+
+
 def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precision: str) -> RealPlan:
     """Plan a kernel error of Gaussians, quantiles or pools; of draws nothing is known without their labels.
 
@@ -364,7 +374,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
         plan = RealPlan(rows.n, None, None, (), label_bandwidth, low, high)
         points = sides_of(part, plan, precision).points
         if isinstance(bandwidth, str):
-            bandwidth, told = median_distance(points, norm)
+            bandwidth, told = median_distance(points, norm, _distance(part, centres))
             notes = (*told, *notes)
         if centres:
             # sorted, so that neither the order of the rows nor how often they occur matters

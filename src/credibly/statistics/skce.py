@@ -433,6 +433,7 @@ class Skce(KernelError):
             "slightly negative."
         ),
         formula="mean over i ≠ j of k(pᵢ, pⱼ) ⟨e_yᵢ − pᵢ, e_yⱼ − pⱼ⟩",
+        real_formula="mean over i ≠ j of k(Pᵢ, Pⱼ) ⟨rᵢ, rⱼ⟩, rᵢ = f(yᵢ) − E f(Yᵢ)",
         above="similar predictions err in the same direction by more than chance explains",
         citation="Widmann, Lindsten and Zachariah, Calibration tests in multi-class classification, NeurIPS "
         "2019.",

@@ -53,6 +53,7 @@ from credibly.statistics.locations import (
 from credibly.statistics.pairwise import as_number
 from credibly.statistics.protocol import ALL_LABELS, Bound, Plan, Statistic, Story, Traits
 from credibly.statistics.real_kernels import (
+    MMD,
     RealPlan,
     joined_part,
     median_label_distance,
@@ -88,7 +89,7 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     draws = np.unique(draws, axis=0)
     points = mean_features(draws, plan, chances)
     if isinstance(plan.bandwidth, str):
-        found, notes = median_distance(points, "euclidean")
+        found, notes = median_distance(points, "euclidean", MMD)
         plan = dataclasses.replace(plan, bandwidth=found, notes=notes)
     located = spaced(len(draws), statistic.locations)
     mean = draws[located] @ chances

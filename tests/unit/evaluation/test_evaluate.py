@@ -196,6 +196,7 @@ def test_every_kind_of_real_prediction(predictions: Any) -> None:
         expected -= {"gaussian_log_loss"}
         assert "needs a density" in dict(evaluation.not_run)["gaussian_log_loss"]
     assert set(evaluation.estimates) == expected
+    assert "e_y" not in evaluation.settings["methods"]["skce"]["formula"]  # one-hot labels are of classes
     if isinstance(predictions, cr.Quantiles):
         expected = {"picp", "quantile_calibration_error", "skce"}
         assert "needs the values of labels" in dict(evaluation.not_run)["test of interval_score"]

@@ -53,6 +53,28 @@ def test_residuals_of_a_mixture_are_those_of_numerical_integration() -> None:
     assert found.value == pytest.approx(np.mean(pairs), abs=1e-8)
 
 
+@pytest.mark.parametrize("statistic", [cr.skce.with_(label_bandwidth="median"), cr.statistics.ucme])
+@pytest.mark.parametrize(
+    ("given", "distance"),
+    [
+        (cr.Gaussian(MEAN[:, 0], STD[:, 0]), "Wasserstein distance"),
+        (cr.Quantiles(np.sort(MEAN, axis=1), LEVELS), "Wasserstein distance"),
+        (cr.Gaussian(MEAN, STD), "maximum mean discrepancy (MMD)"),
+        (cr.Samples(DRAWS, member_axis=1), "maximum mean discrepancy (MMD)"),
+    ],
+)
+def test_the_note_names_the_distance(
+    statistic: cr.statistics.Statistic, given: cr.Gaussian | cr.Quantiles | cr.Samples, distance: str
+) -> None:
+    (note,) = [note for note in statistic(given, Y).notes if "distinct" in note]
+    assert f"is the median {distance} of 9 distinct predictions" in note
+
+
+def test_the_note_of_standardised_mixtures_names_what_is_compared() -> None:
+    (note,) = [note for note in cr.skce(cr.Gaussian(MEAN, STD), Y).notes if "distinct" in note]
+    assert "the median distance between means, spreads and shapes of 9 distinct predictions" in note
+
+
 def test_the_distance_between_mixtures_is_mmd() -> None:
     bound = cr.skce.bind(cr.Gaussian(MEAN, STD), bandwidth=1.0, label_bandwidth=C)
 
