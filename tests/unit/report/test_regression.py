@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+
 import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.evaluation import shown_range
+from credibly.report.content import decomposition_table
 from credibly.report.page import render_report
 from credibly.report.sections import real_section
 
@@ -33,11 +38,28 @@ def test_the_page_of_real_values() -> None:
         "Matheson and Winkler",
         "the mixture of its members",
         "Shares of labels below quantiles, minus their levels",
+        "Where the loss comes from",
+        "Miscalibration costs",
+        "CRPS = miscalibration − discrimination + uncertainty",
     ):
         assert text in page
-    for text in ("Class by class", "Brier", "refinement loss"):
+    for text in ("Class by class", "Calibration and refinement loss", "refinement loss, which"):
         assert text not in page
     assert page == render_report(given)  # byte by byte
+
+
+def test_the_parts_of_the_crps_stand_in_a_table_with_their_intervals() -> None:
+    given = cr.evaluate(GAUSSIAN, GAUSSIAN.mean[:, 0], tests=False)
+    parts = given.decomposition
+    table = decomposition_table(given)
+    assert [row[0] for row in table.rows] == ["CRPS", "= miscalibration", "− discrimination", "+ uncertainty"]
+    assert table.rows[1][2] == shown_range(parts.miscalibration_interval)
+    assert table.rows[3][2] == shown_range(parts.uncertainty.interval())
+    some = dataclasses.replace(given, decomposition=dataclasses.replace(parts, n=50))
+    assert decomposition_table(some).rows[0][0] == "CRPS of 50 random instances"
+    few = cr.evaluate(GAUSSIAN, GAUSSIAN.mean[:, 0], tests=False, clusters=np.arange(60) % 4)
+    assert decomposition_table(few).rows[1][2] == "0 or more"  # four clusters say nothing about an upper end
+    json.dumps(few.to_dict(), allow_nan=False)
 
 
 @pytest.mark.slow
