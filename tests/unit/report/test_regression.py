@@ -78,6 +78,18 @@ def test_the_section_names_what_leaves_its_envelope() -> None:
 
 
 @pytest.mark.usefixtures("without_pictures")
+def test_the_section_of_counts_says_what_to_compare_with() -> None:
+    rng = np.random.default_rng(3)
+    draws = cr.Samples(rng.poisson(1.0, size=(80, 20)).astype(float))
+    given = cr.evaluate(draws, rng.poisson(1.0, size=80).astype(float), n_resamples=99)
+    section = real_section(given.reals, given)
+    assert "stay inside" in section.finding
+    assert "Here draws are few or repeat, so even right predictions lie off" in section.finding
+    (_, table) = section.tables[0]
+    assert all(abs(float(row[3])) < 0.2 for row in table.rows)  # not the 0.37 of labels that equal 0
+
+
+@pytest.mark.usefixtures("without_pictures")
 def test_without_symmetric_quantiles_there_is_no_coverage_figure() -> None:
     quantiles = cr.Quantiles(np.tile([0.0, 1.0], (20, 1)), [0.3, 0.5])
     given = cr.evaluate(quantiles, np.linspace(-1, 2, 20), n_resamples=19)
