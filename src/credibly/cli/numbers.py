@@ -89,7 +89,8 @@ def evaluate_file(
         if not table.rows:
             output.instead(_why_nothing(evaluation))
         parts = evaluation.decomposition
-        said = [crps_in_words(parts)] if isinstance(parts, CrpsDecomposition) else []
+        n = evaluation.predictions.n
+        said = [crps_in_words(parts, n)] if isinstance(parts, CrpsDecomposition) else []
         output.notes([*said, *remarks(evaluation)])
     leave(fail_on, (one.word for one in evaluation.findings))
 

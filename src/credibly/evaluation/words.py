@@ -117,15 +117,16 @@ def shown_range(limits: tuple[float, float]) -> str:
     return f"{shown(low)} to {shown(high)}"
 
 
-def crps_in_words(parts: CrpsDecomposition) -> str:
-    """Say what the parts of the CRPS mean, in its own unit."""
+def crps_in_words(parts: CrpsDecomposition, n: int) -> str:
+    """Say what the parts of the CRPS mean, in its own unit, and of how many of `n` instances they are."""
     costs, saves = map(shown_range, (parts.miscalibration_interval, parts.discrimination_interval))
     level = percent(parts.level)
+    begin = f"On {parts.n} random instances, miscalibration" if parts.n < n else "Miscalibration"
     return (
-        f"Miscalibration costs {costs} of the CRPS of {shown(parts.loss.value)} ({level}), which "
-        f"recalibration could save. Discrimination, telling instances apart, saves {saves} ({level}) of the "
-        f"uncertainty, {shown(parts.uncertainty.value)}: what one distribution for all instances, that of "
-        "the labels, would cost."
+        f"{begin} costs {costs} of the CRPS of {shown(parts.loss.value)} ({level}), which recalibration "
+        f"could save. Discrimination, telling instances apart, saves {saves} ({level}) of the uncertainty, "
+        f"{shown(parts.uncertainty.value)}: what one distribution for all instances, that of the labels, "
+        "would cost."
     )
 
 

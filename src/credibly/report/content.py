@@ -381,7 +381,7 @@ def decomposition_table(evaluation: Evaluation) -> Table | None:
     if parts is None:
         return None
     if isinstance(parts, CrpsDecomposition):
-        return _crps_table(parts, evaluation.predictions.n)
+        return _crps_table(parts)
     named = (
         ("Brier score", parts.loss),
         ("calibration loss, which recalibration could remove", parts.calibration),
@@ -391,10 +391,10 @@ def decomposition_table(evaluation: Evaluation) -> Table | None:
     return Table(("part", "value", "95 % interval"), rows)
 
 
-def _crps_table(parts: CrpsDecomposition, n: int) -> Table:
+def _crps_table(parts: CrpsDecomposition) -> Table:
     """Return the sum; what its parts mean stands above it."""
     rows = (
-        (f"CRPS of {parts.n} random instances" if parts.n < n else "CRPS", parts.loss, None),
+        ("CRPS", parts.loss, None),
         ("= miscalibration", parts.miscalibration, parts.miscalibration_interval),
         ("− discrimination", parts.discrimination, parts.discrimination_interval),
         ("+ uncertainty", parts.uncertainty, None),
@@ -409,7 +409,7 @@ def _crps_table(parts: CrpsDecomposition, n: int) -> Table:
 def decomposition_finding(evaluation: Evaluation) -> str:
     """Say what the parts of the CRPS mean; those of the Brier score say it in their table."""
     parts = evaluation.decomposition
-    return crps_in_words(parts) if isinstance(parts, CrpsDecomposition) else ""
+    return crps_in_words(parts, evaluation.predictions.n) if isinstance(parts, CrpsDecomposition) else ""
 
 
 def groups_table(evaluation: Evaluation) -> Table | None:

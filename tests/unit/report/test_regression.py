@@ -10,7 +10,7 @@ import pytest
 
 import credibly as cr
 from credibly.evaluation import shown_range
-from credibly.report.content import decomposition_table
+from credibly.report.content import decomposition_finding, decomposition_table
 from credibly.report.page import render_report
 from credibly.report.sections import real_section
 
@@ -56,7 +56,8 @@ def test_the_parts_of_the_crps_stand_in_a_table_with_their_intervals() -> None:
     assert table.rows[1][2] == shown_range(parts.miscalibration_interval)
     assert table.rows[3][2] == shown_range(parts.uncertainty.interval())
     some = dataclasses.replace(given, decomposition=dataclasses.replace(parts, n=50))
-    assert decomposition_table(some).rows[0][0] == "CRPS of 50 random instances"
+    assert decomposition_finding(given).startswith("Miscalibration costs ")
+    assert decomposition_finding(some).startswith("On 50 random instances, miscalibration costs ")
     few = cr.evaluate(GAUSSIAN, GAUSSIAN.mean[:, 0], tests=False, clusters=np.arange(60) % 4)
     assert decomposition_table(few).rows[1][2] == "0 or more"  # four clusters say nothing about an upper end
     json.dumps(few.to_dict(), allow_nan=False)
