@@ -142,7 +142,8 @@ def compare_files(
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set is also ranked by its mean, as NAME Avg.
-    Real values are ranked by CRPS, interval score and log loss, or by --statistic.
+    Real values are ranked by CRPS, interval score and log loss, or by --statistic; with it, so are classes
+    (--statistic rps for ordered ones).
     """
     typed = locals()
     readings = [Reading.typed(typed, file=one) for one in files]

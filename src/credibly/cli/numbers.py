@@ -11,7 +11,9 @@ from credibly.cli import codes, options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Replication, Streaming, command
 from credibly.evaluation import Evaluation, NumberRow, evaluate, number_rows
+from credibly.evaluation.words import crps_in_words
 from credibly.predictions import Rows
+from credibly.results.decompositions import CrpsDecomposition
 from credibly.statistics import Statistic, registered
 
 LEVEL = 0.05
@@ -29,6 +31,8 @@ ESTIMATE_COLUMNS = (
     "verdict",
 )
 PAIRS = frozenset({"interval", "acceptance"})
+SPLIT = ("brier", "crps")
+"""Losses that are split into parts."""
 
 
 def evaluate_file(
@@ -84,7 +88,10 @@ def evaluate_file(
             output.pairs((one.word, one.sentence) for one in evaluation.findings)
         if not table.rows:
             output.instead(_why_nothing(evaluation))
-        output.notes(remarks(evaluation))
+        parts = evaluation.decomposition
+        n = evaluation.predictions.n
+        said = [crps_in_words(parts, n)] if isinstance(parts, CrpsDecomposition) else []
+        output.notes([*said, *remarks(evaluation)])
     leave(fail_on, (one.word for one in evaluation.findings))
 
 
@@ -147,15 +154,15 @@ def leave(fail_on: str | None, words: Iterable[str]) -> None:
 
 
 def _estimates(evaluation: Evaluation) -> Table:
-    """One row per statistic, the parts of the Brier score below it, then groups, score, set and raters."""
+    """One row per statistic, parts of Brier score or CRPS below it, then groups, score, set and raters."""
     found = number_rows(evaluation)
-    below = [one for one in found if one.part == "decomposition" and one.statistic != "brier"]
+    below = _parts_of_loss(found)
     rows = []
     for one in found:
         part, _, group = one.part.partition(".")
         if part in ("estimates", "groups"):
             rows.append(_number(one, group or None))
-            if part == "estimates" and one.statistic == "brier":
+            if part == "estimates" and one.statistic in SPLIT:
                 rows += [_number(each, None) for each in below]
     rows += [_number(one, None) for one in found if one.part == "score.all"]
     others = {
@@ -168,6 +175,20 @@ def _estimates(evaluation: Evaluation) -> Table:
         name = names.get(place, own)
         rows.append(_number(dataclasses.replace(one, statistic=name), None))
     return Table(ESTIMATE_COLUMNS, rows, PAIRS)
+
+
+def _parts_of_loss(found: Iterable[NumberRow]) -> list[NumberRow]:
+    """Return the parts of a loss; the loss comes again only where it is that of some random rows."""
+    sizes = {one.statistic: one.n for one in found if one.part == "estimates"}
+    rows = []
+    for one in found:
+        if one.part != "decomposition" or one.statistic == "skill":
+            continue
+        if one.statistic not in SPLIT:
+            rows.append(one)
+        elif one.n < sizes.get(one.statistic, 0):
+            rows.append(dataclasses.replace(one, statistic=f"{one.statistic} of {one.n} rows"))
+    return rows
 
 
 def _number(one: NumberRow, group: str | None) -> tuple[Cell, ...]:

@@ -169,7 +169,7 @@ class Comparison(_Compared):
 
 @dataclasses.dataclass(frozen=True)
 class RealComparison(_Compared):
-    """All that :func:`compare` computed for models of real values.
+    """All that :func:`compare` computed for models of real values, or of classes by named scores.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ def compare(
     level : float
         Joint coverage of the intervals that decide ties.
     statistics : sequence of str or Statistic, optional
-        For real values: the scores to rank by; see :func:`rank_models`.
+        Proper scores to rank by, such as ``["rps"]`` for ordered classes; see :func:`rank_models`.
     clusters : array (n,), optional
         Ids that say which rows belong together (a patient, a day); standard errors and ties then allow for
         these clusters.
@@ -282,7 +282,8 @@ def compare(
     -------
     Comparison or RealComparison
         Accuracy, log loss, calibration gap and reliability of every model with ties, the ranking over
-        trade-offs, and ``report``; for real values, the standings by proper scores.
+        trade-offs, and ``report``; for real values, or
+        with `statistics`, the standings by proper scores.
 
     Notes
     -----

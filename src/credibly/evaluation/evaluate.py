@@ -59,6 +59,7 @@ from credibly.predictions import (
 from credibly.predictions.passes import detached
 from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
+from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
@@ -227,6 +228,12 @@ def evaluate(
         told += [
             f"recalibrations: {note}" for note in found["recalibration"].notes if note not in survey.notes
         ]
+    split = found["decomposition"]
+    if isinstance(split, CrpsDecomposition) and split.n < rows.n:
+        told.append(
+            f"miscalibration, discrimination and uncertainty: computed on {split.n} of {rows.n} instances, "
+            "drawn at random with the seed (`hypotests.decompose_crps` takes all)"
+        )
     claims = found["claims"]
     if claims is not None:  # what was tested stands once
         found["claims"] = dataclasses.replace(claims, tests={})

@@ -38,7 +38,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
     if parts is None:
         return None
     middle = _at(parts.pit, parts.pit.observed, 0.5)
-    centre = _at(parts.pit, _expected(parts.pit), 0.5)
+    centre = _at(parts.pit, parts.pit.expected, 0.5)
     curve: EnvelopeCurve | None = parts.coverage
     most, size, stated, expected = None, None, INTERVAL, INTERVAL
     near = int(np.abs(parts.pit.levels - 0.5).argmin())
@@ -49,7 +49,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
     if curve is not None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
-        expected = float(_expected(curve)[at])
+        expected = float(curve.expected[at])
         size = expected - observed
         if rows.sample.clusters is None:
             hits = round(observed * rows.n)  # independent events, as right answers are
@@ -104,7 +104,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
                 f"{_sharpness(parts)}",
             )
         )
-    worst = int(np.abs(parts.pit.observed - _expected(parts.pit)).argmax())
+    worst = int(np.abs(parts.pit.observed - parts.pit.expected).argmax())
     questions.append(
         Answer(
             "where",
@@ -176,7 +176,7 @@ def _sharpness(parts: Any) -> str:
 
 def _below(curve: EnvelopeCurve, at: int) -> str:
     """Say what share of the labels lies below a quantile."""
-    level, expected = float(curve.levels[at]), float(_expected(curve)[at])
+    level, expected = float(curve.levels[at]), float(curve.expected[at])
     named = "median" if abs(level - 0.5) < 1e-9 else f"{shown(100 * level)} % quantile"
     where = "below" if expected == level else "at or below"
     share = percents(float(curve.observed[at]))[0]
@@ -185,7 +185,7 @@ def _below(curve: EnvelopeCurve, at: int) -> str:
 
 def _elsewhere(curve: EnvelopeCurve, at: int) -> str:
     """Say at which quantile the share of labels differs most from the share that should be below it."""
-    level, expected = float(curve.levels[at]), float(_expected(curve)[at])
+    level, expected = float(curve.levels[at]), float(curve.expected[at])
     share, right = percents(float(curve.observed[at])), percents(expected)
     where, more = ("below", "") if expected == level else ("at or below", f" instead of {right[0]}")
     quantile = f"{shown(100 * level)} % quantile"
@@ -207,17 +207,6 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
     said = f"Its errors (root mean square) are {ends[0]} and {ends[1]}"
     said += f" ({p_is(min(one.deciding_pvalue for one in own))} over all stated spreads)." if own else "."
     return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
-
-
-def _expected(curve: EnvelopeCurve) -> HostArray:
-    """Return the shares that right predictions show: the levels, unless draws are few or repeat themselves.
-
-    A label that equals a quantile counts as below it, and as inside an interval that ends there, so counts
-    show more than their levels; 5 draws split at sixths. An envelope that excludes a level says so.
-    """
-    inside = (curve.lower <= curve.levels + 1e-9) & (curve.levels <= curve.upper + 1e-9)
-    found: HostArray = np.where(inside, curve.levels, (curve.lower + curve.upper) / 2)
-    return found
 
 
 def _tied(level: float, expected: float) -> str:

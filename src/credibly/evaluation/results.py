@@ -26,6 +26,7 @@ from credibly.evaluation.work import Part
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
 from credibly.results.coverage import SetCoverage
+from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
@@ -234,8 +235,9 @@ class Evaluation(Reported):
         Names of the classes.
     estimates : mapping of str to Estimate
         Value of every statistic.
-    decomposition : BrierDecomposition or None
-        Brier score as calibration loss plus refinement loss.
+    decomposition : BrierDecomposition, CrpsDecomposition or None
+        Brier score as calibration loss plus refinement loss; for real values, CRPS as miscalibration minus
+        discrimination plus uncertainty, on a random part of many rows.
     tests : mapping of str to HypotestResult
         One test per statistic on shared replicates, with adjusted p-values; the test of all of them
         together under ``"omnibus"``.
@@ -288,7 +290,7 @@ class Evaluation(Reported):
     predictions: PredictionSummary
     classes: tuple[str, ...]
     estimates: Mapping[str, Estimate]
-    decomposition: BrierDecomposition | None
+    decomposition: BrierDecomposition | CrpsDecomposition | None
     tests: Mapping[str, HypotestResult]
     curves: Curves | None
     groups: Mapping[str, Mapping[str, Estimate]]

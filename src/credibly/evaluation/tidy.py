@@ -79,11 +79,11 @@ def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
     for verdict in evaluation.verdicts:
         answers.setdefault(verdict.statistic, verdict)
     rows = []
-    for part, name, found in _numbers(evaluation, "", ""):
+    for part, name, found, ends in _numbers(evaluation, "", ""):
         if part != "estimates" and any(found is one for one in evaluation.estimates.values()):
             continue  # a part may hold what stands among the estimates
         if isinstance(found, Estimate):
-            row = _estimate_row(part, found)
+            row = _estimate_row(part, found, ends)
             tested = evaluation.tests.get(name) if part == "estimates" else None
             if tested is not None and name in answers and of_one_number(found, tested):
                 cells = _test_cells(tested, answers[name].limit, answers[name].word)
@@ -254,12 +254,18 @@ def frame(rows: Sequence[Any], kind: type[Any], library: str | None = None) -> A
     return made.astype({name: float for name, word in words.items() if word == "float"})
 
 
+Ends = tuple[float, float] | None
+
+
 def _numbers(
-    value: Any, part: str, name: str
-) -> Iterator[tuple[str, str, Estimate | HypotestResult | Spread]]:
-    """Yield (part, name, number) of everything below `value`; arrays of numbers are left out."""
+    value: Any, part: str, name: str, ends: Ends = None
+) -> Iterator[tuple[str, str, Estimate | HypotestResult | Spread, Ends]]:
+    """Yield (part, name, number, interval) of everything below `value`; arrays of numbers are left out.
+
+    The interval is one that stands beside the number, for numbers that have none of their own.
+    """
     if isinstance(value, (Estimate, HypotestResult, Spread)):
-        yield part, name, value
+        yield part, name, value, ends
         return
     items: Any = ()
     if isinstance(value, Mapping):
@@ -268,11 +274,21 @@ def _numbers(
         items = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
     above = f"{part}.{name}" if part and name else part or name
     for key, item in items:
-        yield from _numbers(item, above, str(key))
+        yield from _numbers(item, above, str(key), _beside(value, str(key)))
 
 
-def _estimate_row(part: str, estimate: Estimate) -> NumberRow:
+def _beside(value: Any, name: str) -> Ends:
+    """Return the 95 % interval that stands beside a number, where its ends are known."""
+    ends: Ends = getattr(value, f"{name}_interval", None)
+    if ends is None or value.level is None or not math.isclose(value.level, 0.95):
+        return None
+    return ends if all(map(math.isfinite, ends)) else None
+
+
+def _estimate_row(part: str, estimate: Estimate, ends: Ends) -> NumberRow:
     row = NumberRow(part, estimate.name, estimate.value, estimate.stderr, n=estimate.n)
+    if ends is not None:
+        return dataclasses.replace(row, low=ends[0], high=ends[1])
     if estimate.interval_refusal is not None or estimate.stderr is None:
         return row
     low, high = estimate.interval()

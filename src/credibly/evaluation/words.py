@@ -21,6 +21,7 @@ from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_po
 from credibly.predictions.passes import Sums, merged, on_host
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
+from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.tests import CheckResult, HypotestResult
 from credibly.statistics.registry import story_of
 
@@ -114,6 +115,19 @@ def shown_range(limits: tuple[float, float]) -> str:
     if math.isinf(high):
         return f"{shown(low)} or more"
     return f"{shown(low)} to {shown(high)}"
+
+
+def crps_in_words(parts: CrpsDecomposition, n: int) -> str:
+    """Say what the parts of the CRPS mean, in its own unit, and of how many of `n` instances they are."""
+    costs, saves = map(shown_range, (parts.miscalibration_interval, parts.discrimination_interval))
+    level = percent(parts.level)
+    begin = f"On {parts.n} random instances, miscalibration" if parts.n < n else "Miscalibration"
+    return (
+        f"{begin} costs {costs} of the CRPS of {shown(parts.loss.value)} ({level}), which recalibration "
+        f"could save. Discrimination, telling instances apart, saves {saves} ({level}) of the uncertainty, "
+        f"{shown(parts.uncertainty.value)}: what one distribution for all instances, that of the labels, "
+        "would cost."
+    )
 
 
 def percent(share: float) -> str:

@@ -40,6 +40,7 @@ from credibly.plots.display import (
     unit_square,
 )
 from credibly.results.curves import (
+    DRAWS_REPEAT,
     EnvelopeCurve,
     MemberFunctions,
     ReliabilityCurve,
@@ -361,9 +362,16 @@ class EnvelopeDisplay(Display, kind="envelope", of=EnvelopeCurve):
     def finding(self) -> str:
         """The picture in one sentence."""
         own = self.curve
+        apart = own.observed - own.expected
         # the largest of those outside, where there are any
-        worst = int(np.argmax(np.abs(own.difference) + 2.0 * own.outside))
-        more = "more" if own.difference[worst] > 0 else "fewer"
+        worst = int(np.argmax(np.abs(apart) + 2.0 * own.outside))
+        more = "more" if apart[worst] > 0 else "fewer"
+        than, shifted = "stated", ""
+        if not np.array_equal(own.expected, own.levels):
+            than, shifted = (
+                f"the {shown(float(own.expected[worst]))} that right predictions show",
+                f" Here {DRAWS_REPEAT}.",
+            )
         count, out = len(own.levels), int(own.outside.sum())
         envelope = f"its {100 * own.coverage:.4g} % envelope"
         where = f"leaves {envelope} at {out} of {count} levels"
@@ -374,7 +382,7 @@ class EnvelopeDisplay(Display, kind="envelope", of=EnvelopeCurve):
         place = "at or below the quantile" if self._is_pit else "inside the central interval"
         return (
             f"The curve {where}, p = {shown(own.pvalue)}; at level {shown(float(own.levels[worst]))}, "
-            f"{shown(float(own.observed[worst]))} of the labels lie {place}, {more} than stated."
+            f"{shown(float(own.observed[worst]))} of the labels lie {place}, {more} than {than}.{shifted}"
         )
 
     @property

@@ -307,9 +307,20 @@ SCORES_METHOD = MethodNote(
     "scores for ensemble forecasts, Quarterly Journal of the Royal Meteorological Society 2014.",
 )
 
+CLASS_SCORES_METHOD = MethodNote(
+    "Scores of classes",
+    "Proper scores of mean predictions, means over the same instances for all models; the smallest is best.",
+    SCORES_METHOD.formula,
+    "Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA 2007.",
+)
+
+
+def _of_reals(comparison: RealComparison) -> bool:
+    return all(one.k is None for one in comparison.models.values())
+
 
 def render_real_comparison(comparison: RealComparison) -> str:
-    """Return the page of a comparison of models of real values."""
+    """Return the page of a comparison by proper scores."""
     ranking = comparison.ranking
     figures = [
         report_figure(
@@ -342,7 +353,7 @@ def render_real_comparison(comparison: RealComparison) -> str:
         figures=figures[1:],
         warnings=comparison.warnings,
         notes=[note for note in comparison.notes if note not in comparison.warnings],
-        methods=(SCORES_METHOD, TIES),
+        methods=(SCORES_METHOD if _of_reals(comparison) else CLASS_SCORES_METHOD, TIES),
         source=source_of(comparison),
         command=_real_command(comparison),
     )

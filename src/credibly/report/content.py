@@ -13,7 +13,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import counted
 from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
 from credibly.evaluation.tidy import of_one_number
-from credibly.evaluation.words import n_dropped
+from credibly.evaluation.words import crps_in_words, n_dropped
 from credibly.plots import ClasswiseDisplay, Table, new_axes
 from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
 from credibly.plots.hypotests import NullDisplay
@@ -26,6 +26,7 @@ from credibly.report.html_parts import (
     interval_text,
     report_figure,
 )
+from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.tests import HypotestResult
 
 GENERAL = (
@@ -75,16 +76,31 @@ DECOMPOSITION = MethodNote(
     "Liang and Ma, NeurIPS 2019.",
 )
 
+CRPS_DECOMPOSITION = MethodNote(
+    "Parts of the CRPS",
+    "The CRPS is the Brier score of “at most t”, summed over all t. At 100 thresholds t the predicted "
+    "probabilities are recalibrated by isotonic regression. Fitted and measured on the same instances, "
+    "miscalibration and discrimination come out too large; fitted on other instances, too small. Their "
+    "intervals extend from the lower limit of the second to the upper limit of the first.",
+    "CRPS = miscalibration − discrimination + uncertainty",
+    "Arnold, Walz, Ziegel and Gneiting, Decompositions of the mean continuous ranked probability score, "
+    "Electronic Journal of Statistics, 2024.",
+)
+
 
 def method_notes(
-    statistics: Mapping[str, Mapping[str, str]], *, decomposed: bool = True
+    statistics: Mapping[str, Mapping[str, str]], decomposition: Any = None
 ) -> tuple[MethodNote, ...]:
-    """Return what statistics tell of themselves, then the methods that all share.
+    """Return what statistics tell of themselves, then the methods that all share, then how a loss was split.
 
-    `decomposed` tells whether the Brier score was decomposed, as it is for classes.
+    Only predictions of classes, whose Brier score is split, have reliability diagrams.
     """
     own = [MethodNote(**told) for told in statistics.values()]
-    return (*own, *GENERAL, RELIABILITY, DECOMPOSITION) if decomposed else (*own, *GENERAL)
+    if decomposition is None:
+        return (*own, *GENERAL)
+    if isinstance(decomposition, CrpsDecomposition):
+        return (*own, *GENERAL, CRPS_DECOMPOSITION)
+    return (*own, *GENERAL, RELIABILITY, DECOMPOSITION)
 
 
 SHOWN_CLASSES = 12
@@ -360,10 +376,12 @@ def _test_cells(result: Any, limit: tuple[float, float] | None) -> tuple[str, ..
 
 
 def decomposition_table(evaluation: Evaluation) -> Table | None:
-    """Return the Brier score and its parts."""
+    """Return the Brier score, or the CRPS, and its parts."""
     parts = evaluation.decomposition
     if parts is None:
         return None
+    if isinstance(parts, CrpsDecomposition):
+        return _crps_table(parts)
     named = (
         ("Brier score", parts.loss),
         ("calibration loss, which recalibration could remove", parts.calibration),
@@ -371,6 +389,27 @@ def decomposition_table(evaluation: Evaluation) -> Table | None:
     )
     rows = tuple((name, shown(part.value), interval_text(part)) for name, part in named)
     return Table(("part", "value", "95 % interval"), rows)
+
+
+def _crps_table(parts: CrpsDecomposition) -> Table:
+    """Return the sum; what its parts mean stands above it."""
+    rows = (
+        ("CRPS", parts.loss, None),
+        ("= miscalibration", parts.miscalibration, parts.miscalibration_interval),
+        ("− discrimination", parts.discrimination, parts.discrimination_interval),
+        ("+ uncertainty", parts.uncertainty, None),
+    )
+    cells = (
+        (name, shown(part.value), interval_text(part) if ends is None else shown_range(ends))
+        for name, part, ends in rows
+    )
+    return Table(("part", "value", "95 % interval"), tuple(cells))
+
+
+def decomposition_finding(evaluation: Evaluation) -> str:
+    """Say what the parts of the CRPS mean; those of the Brier score say it in their table."""
+    parts = evaluation.decomposition
+    return crps_in_words(parts, evaluation.predictions.n) if isinstance(parts, CrpsDecomposition) else ""
 
 
 def groups_table(evaluation: Evaluation) -> Table | None:

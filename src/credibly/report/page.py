@@ -113,10 +113,11 @@ def _render_evaluation(evaluation: Evaluation) -> str:
         class_table=content.class_table(evaluation),
         n_classes=len(evaluation.classes),
         decomposition=content.decomposition_table(evaluation),
+        decomposition_finding=content.decomposition_finding(evaluation),
         sections=sections,
         groups=content.groups_table(evaluation),
         not_run=evaluation.not_run,
-        methods=method_notes(evaluation.settings["methods"], decomposed=evaluation.decomposition is not None)
+        methods=method_notes(evaluation.settings["methods"], evaluation.decomposition)
         + tuple(note for one in sections for note in one.methods),
         source=content.source_table(evaluation),
         command=content.command(evaluation),

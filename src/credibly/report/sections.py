@@ -28,7 +28,7 @@ from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.audit import AuditResult
-from credibly.results.curves import EnvelopeCurve
+from credibly.results.curves import DRAWS_REPEAT, EnvelopeCurve
 from credibly.results.decompositions import LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
@@ -83,6 +83,8 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
     finding = "The shares of labels stay inside the envelope of the hypothesis at all levels."
     if left:
         finding = f"The shares of {' and of '.join(left)} leave the envelope of the hypothesis."
+    if any((curve.expected != curve.levels).any() for curve in curves):
+        finding += f" Here {DRAWS_REPEAT}."
     return Section(
         anchor="reals",
         title="Are the labels where the predicted distributions say?",
@@ -98,12 +100,13 @@ def _curve_table(rows: tuple[tuple[str, ...], ...]) -> Table:
 
 
 def _curve_row(curve: EnvelopeCurve) -> tuple[str, ...]:
-    worst = int(abs(curve.difference).argmax())
+    apart = curve.observed - curve.expected
+    worst = int(abs(apart).argmax())
     return (
         _NAMES[curve.name],
         str(curve.levels.size),
         str(int(curve.outside.sum())),
-        shown(float(curve.difference[worst])),
+        shown(float(apart[worst])),
         shown(float(curve.levels[worst])),
         shown(curve.pvalue),
     )

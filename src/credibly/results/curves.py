@@ -230,6 +230,12 @@ class MurphyCurve(Result):
         )
 
 
+DRAWS_REPEAT = (
+    "draws are few or repeat, so even right predictions lie off their levels: compare the curve with the "
+    "envelope, not with the levels"
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class EnvelopeCurve(Tested, Result):
     """Observed shares against levels, with the envelope of the hypothesis.
@@ -282,6 +288,18 @@ class EnvelopeCurve(Tested, Result):
         return self.observed - self.levels
 
     @property
+    def expected(self) -> HostArray:
+        """Shares that right predictions show: the levels, unless draws are few or repeat themselves.
+
+        A label that equals a quantile counts as below it, and as inside an interval that ends there, so
+        counts show more than their levels; 5 draws split at sixths. An envelope that excludes a level says
+        so, and its middle is the share to compare with.
+        """
+        inside = (self.lower <= self.levels + 1e-9) & (self.levels <= self.upper + 1e-9)
+        found: HostArray = np.where(inside, self.levels, (self.lower + self.upper) / 2)
+        return found
+
+    @property
     def outside(self) -> HostArray:
         """Which levels lie outside the envelope."""
         return (self.observed < self.lower) | (self.observed > self.upper)
@@ -304,10 +322,12 @@ class EnvelopeCurve(Tested, Result):
         return "no conflict found"
 
     def __str__(self) -> str:
-        worst = int(np.abs(self.difference).argmax())
+        apart = self.observed - self.expected
+        worst = int(np.abs(apart).argmax())
+        shifted = "" if np.array_equal(self.expected, self.levels) else f"; {DRAWS_REPEAT}"
         return (
-            f"{self.name} curve (n = {self.n}): largest difference {self.difference[worst]:+.4g} at level "
-            f"{self.levels[worst]:.4g}, p = {self.pvalue:.3g}: {self.verdict()}"
+            f"{self.name} curve (n = {self.n}): largest difference {apart[worst]:+.4g} at level "
+            f"{self.levels[worst]:.4g}, p = {self.pvalue:.3g}: {self.verdict()}{shifted}"
         )
 
 

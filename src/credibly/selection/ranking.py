@@ -181,14 +181,14 @@ def _sizes(name: str, n: int, n_classes: Mapping[str, int]) -> str:
 
 
 def refuse_for_reals(**settings: tuple[Any, Any]) -> None:
-    """Raise where a setting of the unified score, given with its default, was changed for real values."""
+    """Raise where a setting of the unified score, given with its default, was changed for proper scores."""
     for name, (value, default) in settings.items():
         if value != default:
             raise InputError(
                 f"`{name}`",
                 "is a setting of the unified score of class predictions",
-                f"got {value!r} for real values",
-                "Leave it out; `statistics=` names the scores of real values.",
+                f"got {value!r} for a ranking by proper scores",
+                "Leave it out; `statistics=` names the scores.",
             )
 
 
@@ -276,7 +276,7 @@ def rank_models(
     rng: Any = 0,
     progress: Progress | None = None,
 ) -> Any:
-    """Rank models of any kind: for classes by the unified score, for real values by proper scores.
+    """Rank models of any kind: classes by the unified score or named scores, real values by proper scores.
 
     Parameters
     ----------
@@ -323,9 +323,10 @@ def rank_models(
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
     statistics : sequence of str or Statistic, optional
-        For real values: the scores to rank by, which must be means over instances; the first one decides.
-        Default: CRPS, interval score, and log loss if all models are Gaussian. They replace `tradeoffs` and
-        the other settings of the unified score.
+        Scores to rank by, which must be means over instances; the first one decides. They replace `tradeoffs`
+        and the other settings of the unified score. Default for real values: CRPS, interval score, and log
+        loss if all models are Gaussian. For classes, such as ``["rps"]`` for ordered ones: mean predictions
+        are scored.
     rng : None, int or Generator
         Seed of everything drawn.
     progress : callable, optional
@@ -334,8 +335,8 @@ def rank_models(
     Returns
     -------
     Ranking or ScoreRanking
-        For classes: lines, crossings, standings with ties, and ``recommend``. For real values: a standing
-        with ties and paired differences for every score.
+        For classes: lines, crossings, standings with ties, and ``recommend``. For real values, or with
+        `statistics`: a standing with ties and paired differences for every score.
 
     Notes
     -----
@@ -369,7 +370,8 @@ def rank_models(
     given = models_as_rows(models, labels, clusters, blocks)
     require_level(level)
     n_resamples = require_integer(n_resamples, "n_resamples", 100)
-    if isinstance(next(iter(given.values())).sample.predictions, RealPredictions):
+    real = isinstance(next(iter(given.values())).sample.predictions, RealPredictions)
+    if real or statistics is not None:
         from credibly.selection.real_models import rank_real_models  # which bootstraps as is done here
 
         refuse_for_reals(
@@ -384,13 +386,6 @@ def rank_models(
             paper=(paper, None),
         )
         return rank_real_models(given, statistics, n_resamples, level, as_seed(rng), progress)
-    if statistics is not None:
-        raise InputError(
-            "`statistics`",
-            "are scores of real values",
-            "got some for class predictions, which are ranked by the unified score",
-            "Leave them out.",
-        )
     weights = checked_tradeoffs(tradeoffs)
     settings = checked_settings(
         tradeoff=1.0,

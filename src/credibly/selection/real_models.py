@@ -1,10 +1,10 @@
-"""Which of several models of real values: proper scores of the same instances, paired, with ties named.
+"""Which of several models, by proper scores of the same instances: paired, with ties named.
 
 difference_ab = mean over instances of score_a - score_b
 
-Models may be of different kinds. Where one is given by quantiles, all are scored by their quantiles at the
-levels they share; draws beside other kinds are scored by the fair CRPS, which estimates that of the
-distribution they were drawn from.   Gneiting and Raftery 2007; Ferro 2014.
+Models of real values may be of different kinds. Where one is given by quantiles, all are scored by their
+quantiles at the levels they share; draws beside other kinds are scored by the fair CRPS, which estimates that
+of the distribution they were drawn from.   Gneiting and Raftery 2007; Ferro 2014.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, n
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
-from credibly.predictions import Dataset, Gaussian, Quantiles, RealPredictions, Rows, Samples
+from credibly.predictions import (
+    ClassPredictions,
+    Dataset,
+    Point,
+    Predictions,
+    RealPredictions,
+    Rows,
+    Samples,
+)
 from credibly.predictions.quantiles import at_levels, levels_note, shared_levels
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, mean_error
@@ -49,7 +57,7 @@ class ScoreStanding(Places):
 
 @dataclasses.dataclass(frozen=True)
 class ScoreRanking(Result):
-    """Models of real values by proper scores.
+    """Models by proper scores: of real values, or of classes where scores were named.
 
     Attributes
     ----------
@@ -110,13 +118,18 @@ def rank_real_models(
     seed: Seed,
     progress: Progress | None,
 ) -> ScoreRanking:
-    """Rank models that `rank_models` found to predict real values."""
-    samples: dict[str, RealPredictions] = {name: one.sample.predictions for name, one in given.items()}  # type: ignore[misc]
-    levels = shared_levels(list(samples.values()))
-    terms = {name: at_levels(one[:1], levels) for name, one in samples.items()}
+    """Rank models of real values, or models of classes by the scores that were named."""
+    samples = {name: one.sample.predictions for name, one in given.items()}
+    levels = shared_levels([one for one in samples.values() if isinstance(one, RealPredictions)])
+    terms = {name: _in_terms(one[:2], levels) for name, one in samples.items()}
     notes = [] if levels is None else [levels_note(levels)]
-    chosen, told = _chosen(statistics, terms, {name: one[:1] for name, one in samples.items()})
+    chosen, told = _chosen(statistics, terms, {name: one[:2] for name, one in samples.items()})
     notes += told
+    notes += [
+        f"{name}: {one.mean_note}"
+        for name, one in samples.items()
+        if isinstance(one, ClassPredictions) and not isinstance(one, Point)
+    ]
     scored = {name: _settled(one, terms) for name, one in chosen.items()}
     notes += list(dict.fromkeys(note for one in scored.values() for note in one[1]))
     notes += _quantiles_of_draws(
@@ -160,13 +173,23 @@ def rank_real_models(
     )
 
 
-_NO_SCORES = ("picp", "spread_ratio")
+_BETWEEN = "is best at a value in between"
+_NO_SCORES = {
+    "picp": _BETWEEN,
+    "spread_ratio": _BETWEEN,
+    "confidence_gap": _BETWEEN,
+    "accuracy": "is best where it is largest",
+}
+
+
+def _in_terms(predictions: Predictions, levels: HostArray | None) -> Predictions:
+    return at_levels(predictions, levels) if isinstance(predictions, RealPredictions) else predictions
 
 
 def _chosen(
     statistics: Sequence[str | Statistic] | None,
-    terms: Mapping[str, RealPredictions],
-    samples: Mapping[str, RealPredictions],
+    terms: Mapping[str, Predictions],
+    samples: Mapping[str, Predictions],
 ) -> tuple[dict[str, Statistic], list[str]]:
     """Return the scores that all models have; unasked ones that some have not are left out, and said.
 
@@ -181,14 +204,18 @@ def _chosen(
         )
     found: dict[str, Statistic] = {}
     told = []
+    real = any(isinstance(one, RealPredictions) for one in samples.values())
+    remedy = "Use `brier`, `log_loss` or, where classes have an order, `rps`."
+    if real:
+        remedy = "Use `crps`, `interval_score`, `gaussian_log_loss` or `mae`."
     for one in SCORES if statistics is None else statistics:
         statistic = as_statistic(one)
         if statistic.name in _NO_SCORES:
             raise InputError(
                 "`statistics`",
                 "must be scores, of which the smallest is the best",
-                f"{statistic.name!r} is best at a value in between",
-                "Use `crps`, `interval_score`, `gaussian_log_loss` or `mae`.",
+                f"{statistic.name!r} {_NO_SCORES[statistic.name]}",
+                remedy,
             )
         for name, some in (*samples.items(), *terms.items()):
             try:
@@ -204,7 +231,7 @@ def _chosen(
                     "`statistics`",
                     "must be means over instances",
                     f"{statistic.name!r} is not one",
-                    "Use `crps`, `interval_score`, `gaussian_log_loss` or `mae`.",
+                    remedy,
                 )
         else:
             found[statistic.name] = statistic
@@ -213,7 +240,7 @@ def _chosen(
     return found, told
 
 
-def _quantiles_of_draws(samples: Mapping[str, RealPredictions], statistics: Sequence[str]) -> list[str]:
+def _quantiles_of_draws(samples: Mapping[str, Predictions], statistics: Sequence[str]) -> list[str]:
     """Note which scores see the quantiles of few draws as they are, where other models have exact ones."""
     draws = {name: one for name, one in samples.items() if isinstance(one, Samples)}
     alike = len(draws) == len(samples) and len({one.n_effective for one in draws.values()}) == 1
@@ -225,7 +252,7 @@ def _quantiles_of_draws(samples: Mapping[str, RealPredictions], statistics: Sequ
 
 
 def _settled(
-    statistic: Statistic, terms: Mapping[str, RealPredictions]
+    statistic: Statistic, terms: Mapping[str, Predictions]
 ) -> tuple[dict[str, Statistic], tuple[str, ...]]:
     """Return the statistic for every model: of draws beside other kinds the fair one, and what to note."""
     whole = dict.fromkeys(terms, statistic)
@@ -253,8 +280,7 @@ def _contributions(
     statistics: Sequence[Statistic], levels: HostArray | None, chunk: Dataset
 ) -> tuple[HostArray, HostArray]:
     """Return labels (n,) and the scores (s, n) of one model on some rows."""
-    assert isinstance(chunk.predictions, (Gaussian, Samples, Quantiles))
-    given, labels = at_levels(chunk.predictions, levels), chunk.batch
+    given, labels = _in_terms(chunk.predictions, levels), chunk.batch
     rows = []
     for one in statistics:
         bound = one.bind(given)

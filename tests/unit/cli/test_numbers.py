@@ -163,12 +163,18 @@ def test_real_values_are_evaluated_and_tested(credibly: Command, tmp_path: Path)
     np.savez(file, mean=np.zeros(50), std=np.ones(50), y=3 + np.linspace(-1, 1, 50))
     ran = credibly("evaluate", file, *FAST)
     assert ran.code == 0
-    assert [row["statistic"] for row in ran.rows] == [
-        name
-        for name in REAL_STATISTICS
-        if name not in ("ucme", "spread_slope")  # named only; one spread
-    ]
-    assert {row["verdict"] for row in ran.rows} == {"conflict"}
+    names = [
+        name for name in REAL_STATISTICS if name not in ("ucme", "spread_slope")
+    ]  # named only; one spread
+    parts = ["miscalibration", "discrimination", "uncertainty"]
+    after = names.index("crps") + 1
+    assert [row["statistic"] for row in ran.rows] == [*names[:after], *parts, *names[after:]]
+    found = {row["statistic"]: row for row in ran.rows}
+    values = [float(found[name]["value"]) for name in ("crps", *parts)]
+    assert values[0] == pytest.approx(values[1] - values[2] + values[3])
+    assert float(found["miscalibration"]["interval_low"]) > 1  # labels are 3 away
+    assert {row["verdict"] for name, row in found.items() if name not in parts} == {"conflict"}
+    assert "note: Miscalibration costs" in ran.err
     alone = credibly("test", file, *FAST)
     assert [row["statistic"] for row in alone.rows[:2]] == ["skce", "quantile_calibration_error"]
     several = credibly("test", file, "--statistic", "picp", "--statistic", "crps", *FAST)

@@ -211,7 +211,10 @@ def test_every_kind_of_real_prediction(predictions: Any) -> None:
     assert evaluation.reals.coverage is not None
     assert evaluation.reals.coverage.pvalue == 1 / 200
     assert evaluation.curves is None
-    assert evaluation.decomposition is None
+    parts = evaluation.decomposition
+    assert parts.loss.value == pytest.approx(evaluation["crps"].value)
+    assert parts.miscalibration_interval[0] > 5  # of labels 9 away, with no spread of means to tell apart
+    assert parts.to_dict() == cr.hypotests.decompose_crps(predictions, labels).to_dict()
     assert evaluation.predictions.k is None
     assert "accuracy" not in dict(evaluation.not_run)  # which nobody expects of real values
     with pytest.raises(cr.CrediblyError, match="one entry per prediction"):
@@ -227,8 +230,30 @@ def test_a_few_quantiles_are_tested_by_coverage_only() -> None:
     assert "quantiles say only how often labels lie between" in reasons["test of crps"]
     assert "level 0.05" in reasons["picp"]
     assert "lie between two levels l and 1 - l" in reasons["coverage curve"]
+    assert evaluation.decomposition is None
+    assert "needs levels at most 0.05 apart" in reasons["parts of the CRPS"]
     assert evaluation.reals is not None
     assert evaluation.reals.coverage is None
+
+
+def test_the_crps_of_many_rows_is_split_on_a_random_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("credibly.evaluation.statistics.MOST_SPLIT", 60)
+    rng = np.random.default_rng(8)
+    mean = rng.normal(size=90)
+    labels, given = mean + rng.normal(size=90), cr.Gaussian(mean, np.full(90, 2.0))
+    found = cr.evaluate(given, labels, tests=False, rng=3)
+    parts = found.decomposition
+    assert parts.n == 60
+    note = "miscalibration, discrimination and uncertainty: computed on 60 of 90 instances, drawn at random"
+    assert any(one.startswith(note) for one in found.notes)
+    assert cr.evaluate(cr.scan(given, labels, chunk_rows=25), tests=False, rng=3).decomposition == parts
+    rows = {one.statistic: one for one in cr.evaluation.number_rows(found) if one.part == "decomposition"}
+    assert (rows["miscalibration"].low, rows["miscalibration"].high) == parts.miscalibration_interval
+    assert (rows["crps"].n, rows["crps"].value) == (60, parts.loss.value)
+    few = cr.evaluate(given, labels, tests=False, clusters=np.arange(90) % 5)
+    assert few.decomposition.miscalibration_interval == (0.0, np.inf)
+    rows = {one.statistic: one for one in cr.evaluation.number_rows(few) if one.part == "decomposition"}
+    assert rows["miscalibration"].high is None  # an interval without an end tells nothing
 
 
 def test_one_draw_per_instance_is_tested_too() -> None:

@@ -40,6 +40,23 @@ def test_findings_say_where_the_curve_leaves() -> None:
     assert f"p = {pit.pvalue:g}" in EnvelopeDisplay(pit).finding
 
 
+def test_counts_lie_off_the_levels_and_the_words_say_so() -> None:
+    """Draws of 0 or 1 repeat: the quantile of level 0.1 is 0, and half of right labels lie at or below it."""
+    rng = np.random.default_rng(3)
+    draws, labels = cr.Samples(rng.integers(0, 2, size=(300, 20)).astype(float)), rng.integers(0, 2, size=300)
+    for function in (cr.pit_test, cr.coverage_curve):
+        curve = function(draws, labels.astype(float), levels=10, n_resamples=99, rng=0)
+        assert not curve.rejects()
+        assert np.abs(curve.difference).max() > 0.3
+        assert np.abs(curve.observed - curve.expected).max() < 0.1
+        assert "compare the curve with the envelope, not with the levels" in str(curve)
+        finding = EnvelopeDisplay(curve).finding
+        assert "that right predictions show. Here draws are few or repeat" in finding
+    curve = curves(SHIFTED)[0]
+    assert np.array_equal(curve.expected, curve.levels)
+    assert "draws" not in EnvelopeDisplay(curve).finding + str(curve)
+
+
 def test_a_rejected_curve_that_only_touches_is_not_called_inside() -> None:
     curve = curves(CALIBRATED)[0]
     touching = EnvelopeDisplay(

@@ -92,7 +92,7 @@ def test_every_statistic_has_a_method_note() -> None:
 
 
 def test_every_built_in_statistic_is_explained(evaluation: cr.Evaluation) -> None:
-    notes = method_notes(evaluation.settings["methods"])
+    notes = method_notes(evaluation.settings["methods"], evaluation.decomposition)
     assert all(note.meaning for note in notes)
     assert {note.name: note.formula for note in notes}["Brier score"] == "mean of ‖p − e_y‖²"
     assert len(notes) == len(evaluation.estimates) + 5

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+
 import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.evaluation import shown_range
+from credibly.report.content import decomposition_finding, decomposition_table
 from credibly.report.page import render_report
 from credibly.report.sections import real_section
 
@@ -33,11 +38,29 @@ def test_the_page_of_real_values() -> None:
         "Matheson and Winkler",
         "the mixture of its members",
         "Shares of labels below quantiles, minus their levels",
+        "Where the loss comes from",
+        "Miscalibration costs",
+        "CRPS = miscalibration − discrimination + uncertainty",
     ):
         assert text in page
-    for text in ("Class by class", "Brier", "refinement loss"):
+    for text in ("Class by class", "Calibration and refinement loss", "refinement loss, which"):
         assert text not in page
     assert page == render_report(given)  # byte by byte
+
+
+def test_the_parts_of_the_crps_stand_in_a_table_with_their_intervals() -> None:
+    given = cr.evaluate(GAUSSIAN, GAUSSIAN.mean[:, 0], tests=False)
+    parts = given.decomposition
+    table = decomposition_table(given)
+    assert [row[0] for row in table.rows] == ["CRPS", "= miscalibration", "− discrimination", "+ uncertainty"]
+    assert table.rows[1][2] == shown_range(parts.miscalibration_interval)
+    assert table.rows[3][2] == shown_range(parts.uncertainty.interval())
+    some = dataclasses.replace(given, decomposition=dataclasses.replace(parts, n=50))
+    assert decomposition_finding(given).startswith("Miscalibration costs ")
+    assert decomposition_finding(some).startswith("On 50 random instances, miscalibration costs ")
+    few = cr.evaluate(GAUSSIAN, GAUSSIAN.mean[:, 0], tests=False, clusters=np.arange(60) % 4)
+    assert decomposition_table(few).rows[1][2] == "0 or more"  # four clusters say nothing about an upper end
+    json.dumps(few.to_dict(), allow_nan=False)
 
 
 @pytest.mark.slow
@@ -53,6 +76,18 @@ def test_the_section_names_what_leaves_its_envelope() -> None:
     ]
     near = evaluation(0.0)
     assert "stay inside" in real_section(near.reals, near).finding
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_the_section_of_counts_says_what_to_compare_with() -> None:
+    rng = np.random.default_rng(3)
+    draws = cr.Samples(rng.poisson(1.0, size=(80, 20)).astype(float))
+    given = cr.evaluate(draws, rng.poisson(1.0, size=80).astype(float), n_resamples=99)
+    section = real_section(given.reals, given)
+    assert "stay inside" in section.finding
+    assert "Here draws are few or repeat, so even right predictions lie off" in section.finding
+    (_, table) = section.tables[0]
+    assert all(abs(float(row[3])) < 0.2 for row in table.rows)  # not the 0.37 of labels that equal 0
 
 
 @pytest.mark.usefixtures("without_pictures")

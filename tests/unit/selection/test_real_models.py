@@ -105,10 +105,40 @@ def test_what_makes_no_sense_is_refused(models, settings, match) -> None:
         cr.rank_models(models, LABELS, **settings)
 
 
-def test_statistics_are_for_real_values() -> None:
+def test_ordered_classes_are_ranked_by_the_scores_that_are_named() -> None:
+    rng = np.random.default_rng(9)
+    truth = rng.dirichlet(np.ones(4), size=200)
+    labels = (rng.random((200, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    members = 0.8 * truth[:, None] + 0.2 * rng.dirichlet(np.ones(4), size=(200, 3))
+    models = {"flat": np.full((200, 4), 0.25), "truth": truth, "set": cr.Ensemble(members)}
+    found = cr.compare(models, labels, statistics=["rps", "log_loss"], n_resamples=200)
+    ranking = found.ranking
+    assert list(ranking.standings) == ["rps", "log_loss"]
+    assert ranking.order("rps")[-1] == "flat"
+    for name, one in models.items():
+        assert found.estimates[name]["rps"].value == pytest.approx(cr.statistics.rps(one, labels).value)
+        assert found.estimates[name]["rps"].stderr == pytest.approx(cr.statistics.rps(one, labels).stderr)
+    assert any(note.startswith("set: ") and "mean" in note for note in found.notes)
+    chunks = {name: cr.scan(one, labels, chunk_rows=77) for name, one in models.items()}
+    assert cr.rank_models(chunks, statistics=["rps"], n_resamples=200).at().scores == pytest.approx(
+        ranking.at("rps").scores
+    )
+    page = render_report(found)
+    assert "Behind the first by Ranked probability score" in page
+    assert "Scores of classes" in page
+    assert "real values" not in page
+    with pytest.raises(cr.InputError, match=r"'accuracy' is best where it is largest\. Use `brier`"):
+        cr.rank_models(models, labels, statistics=["accuracy"])
+    with pytest.raises(cr.InputError, match="'skce' is not one"):
+        cr.rank_models(models, labels, statistics=["skce"])
+    with pytest.raises(cr.InputError, match="for a ranking by proper scores"):
+        cr.rank_models(models, labels, statistics=["rps"], tradeoffs=[3.0])
+    with pytest.raises(cr.CrediblyError, match="real"):
+        cr.rank_models(models, labels, statistics=["crps"])
+
+
+def test_kinds_and_names_that_do_not_fit_are_refused() -> None:
     probs = RNG.dirichlet(np.ones(2), size=20)
-    with pytest.raises(cr.InputError, match="are scores of real values"):
-        cr.rank_models({"a": probs}, np.zeros(20, dtype=int), statistics=["brier"])
     with pytest.raises(cr.InputTypeError, match="all predict classes, or all real values"):
         cr.rank_models({"a": RIGHT[:20], "b": probs}, np.zeros(20, dtype=int))
     with pytest.raises(cr.InputError, match="must be one of the ranking"):

@@ -97,8 +97,14 @@ def decompose_crps(
         "skill": (own - loss, None),
     }
     found = {
-        name: Estimate(name, float(values.mean()), n=n, notes=given.notes, **_error(values, codes, why))
-        for name, (values, why) in parts.items()
+        part: Estimate(
+            crps.name if part == "loss" else part,
+            float(values.mean()),
+            n=n,
+            notes=given.notes,
+            **_error(values, codes, why),
+        )
+        for part, (values, why) in parts.items()
     }
     return CrpsDecomposition(
         **found,
@@ -155,31 +161,32 @@ def _gains(
     fold = fold if codes is None else fold[codes]
     for low, high in pairwise(edges):
         middle = 0.5 * (low + high)
-        events = (y <= middle).astype(np.float64)
-        stated = to_host(predictions.cdf(like(np.full(n, middle), predictions._leading)))
-        whole += (high - low) * (
-            (events - events.mean()) ** 2 - (events - _recalibrated(stated, events, stated)) ** 2
-        )
+        given = to_host(predictions.cdf(like(np.full(n, middle), predictions._leading)))
+        order = np.argsort(given)  # once: folds keep this order, so they need no sorting of their own
+        stated, parts = given[order], fold[order]
+        events = (y[order] <= middle).astype(np.float64)
+        plain = (events - events.mean()) ** 2
+        together = plain - (events - _recalibrated(stated, events, stated)) ** 2
+        alone = np.zeros(n)
         for part in range(min(_FOLDS, n)):
-            held = fold == part
+            held = parts == part
             kept = ~held
             if not held.any() or not kept.any():
                 continue
-            moved = _recalibrated(stated[kept], events[kept], stated[held])
-            plain = (events[held] - events.mean()) ** 2
-            apart[held] += (high - low) * (plain - (events[held] - moved) ** 2)
+            fitted = _recalibrated(stated[kept], events[kept], stated[held])
+            alone[held] = plain[held] - (events[held] - fitted) ** 2
+        whole[order] += (high - low) * together
+        apart[order] += (high - low) * alone
     return whole, apart
 
 
 def _recalibrated(stated: HostArray, events: HostArray, at: HostArray) -> HostArray:
-    """Return the isotonic regression of events on what was stated, at other stated probabilities."""
-    order = np.argsort(stated, kind="stable")
-    ordered = stated[order]
-    starts = np.flatnonzero(np.append(True, np.diff(ordered) > ROUNDING))
-    size = np.diff(np.append(starts, len(ordered))).astype(np.float64)
-    share = np.add.reduceat(events[order], starts) / size
+    """Return the isotonic regression of events on what was stated, at other probabilities; both increase."""
+    starts = np.flatnonzero(np.append(True, np.diff(stated) > ROUNDING))
+    size = np.diff(np.append(starts, len(stated))).astype(np.float64)
+    share = np.add.reduceat(events, starts) / size
     fitted = isotonic_fits(share[None, :], size)[0]
-    return np.asarray(np.interp(at, ordered[starts], fitted))
+    return np.asarray(np.interp(at, stated[starts], fitted))
 
 
 def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | None) -> tuple[float, float]:
