@@ -182,7 +182,11 @@ def _gains(
 
 def _recalibrated(stated: HostArray, events: HostArray, at: HostArray) -> HostArray:
     """Return the isotonic regression of events on what was stated, at other probabilities; both increase."""
-    starts = np.flatnonzero(np.append(True, np.diff(stated) > ROUNDING))
+    begins = np.ones(len(stated), dtype=bool)
+    np.greater(stated[1:] - stated[:-1], ROUNDING, out=begins[1:])
+    if begins.all():  # as of most distributions: nothing to put together
+        return np.asarray(np.interp(at, stated, isotonic_fits(events[None, :], np.ones(len(stated)))[0]))
+    starts = np.flatnonzero(begins)
     size = np.diff(np.append(starts, len(stated))).astype(np.float64)
     share = np.add.reduceat(events, starts) / size
     fitted = isotonic_fits(share[None, :], size)[0]
