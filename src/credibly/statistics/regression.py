@@ -47,7 +47,13 @@ from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealP
 from credibly.predictions.samples import LeftOut
 from credibly.results.base import Tail, require_level
 from credibly.results.estimates import scale_and_skewness, skewed
-from credibly.statistics.mixture_tables import MANY_REPLICATES, Loss, LossTable
+from credibly.statistics.mixture_tables import (
+    MANY_REPLICATES,
+    Loss,
+    LossTable,
+    distances_on_grid,
+    nodes_of,
+)
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Story, Traits
 
@@ -99,6 +105,10 @@ class RealMean(Statistic):
         """Return the loss up to a number per instance, which is the same for all of its labels."""
         return self.loss(predictions)
 
+    def loss_on_grid(self, predictions: Gaussian, low: Array, step: Array, number: int) -> Array:
+        """Return the loss of mixtures at evenly spaced numbers, less one per row, (number, n)."""
+        return self.loss_but_constant(predictions)(nodes_of(low, step, number))
+
 
 class MixtureLossBound(LossBound):
     """A mean over instances of a loss of normal mixtures, which costs as much as there are members."""
@@ -124,7 +134,8 @@ class TabledLossBound(LossBound):
         super().__init__(exact.statistic, exact.loss, Plan(exact.n), exact.notes)
         assert isinstance(exact.statistic, RealMean)
         self.observed = observed.values
-        self.table = LossTable(exact.predictions, exact.statistic, exact.statistic.loss_but_constant)
+        own = exact.statistic
+        self.table = LossTable(exact.predictions, own, own.loss_but_constant, own.loss_on_grid)
         self._first: TabledLossBound | None = None  # who looks labels up for this one too
         self._others: list[TabledLossBound] = []
         self._last: tuple[Labels, Array] | None = None  # what was found for it
@@ -427,6 +438,10 @@ class ContinuousRankedProbabilityScore(RealMean):
     def loss_but_constant(self, predictions: RealPredictions) -> Loss:
         """Leave out 1/2 E|X - X'| of mixtures: it takes all pairs of members."""
         return _of_mixture(predictions, 0.0) if isinstance(predictions, Gaussian) else self.loss(predictions)
+
+    def loss_on_grid(self, predictions: Gaussian, low: Array, step: Array, number: int) -> Array:
+        """Sum up densities instead."""
+        return distances_on_grid(predictions, low, step, number)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         bound = super()._bind(predictions, plan)
