@@ -226,7 +226,7 @@ def nodes_of(low: Array, step: Array, number: int) -> Array:
 
 
 def distances_on_grid(predictions: Gaussian, low: Array, step: Array, number: int) -> Array:
-    """Return E|X - y| of mixtures at their nodes, less a number per row, (number, rows).
+    """Return E|X - y| of mixtures at their nodes, (number, rows): twice the area below F, plus E X - y.
 
     Its second derivative is 2 f, f the density, which costs a third of it: S_k-1 - 2 S_k + S_k+1 is h^2 (f +
     d2 f / 12 - d4 f / 240) with differences d2 and d4 of f, up to h^8, and below the first node S is 0.
@@ -246,7 +246,7 @@ def distances_on_grid(predictions: Gaussian, low: Array, step: Array, number: in
     bends = density[2:-2, :] + second[1:-1, :] / 12.0 - fourth / 240.0
     slopes = xp.cumulative_sum(bends, axis=0)
     area = xp.cumulative_sum(slopes, axis=0) - slopes  # of F below every node
-    return 2.0 * area - at[2:-2, :]
+    return 2.0 * area + (predictions.expectation() - at[2:-2, :])
 
 
 def _powers(t: Array) -> Array:
