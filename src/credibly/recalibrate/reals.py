@@ -36,7 +36,7 @@ from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence
 from credibly.recalibrate.heads import features_of_width, standardised
-from credibly.statistics.regression import crps, crps_and_slope
+from credibly.statistics.crps import crps, crps_and_slope
 
 LIMITS = (1e-9, 1e9)
 """Scales beyond these are refused as diverging."""

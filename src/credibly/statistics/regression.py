@@ -7,16 +7,6 @@ Each uses the point that minimises its expectation under the predicted distribut
 
 The log loss of Gaussian predictions: mean -log density of the label under the mixture of the members.
 -log 1/m sum_j N(y; mu_j, s_j^2)            in natural units of the label      Good 1952
-
-The continuous ranked probability score, in closed form for every kind of real-valued prediction.
-
-crps = E|X - y| - 1/2 E|X - X'|,  X, X' independent draws from the prediction
-
-Gaussian mixture  E|X - y| = 1/m sum_j A(y - mu_j, s_j),  A(d, s) = d (2 Phi(d/s) - 1) + 2 s phi(d/s)
-draws             the same expectations over the draws themselves
-quantiles         2/q sum_j (1[y < v_j] - l_j)(v_j - y): twice the mean pinball loss
-
-Matheson and Winkler 1976; Grimit et al. 2006 (mixtures); Laio and Tamea 2007 (quantiles).
 """
 
 from __future__ import annotations
@@ -24,34 +14,20 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import (
-    Array,
-    HostArray,
-    as_float64,
-    device,
-    is_numpy,
-    namespace,
-    ndtr,
-    to_host,
-)
-from credibly._arrays.remembered import remembered
-from credibly._arrays.row_search import count_at_most
-from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
-from credibly.predictions.samples import LeftOut
+from credibly._arrays.errors import InputTypeError
+from credibly._arrays.namespace import Array, HostArray, is_numpy, namespace, to_host
+from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.results.base import Tail, require_level
 from credibly.results.estimates import scale_and_skewness, skewed
 from credibly.statistics.mixture_tables import (
     MANY_REPLICATES,
     Loss,
     LossTable,
-    distances_on_grid,
     nodes_of,
 )
 from credibly.statistics.proper import MeanBound
@@ -302,6 +278,12 @@ rmse = RootMeanSquaredError()
 
 mae = MeanAbsoluteError()
 
+
+def members_first(values: Array) -> Array:
+    """Return (m, n) of (n, m), every member next to itself in memory."""
+    return np.ascontiguousarray(values.T) if is_numpy(values) else values.T
+
+
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -346,7 +328,7 @@ class GaussianLogLoss(RealMean):
 
     def loss(self, predictions: Gaussian) -> Loss:
         """Return -log of the mixture's density, shifted by the largest member so that nothing underflows."""
-        mean, std = (_members_first(one) for one in predictions.members())
+        mean, std = (members_first(one) for one in predictions.members())
         shares = predictions.shares
         xp = namespace(mean)
         constant = xp.log(std) + _HALF_LOG_TWO_PI
@@ -373,269 +355,3 @@ class GaussianLogLoss(RealMean):
 
 
 gaussian_log_loss = GaussianLogLoss()
-
-FEW_LEVELS = 10
-"""Quantiles below which the CRPS depends on their levels as much as on the predictions."""
-_TWO_DENSITY = 2.0 / math.sqrt(2.0 * math.pi)
-
-
-@dataclasses.dataclass(frozen=True)
-class ContinuousRankedProbabilityScore(RealMean):
-    """Mean continuous ranked probability score: distance between distribution and label, in its unit.
-
-    Parameters
-    ----------
-    estimator : {"empirical", "fair"}
-        For `Samples`: the score of the draws treated as the distribution itself, or an unbiased estimate of
-        the score of the distribution they were drawn from (Ferro 2014). For other predictions it makes no
-        difference.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> float(cr.crps(cr.Samples([[0.0, 2.0]]), [1.0]))  # E|X - y| = 1, 1/2 E|X - X'| = 1/2
-    0.5
-    """
-
-    estimator: Literal["empirical", "fair"] = "empirical"
-    every_member: ClassVar[bool] = True
-    name: ClassVar[str] = "crps"
-    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
-    reference: ClassVar[str] = "Matheson and Winkler 1976"
-    story: ClassVar[Story] = Story(
-        title="CRPS",
-        meaning="Distance between the predicted distribution and the label, in the label's unit; smaller is "
-        "better. For quantiles: twice their mean pinball loss.",
-        formula="mean of E|X − y| − ½ E|X − X′|",
-        above="labels are further from the predicted distributions than these say",
-        below="labels are closer to the predicted distributions than these say",
-        citation="Matheson and Winkler, Scoring rules for continuous probability distributions, Management "
-        "Science, 1976; Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006.",
-        aliases={
-            "pinball_loss": "which for quantiles is twice their mean pinball loss",
-        },
-    )
-
-    def __post_init__(self) -> None:
-        one_of("`estimator`", self.estimator, ("empirical", "fair"))
-
-    def loss(self, predictions: RealPredictions) -> Loss:
-        """Return the score of labels (b, n) by the closed form of the prediction's kind."""
-        if isinstance(predictions, Samples):
-            return _of_draws(predictions, self.estimator)
-        if self.estimator == "fair":
-            raise UnsupportedError(
-                '`crps` with estimator="fair"',
-                "corrects for a finite number of draws",
-                f"got {type(predictions).__name__}, which has none",
-                "Leave `estimator` out.",
-            )
-        if isinstance(predictions, Quantiles):
-            return _of_quantiles(as_float64(predictions.values), as_float64(predictions.levels))
-        assert isinstance(predictions, Gaussian)
-        return _of_mixture(predictions, _known_half(predictions))
-
-    def loss_but_constant(self, predictions: RealPredictions) -> Loss:
-        """Leave out 1/2 E|X - X'| of mixtures: it takes all pairs of members."""
-        return _of_mixture(predictions, 0.0) if isinstance(predictions, Gaussian) else self.loss(predictions)
-
-    def loss_on_grid(self, predictions: Gaussian, low: Array, step: Array, number: int) -> Array:
-        """Sum up densities instead."""
-        return distances_on_grid(predictions, low, step, number)
-
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        bound = super()._bind(predictions, plan)
-        if isinstance(predictions, Quantiles) and predictions.levels.shape[0] < FEW_LEVELS:
-            levels = predictions.levels.shape[0]
-            few = (
-                f"CRPS from {levels} quantile{'s' * (levels > 1)} is twice their mean pinball loss: compare "
-                "it only with predictions at the same levels"
-            )
-            bound.notes = (*bound.notes, few)
-        return bound
-
-
-def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Array]]:
-    """Return the CRPS of labels (b, n) and its derivative in the label, made of the same terms."""
-    mean, std = (_members_first(one) for one in predictions.members())
-    shares, half = predictions.shares, _known_half(predictions)
-
-    def both(labels: Array) -> tuple[Array, Array]:
-        loss: Any = 0.0
-        slope: Any = 0.0
-        for j in range(mean.shape[0]):
-            share = 1.0 / mean.shape[0] if shares is None else shares[j]
-            own, rise = _distance_and_slope(labels - mean[j, :], std[j, :])
-            loss, slope = loss + share * own, slope + share * rise
-        return loss - half, slope
-
-    return both
-
-
-def _known_half(predictions: Gaussian) -> Array:
-    return remembered((predictions, _half_spread), lambda: (_half_spread(predictions),))[0]
-
-
-def _half_spread(predictions: Gaussian) -> Array:
-    """Return 1/2 E|X - X'| of mixtures, (n,)."""
-    mean, std = (_members_first(one) for one in predictions.members())
-    shares = predictions.shares
-    xp, m = namespace(std), mean.shape[0]
-    weight = xp.ones_like(std[:, :1]) if shares is None else shares[:, None]
-    whole = float(m) if shares is None else 1.0
-    # pairs of a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
-    spread = xp.sum(weight * weight * std, axis=0) * (2.0 / math.sqrt(math.pi))
-    for j in range(m - 1):
-        gap, scale = mean[j + 1 :, :] - mean[j, :], xp.hypot(std[j + 1 :, :], std[j, :])
-        spread = spread + 2.0 * weight[j, 0] * xp.sum(weight[j + 1 :, :] * _distance(gap, scale), axis=0)
-    return spread / (2.0 * whole * whole)
-
-
-def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
-    """Return E|X - y| of mixtures of normal members, less `half` (n,)."""
-    mean, std = (_members_first(one) for one in predictions.members())
-    shares, m = predictions.shares, mean.shape[0]
-
-    def distance(labels: Array, j: int) -> Array:
-        own = _distance(labels - mean[j, :], std[j, :])
-        return own if shares is None else shares[j] * own
-
-    def score(labels: Array) -> Array:
-        total = distance(labels, 0)
-        for j in range(1, m):
-            total = total + distance(labels, j)
-        return (total / float(m) if shares is None else total) - half
-
-    return score
-
-
-def _members_first(values: Array) -> Array:
-    """Return (m, n) of (n, m), every member next to itself in memory."""
-    return np.ascontiguousarray(values.T) if is_numpy(values) else values.T
-
-
-def _distance(gap: Array, scale: Array) -> Array:
-    """Return E|gap + scale Z| for a standard normal Z."""
-    return _distance_and_slope(gap, scale)[0]
-
-
-def _distance_and_slope(gap: Array, scale: Array) -> tuple[Array, Array]:
-    """Return E|gap + scale Z| and its derivative in the gap."""
-    xp = namespace(gap)
-    z = gap / scale
-    slope = 2.0 * ndtr(z) - 1.0
-    return gap * slope + scale * (_TWO_DENSITY * xp.exp(-0.5 * z * z)), slope
-
-
-def _of_draws(predictions: Samples, estimator: str) -> Loss:
-    if isinstance(predictions, LeftOut):
-        return _of_left_out(predictions, estimator)
-    if predictions.weights is not None:
-        return _of_weighted_draws(predictions, estimator)
-    draws = predictions.pooled()
-    xp = namespace(draws)
-    s = draws.shape[1]
-    pairs = _pairs(predictions, s, estimator)
-    rank = xp.arange(1, s + 1, dtype=xp.float64, device=device(draws))
-    centre = draws[:, s // 2]  # sums of distances lose fewer digits around it
-    away = draws - centre[:, None]
-    half = xp.sum((2.0 * rank - s - 1.0) * away, axis=1) / pairs
-    before = _sums_before(away)
-    counts = xp.arange(s + 1, dtype=xp.float64, device=device(draws))
-    slopes = (2.0 * counts - s) / s
-    heights = (before[:, -1:] - 2.0 * before) / s - half[:, None]
-    return _piecewise(draws, centre, slopes, heights)
-
-
-def _of_weighted_draws(predictions: Samples, estimator: str) -> Loss:
-    """Return sum_k w_k |x_k - y| - sum_{j < k} w_j w_k (x_k - x_j), the second over 1 - sum w^2 if fair."""
-    draws, reached = predictions.steps()
-    s = draws.shape[1]
-    _pairs(predictions, s, estimator)
-    xp = namespace(draws)
-    centre = draws[:, s // 2]
-    away = (draws - centre[:, None]) * (reached[:, 1:] - reached[:, :-1])
-    half = xp.sum((reached[:, 1:] + reached[:, :-1] - 1.0) * away, axis=1)
-    if estimator == "fair":
-        half = half / (1.0 - 1.0 / predictions.n_effective)
-    before = _sums_before(away)
-    return _piecewise(draws, centre, 2.0 * reached - 1.0, before[:, -1:] - 2.0 * before - half[:, None])
-
-
-def _pairs(predictions: Samples, s: int, estimator: str) -> int:
-    """Return what sums over pairs of s draws are divided by."""
-    if estimator != "fair":
-        return s * s
-    if predictions.n_members > 1 or s < 2:
-        raise UnsupportedError(
-            '`crps` with estimator="fair"',
-            "needs at least two independent draws per instance",
-            f"got {predictions!r}",
-            'Use estimator="empirical".',
-        )
-    return s * (s - 1)
-
-
-def _of_left_out(predictions: LeftOut, estimator: str) -> Loss:
-    """Return the score of one label for every number that is left out, from sums over whole rows."""
-    pool, ordered = predictions.pool, predictions.ordered
-    xp = namespace(pool)
-    n, p = pool.shape
-    pairs = _pairs(predictions, p - 1, estimator)
-    centre = ordered[:, p // 2][:, None]
-    away = ordered - centre
-    before = _sums_before(away)
-    rank = xp.arange(1, p + 1, dtype=xp.float64, device=device(pool))
-    between = xp.sum((2.0 * rank - p - 1.0) * away, axis=1)[:, None]  # sum over pairs j < k of |z_j - z_k|
-
-    def distances(values: Array) -> Array:
-        """Return sum_k |z_k - v| for values (n, p)."""
-        cell = count_at_most(ordered, values.T).T
-        counts = 2.0 * xp.astype(cell, xp.float64) - p
-        return counts * (values - centre) + before[:, -1:] - 2.0 * xp.take_along_axis(before, cell, axis=1)
-
-    half = (between - distances(pool)) / pairs
-
-    def score(labels: Array) -> Array:
-        values = xp.reshape(labels, (n, p))
-        return xp.reshape((distances(values) - xp.abs(pool - values)) / (p - 1) - half, (1, n * p))
-
-    return score
-
-
-def _of_quantiles(values: Array, levels: Array) -> Loss:
-    q = values.shape[1]
-    centre = values[:, q // 2]
-    away = values - centre[:, None]
-    over, under = _sums_before(levels * away), _sums_before((1.0 - levels) * away)
-    weight_over, weight_under = _sums_before(levels[None, :]), _sums_before(1.0 - levels[None, :])
-    slopes = (2.0 / q) * (weight_over - (weight_under[:, -1:] - weight_under))[0, :]
-    heights = (2.0 / q) * ((under[:, -1:] - under) - over)
-    return _piecewise(values, centre, slopes, heights)
-
-
-def _sums_before(values: Array) -> Array:
-    """Return sums of the first 0, 1, ..., q entries of every row, (n, q + 1)."""
-    xp = namespace(values)
-    return xp.concat([xp.zeros_like(values[:, :1]), xp.cumulative_sum(values, axis=1)], axis=1)
-
-
-def _piecewise(knots: Array, centre: Array, slopes: Array, heights: Array) -> Loss:
-    """Return a loss that is linear between knots (n, q): heights (n, q + 1) at `centre`.
-
-    Slopes are (q + 1,), or (n, q + 1) where they differ between rows.
-    """
-    xp = namespace(knots)
-
-    def score(labels: Array) -> Array:
-        cell = count_at_most(knots, labels)
-        if slopes.ndim == 2:
-            slope = xp.take_along_axis(slopes, cell.T, axis=1).T
-        else:
-            slope = xp.reshape(xp.take(slopes, xp.reshape(cell, (-1,))), cell.shape)
-        return slope * (labels - centre) + xp.take_along_axis(heights, cell.T, axis=1).T
-
-    return score
-
-
-crps = ContinuousRankedProbabilityScore()

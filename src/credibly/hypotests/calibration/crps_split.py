@@ -20,7 +20,7 @@ from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor, mean_error
-from credibly.statistics.regression import crps
+from credibly.statistics.crps import crps
 
 _THRESHOLDS = 100
 _FOLDS = 5
