@@ -34,16 +34,10 @@ KINDS = {
     "quantiles": cr.Quantiles(np.sort(DRAWS[:, 0], axis=1), [0.2, 0.4, 0.6, 0.8]),
 }
 BESIDE = {
-    "alone": {},
     "weights": {"sample_weight": WEIGHTS},
-    "clusters": {"clusters": CLUSTERS},
-    "both": {"sample_weight": WEIGHTS, "clusters": CLUSTERS},
+    "weights and clusters": {"sample_weight": WEIGHTS, "clusters": CLUSTERS},
 }
-CASES = [
-    "weights",
-    "clusters",
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("alone", "both")),
-]
+CASES = ["weights", pytest.param("weights and clusters", marks=pytest.mark.slow)]
 # Terms of at most 2 are added in another order, some n^2 of them, so that rounding errors of 1e-16 grow by
 # less than 100; values are near 0.01.
 SAME = {"rtol": 1e-11, "atol": 1e-15}
