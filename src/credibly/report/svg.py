@@ -33,6 +33,8 @@ _NUMBER = re.compile(r"-?\d*\.?\d+(?:[eE][-+]?\d+)?")
 _PATH_PART = re.compile(r"([MLCQZmlcqz])([^MLCQZmlcqz]*)")
 _INHERITED = ("fill", "stroke", "font", "text-anchor")
 _FONT_FAMILY = re.compile(r"font-family:[^;]*;?")
+_FONT = re.compile(r"font:\s*([\d.]+px)\s+['\w][^;]*")
+"""Size and families in one, as older matplotlib writes them; a weight or slant stands before the size."""
 _NO_ROTATION = re.compile(r"\s*rotate\(-?0(?:\.0+)? [^)]*\)")
 
 
@@ -116,7 +118,7 @@ def _compact_attributes(element: ET.Element) -> None:
         element.set("transform", _rounded(turned, 1))
     else:
         element.attrib.pop("transform", None)
-    style = _FONT_FAMILY.sub("", element.get("style", ""))  # the page has its own
+    style = _FONT.sub(r"font-size:\1", _FONT_FAMILY.sub("", element.get("style", "")))  # the page has its own
     style = ";".join(part.strip().replace(": ", ":") for part in style.split(";") if part.strip())
     if style:
         element.set("style", style)
