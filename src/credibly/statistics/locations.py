@@ -312,7 +312,7 @@ class PoolLocations(LocationBound):
         self.square = float(own @ own)
         chances = np.append(self.square, own) / (1.0 + self.square)
         self.targets = like(plan.targets, values)
-        points = mean_features(values, plan, chances)
+        points = sides_of(pool, plan, "float64").points
         near = kernel_matrix(
             points, like(plan.places, points), statistic.kernel, "euclidean", as_number(plan.bandwidth)
         )

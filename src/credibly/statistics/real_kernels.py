@@ -366,7 +366,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
             label_bandwidth = "median"
         if isinstance(label_bandwidth, str) and not standardises(label_bandwidth):
             label_bandwidth, notes = _label_bandwidth(part)
-        ends = list(rows.map(partial(_extent, standardised=standardises(label_bandwidth))))
+        ends = list(rows.map(partial(extent, standardised=standardises(label_bandwidth))))
         low, high = min(one[0] for one in ends), max(one[1] for one in ends)
     centres = isinstance(part, Gaussian) and standardises(label_bandwidth)
     reference = None
@@ -421,10 +421,10 @@ def joined_part(parts: list[Predictions | None]) -> Predictions:
     return found[0].replace_rows(**together)
 
 
-def _extent(rows: Dataset, standardised: bool) -> tuple[float, float]:
+def extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:
     """Return the range in which some rows predict labels; standardised, one around 0."""
     given = rows.predictions
-    if isinstance(given, Pool):
+    if isinstance(given, (Pool, Samples)):
         xp, low, high = namespace(given.values), given.values, given.values
     else:
         assert isinstance(given, Gaussian)

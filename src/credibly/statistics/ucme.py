@@ -22,7 +22,6 @@ from scipy.special import ndtri
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.predictions import (
-    Dataset,
     Gaussian,
     Point,
     Predictions,
@@ -55,6 +54,7 @@ from credibly.statistics.protocol import ALL_LABELS, Bound, Plan, Statistic, Sto
 from credibly.statistics.real_kernels import (
     MMD,
     RealPlan,
+    extent,
     joined_part,
     median_label_distance,
     plan_of,
@@ -73,7 +73,7 @@ def _levels_of(number: int) -> HostArray:
 
 def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> LocationPlan:
     """Return bandwidths and locations: the draws of some rows, with a normal quantile of their moments."""
-    ends = list(rows.map(_extent))
+    ends = list(rows.map(extent))
     low, high = min(one[0] for one in ends), max(one[1] for one in ends)
     part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
     assert isinstance(part, Samples)
@@ -98,16 +98,6 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     return dataclasses.replace(
         plan, places=points[located], targets=mean + spread * ndtri(level), predicted=mean, spread=spread
     )
-
-
-def _extent(rows: Dataset) -> tuple[float, float]:
-    """Return the smallest and the largest draw of some rows; rows of weight 0 are not there."""
-    given, weights = rows.predictions, rows.checked_weights
-    assert isinstance(given, Samples)
-    draws = to_host(given.flat())
-    if weights is not None:
-        draws = draws[to_host(weights)[0] > 0]
-    return (float(draws.min()), float(draws.max())) if draws.size else (np.inf, -np.inf)
 
 
 def _chosen(table: HostArray, targets: HostArray) -> HostArray:
