@@ -57,7 +57,7 @@ class LocationPlan(RealPlan):
     """Bandwidths, and the locations: places of predictions (j, g) and labels (j,) on the host.
 
     `predicted` and `spread` (j,) say what is predicted there: mean and standard deviation, the quantile, or
-    the probability of the class; only Gaussians have a spread.
+    the probability of the class; only Gaussians and draws have a spread.
     """
 
     places: HostArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))

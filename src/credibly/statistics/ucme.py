@@ -120,7 +120,7 @@ class UnnormalisedMeanEmbedding(Statistic):
     bandwidth : float or "median"
         Bandwidth of predictions; "median" uses the median distance between at most 1000 evenly spaced rows.
     label_bandwidth : float or "median"
-        For real labels, as in `skce`.
+        For real labels; "median" as in `skce`.
 
     Notes
     -----
