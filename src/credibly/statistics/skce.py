@@ -76,6 +76,7 @@ from credibly.statistics.protocol import (
     total_weight,
 )
 from credibly.statistics.real_kernels import (
+    STANDARDISED,
     RealPlan,
     Sides,
     centred,
@@ -445,7 +446,9 @@ class Skce(KernelError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not standardises(self.label_bandwidth):
+        if isinstance(self.label_bandwidth, str):
+            one_of("`label_bandwidth`", self.label_bandwidth, (STANDARDISED, "median"))
+        else:
             check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
 
     def require_predictions(self, predictions: Predictions) -> None:

@@ -279,3 +279,8 @@ def test_weights_of_draws_are_multiplicities_where_a_bandwidth_sees_a_part(
     assert weighted.value == pytest.approx(listed.value, rel=1e-10)
     for name in ("bandwidth", "label_bandwidth"):
         assert weighted.settings[name] == pytest.approx(listed.settings[name], rel=1e-12)
+
+
+def test_rules_of_label_bandwidths_are_named() -> None:
+    with pytest.raises(cr.InputError, match="must be one of 'standardised', 'median'"):
+        cr.skce.with_(label_bandwidth="standard")
