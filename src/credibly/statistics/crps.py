@@ -28,7 +28,7 @@ from credibly._arrays.remembered import remembered
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.samples import LeftOut
-from credibly.statistics.mixture_tables import Loss, distances_on_grid
+from credibly.statistics.mixture_tables import Grid, Loss, distances_on_grid
 from credibly.statistics.protocol import Bound, Plan, Story, Traits
 from credibly.statistics.regression import RealMean, members_first, real_traits
 
@@ -97,9 +97,9 @@ class ContinuousRankedProbabilityScore(RealMean):
         """Leave out 1/2 E|X - X'| of mixtures: it takes all pairs of members."""
         return _of_mixture(predictions, 0.0) if isinstance(predictions, Gaussian) else self.loss(predictions)
 
-    def loss_on_grid(self, predictions: Gaussian, low: Array, step: Array, number: int) -> Array:
+    def loss_on_grid(self, predictions: Gaussian, grid: Grid) -> Array:
         """Sum up densities instead."""
-        return distances_on_grid(predictions, low, step, number)
+        return distances_on_grid(predictions, grid)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         bound = super()._bind(predictions, plan)

@@ -34,8 +34,6 @@ from credibly.predictions import Gaussian, Labels
 
 Loss = Callable[[Array], Array]
 """From labels (b, n) to contributions (b, n)."""
-OnGrid = Callable[[Gaussian, Array, Array, int], Array]
-"""From rows, their first nodes, steps and the number of nodes to losses there, (nodes, rows)."""
 
 MANY_REPLICATES = 200
 """Replicates from which on losses of mixtures are tabulated; a table costs as much as about 100."""
@@ -44,6 +42,21 @@ _GROUPS, _LEAST_ROWS = 32, 64
 """Groups of rows, by how many cells they need, whose tables are made together; rows of a group at least."""
 TABLE_BYTES = 8 * 4 * _MOST_CELLS // 8
 """Of a row, on average over targets: few of them are losses, and few rows need all cells they may have."""
+
+
+class Grid(NamedTuple):
+    """Nodes of some rows, with the density there."""
+
+    nodes: Array
+    """(number, rows)."""
+    step: Array
+    """Distance of neighbours, (rows,)."""
+    density: Array
+    """The density in units of the step, also at two more nodes on each side, (number + 4, rows)."""
+
+
+OnGrid = Callable[[Gaussian, Grid], Array]
+"""From some rows and their grid to losses at the nodes, (number, rows)."""
 
 
 class _Nodes(NamedTuple):
@@ -139,11 +152,18 @@ class LossTable:
         for part in _groups(order.size):
             rows = order[part]
             at = like(rows, nodes.low)
-            low, step = xp.take(nodes.low, at), xp.take(nodes.step, at)
-            most = _most(cells, rows)
+            step = xp.take(nodes.step, at)
             # two nodes more on each side: slopes are differences of four neighbours
-            made.append(_cubics(self.on_grid(self.predictions[rows], low - 2.0 * step, step, most + 5).T))
+            grid = self._grid(rows, xp.take(nodes.low, at) - 2.0 * step, step, _most(cells, rows) + 5)
+            made.append(_cubics(self.on_grid(self.predictions[rows], grid).T))
         return xp.concat(made, axis=0)
+
+    def _grid(self, rows: HostArray, low: Array, step: Array, number: int) -> Grid:
+        """Return nodes of some rows, with densities that other losses of them need too."""
+        key = (self.predictions, Grid, int(rows[0]))
+        beyond = _nodes_from(low - 2.0 * step, step, number + 4)
+        (density,) = remembered(key, lambda: (_density(self.predictions[rows], beyond, step),), spare=True)
+        return Grid(beyond[2:-2, :], step, density)
 
     def _places(self, labels: Array) -> Iterator[_Places]:
         """Yield where labels (b, n) are, rows in tiles whose table stays in cache."""
@@ -219,34 +239,37 @@ def _cubics(f: Array) -> Array:
     return xp.reshape(xp.stack(cubic, axis=2), (-1, 4))
 
 
-def nodes_of(low: Array, step: Array, number: int) -> Array:
-    """Return the nodes of some rows, (number, rows)."""
+def _nodes_from(low: Array, step: Array, number: int) -> Array:
     at = namespace(low).arange(0, number, dtype=low.dtype, device=device(low))[:, None]
     return low + at * step
 
 
-def distances_on_grid(predictions: Gaussian, low: Array, step: Array, number: int) -> Array:
-    """Return E|X - y| of mixtures at their nodes, (number, rows): twice the area below F, plus E X - y.
-
-    Its second derivative is 2 f, f the density, which costs a third of it: S_k-1 - 2 S_k + S_k+1 is h^2 (f +
-    d2 f / 12 - d4 f / 240) with differences d2 and d4 of f, up to h^8, and below the first node S is 0.
-    """
-    at = nodes_of(low - 2.0 * step, step, number + 4)
+def _density(predictions: Gaussian, values: Array, step: Array) -> Array:
+    """Return the density of mixtures at values (l, rows), in units of the step."""
     mean, std = predictions.members()
     xp, shares, m = namespace(mean), predictions.shares, mean.shape[1]
     density: Any = 0.0
     for j in range(m):
         inverse = 1.0 / std[:, j]
-        z = (at - mean[:, j]) * inverse
-        own = xp.exp(-0.5 * z * z) * inverse
+        z = (values - mean[:, j]) * inverse
+        own = xp.exp(-0.5 * z * z) * (inverse * step)
         density = density + (own if shares is None else shares[j] * own)
-    density = density * (step * step / (math.sqrt(2.0 * math.pi) * (m if shares is None else 1.0)))
+    return density / (math.sqrt(2.0 * math.pi) * (m if shares is None else 1.0))
+
+
+def distances_on_grid(predictions: Gaussian, grid: Grid) -> Array:
+    """Return E|X - y| of mixtures at their nodes, (number, rows): twice the area below F, plus E X - y.
+
+    Its second derivative is 2 f, f the density, which costs a third of it: S_k-1 - 2 S_k + S_k+1 is h^2 (f +
+    d2 f / 12 - d4 f / 240) with differences d2 and d4 of f, up to h^8, and below the first node S is 0.
+    """
+    xp, density = namespace(grid.density), grid.density
     second = density[:-2, :] - 2.0 * density[1:-1, :] + density[2:, :]
     fourth = second[:-2, :] - 2.0 * second[1:-1, :] + second[2:, :]
     bends = density[2:-2, :] + second[1:-1, :] / 12.0 - fourth / 240.0
     slopes = xp.cumulative_sum(bends, axis=0)
-    area = xp.cumulative_sum(slopes, axis=0) - slopes  # of F below every node
-    return 2.0 * area + (predictions.expectation() - at[2:-2, :])
+    area = xp.cumulative_sum(slopes, axis=0) - slopes  # of F below every node, in units of the step
+    return 2.0 * grid.step * area + (predictions.expectation() - grid.nodes)
 
 
 def _powers(t: Array) -> Array:

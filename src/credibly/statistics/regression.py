@@ -26,9 +26,9 @@ from credibly.results.base import Tail, require_level
 from credibly.results.estimates import scale_and_skewness, skewed
 from credibly.statistics.mixture_tables import (
     MANY_REPLICATES,
+    Grid,
     Loss,
     LossTable,
-    nodes_of,
 )
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Story, Traits
@@ -81,9 +81,9 @@ class RealMean(Statistic):
         """Return the loss up to a number per instance, which is the same for all of its labels."""
         return self.loss(predictions)
 
-    def loss_on_grid(self, predictions: Gaussian, low: Array, step: Array, number: int) -> Array:
-        """Return the loss of mixtures at evenly spaced numbers, less one per row, (number, n)."""
-        return self.loss_but_constant(predictions)(nodes_of(low, step, number))
+    def loss_on_grid(self, predictions: Gaussian, grid: Grid) -> Array:
+        """Return `loss_but_constant` of mixtures at evenly spaced nodes, (number, n)."""
+        return self.loss_but_constant(predictions)(grid.nodes)
 
 
 class MixtureLossBound(LossBound):
@@ -284,6 +284,7 @@ def members_first(values: Array) -> Array:
     return np.ascontiguousarray(values.T) if is_numpy(values) else values.T
 
 
+_THINNEST = 1e-280
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -352,6 +353,13 @@ class GaussianLogLoss(RealMean):
             return (math.log(m) if shares is None else 0.0) - top - xp.log(total)
 
         return score
+
+    def loss_on_grid(self, predictions: Gaussian, grid: Grid) -> Array:
+        """Take logarithms of the densities, unless some are so small that they have lost digits."""
+        xp, density = namespace(grid.density), grid.density[2:-2, :]
+        if bool(xp.min(density) < _THINNEST):
+            return super().loss_on_grid(predictions, grid)
+        return xp.log(grid.step) - xp.log(density)
 
 
 gaussian_log_loss = GaussianLogLoss()

@@ -157,6 +157,16 @@ def test_a_tabled_loss_is_one_function_of_the_label(statistic: cr.statistics.Sta
     assert np.allclose(part.contributions(Reals(drawn[:, 100:])), every[:-1, 100:], rtol=1e-13, atol=1e-13)
 
 
+def test_a_tabled_log_loss_does_not_underflow() -> None:
+    """Between members 100 widths apart all densities are 0 in double precision."""
+    members = cr.Gaussian([[0.0, 100.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]], member_axis=1)
+    tabled = cr.gaussian_log_loss.bind(members).for_replicates(Reals(np.zeros((1, 2))), 999)
+    found = tabled.contributions(Reals(np.array([[45.3, 0.5], [54.9, 0.5]])))
+    # the nearer member decides, 45.3 and 45.1 off; cubics are exact for squares
+    expected = [0.5 * gap**2 + 0.5 * math.log(2 * math.pi) + math.log(2) for gap in (45.3, 45.1)]
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_losses_that_are_looked_up_together_have_the_sums_of_each_alone(weighted: bool) -> None:
     given, observed, drawn = mixtures()
