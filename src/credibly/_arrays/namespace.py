@@ -12,8 +12,9 @@ use.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
@@ -346,6 +347,19 @@ def tiles(length: int, size: int) -> Iterator[slice]:
     step = max(1, size)
     for start in range(0, length, step):
         yield slice(start, min(start + step, length))
+
+
+def joined(parts: Iterable[Array], n: int) -> Array:
+    """Return parts one below the other, n rows in all; on the host one at a time is held beside the whole."""
+    rest = iter(parts)
+    first = next(rest)
+    if not is_numpy(first):
+        return namespace(first).concat([first, *rest], axis=0)
+    whole, begin = np.empty((n, *first.shape[1:]), dtype=first.dtype), 0
+    for part in itertools.chain([first], rest):
+        whole[begin : begin + len(part)] = part
+        begin += len(part)
+    return whole
 
 
 def rows_within_budget(bytes_per_row: int, share: float = 1.0) -> int:

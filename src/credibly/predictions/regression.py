@@ -33,6 +33,7 @@ from credibly._arrays.namespace import (
     device,
     is_numpy,
     is_torch,
+    joined,
     like,
     namespace,
     ndtr,
@@ -109,7 +110,6 @@ def mixture_cdf(mean: Array, std: Array, values: Array, weights: Array | None = 
 
 def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | None = None) -> Array:
     """Return the quantiles (n, l) of rows of members (n, m) at levels (l,), as exact as F itself."""
-    xp = namespace(mean)
     if is_torch(mean):  # a root is no differentiable expression of its equation
         mean, std = mean.detach(), std.detach()
     mean, std, levels = as_float64(mean), as_float64(std), as_float64(levels)
@@ -118,8 +118,7 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | N
     n, width = mean.shape[0], levels.shape[0]
     width = width if width < _FEW_LEVELS else max(_NODES, width)
     step = CACHE_ELEMENTS // width if is_numpy(mean) else rows_within_budget(8 * 32 * width)
-    made = [_invert(mean[rows, :], std[rows, :], levels, weights) for rows in tiles(n, step)]
-    return xp.concat(made, axis=0)
+    return joined((_invert(mean[rows, :], std[rows, :], levels, weights) for rows in tiles(n, step)), n)
 
 
 def _invert(mean: Array, std: Array, levels: Array, weights: Array | None) -> Array:

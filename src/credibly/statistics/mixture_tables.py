@@ -24,6 +24,7 @@ from credibly._arrays.namespace import (
     clip,
     device,
     is_numpy,
+    joined,
     like,
     namespace,
     tiles,
@@ -145,25 +146,23 @@ class LossTable:
         return remembered((self.predictions, self.name, LossTable), lambda: (self._made(),))[0]
 
     def _made(self) -> Array:
-        nodes = self._nodes
-        xp, order = namespace(nodes.low), to_host(nodes.order)
-        cells = np.ceil(to_host(nodes.used)).astype(np.int64)
-        made = []
-        for part in _groups(order.size):
-            rows = order[part]
-            at = like(rows, nodes.low)
-            step = xp.take(nodes.step, at)
-            # two nodes more on each side: slopes are differences of four neighbours
-            grid = self._grid(rows, xp.take(nodes.low, at) - 2.0 * step, step, _most(cells, rows) + 5)
-            made.append(_cubics(self.on_grid(self.predictions[rows], grid).T))
-        return xp.concat(made, axis=0)
+        cells = np.ceil(to_host(self._nodes.used)).astype(np.int64)
+        order = to_host(self._nodes.order)
+        groups = [(rows, _most(cells, rows)) for rows in (order[part] for part in _groups(order.size))]
+        made = (_cubics(self._on_nodes(rows, most + 5).T) for rows, most in groups)
+        return joined(made, sum(rows.size * most for rows, most in groups))
 
-    def _grid(self, rows: HostArray, low: Array, step: Array, number: int) -> Grid:
-        """Return nodes of some rows, with densities that other losses of them need too."""
+    def _on_nodes(self, rows: HostArray, number: int) -> Array:
+        """Return the loss of some rows at their nodes, (number, rows), from densities that losses share."""
+        nodes = self._nodes
+        xp, at, given = namespace(nodes.low), like(rows, nodes.low), self.predictions[rows]
+        step = xp.take(nodes.step, at)
+        # two nodes more on each side: slopes are differences of four neighbours; and again two, for densities
+        place = xp.arange(-4, number, dtype=step.dtype, device=device(step))[:, None]
+        beyond = xp.take(nodes.low, at) + place * step
         key = (self.predictions, Grid, int(rows[0]))
-        beyond = _nodes_from(low - 2.0 * step, step, number + 4)
-        (density,) = remembered(key, lambda: (_density(self.predictions[rows], beyond, step),), spare=True)
-        return Grid(beyond[2:-2, :], step, density)
+        (density,) = remembered(key, lambda: (_density(given, beyond, step),), spare=True)
+        return self.on_grid(given, Grid(beyond[2:-2, :], step, density))
 
     def _places(self, labels: Array) -> Iterator[_Places]:
         """Yield where labels (b, n) are, rows in tiles whose table stays in cache."""
@@ -237,11 +236,6 @@ def _cubics(f: Array) -> Array:
     first, last, rise = slope[:, :-1], slope[:, 1:], f[:, 3:-2] - f[:, 2:-3]
     cubic = [f[:, 2:-3], first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise]
     return xp.reshape(xp.stack(cubic, axis=2), (-1, 4))
-
-
-def _nodes_from(low: Array, step: Array, number: int) -> Array:
-    at = namespace(low).arange(0, number, dtype=low.dtype, device=device(low))[:, None]
-    return low + at * step
 
 
 def _density(predictions: Gaussian, values: Array, step: Array) -> Array:
