@@ -19,7 +19,7 @@ from devices import cases
 
 AGAIN = [0, 0, 0, 1, 1, 2]
 WEIGHTS = np.array([3, 2, 1]) / 6
-FEW = 20  # draws of a member where draws have weights of their own
+DRAWS = cases.DRAWS[:, :, :20]
 
 
 def ensemble(make: cases.Make, weighted: bool) -> cr.Ensemble:
@@ -38,13 +38,15 @@ def gaussian(make: cases.Make, weighted: bool) -> cr.Gaussian:
 
 
 def samples(make: cases.Make, weighted: bool) -> cr.Samples:
-    draws = cases.DRAWS if weighted else cases.DRAWS[:, AGAIN]
-    return cr.Samples(make(draws), weights=make(WEIGHTS) if weighted else None)
+    return cr.Samples(
+        make(DRAWS if weighted else DRAWS[:, AGAIN]), weights=make(WEIGHTS) if weighted else None
+    )
 
 
 def draws(make: cases.Make, weighted: bool) -> cr.Samples:
-    few = cases.DRAWS[:, :, :FEW] if weighted else cases.DRAWS[:, AGAIN, :FEW]
-    weights = make(np.repeat(WEIGHTS / FEW, FEW)) if weighted else None
+    few = DRAWS if weighted else DRAWS[:, AGAIN]
+    each = DRAWS.shape[2]
+    weights = make(np.repeat(WEIGHTS / each, each)) if weighted else None
     return cr.Samples(make(few.reshape(cases.N, -1)), weights=weights)
 
 
@@ -180,6 +182,11 @@ def test_files_keep_weights(kind: str, ending: str, tmp_path: Path) -> None:
     back = cr.load(cr.save(tmp_path / f"weighted.{ending}", given)).predictions
     assert type(back) is type(given)
     np.testing.assert_array_equal(back.weights, given.weights)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_without_a_place_for_weights_are_refused(kind: str, tmp_path: Path) -> None:
+    given = KINDS[kind][0](np.asarray, True)
     for none in ("csv", "tsv", "npy"):
         with pytest.raises(cr.FileError, match=r"member_weights\. Use \.npz"):
             cr.save(tmp_path / f"weighted.{none}", given)
