@@ -103,6 +103,7 @@ class RealPlan(BandwidthPlan):
     """Places (r, g) whose mean kernel is taken away; None where the kernel is used as it is."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class Sides:
     """What a kernel error sees: places of predictions, residuals of labels.
 
@@ -118,25 +119,16 @@ class Sides:
         Largest possible <r, r'>.
     covariances : callable, optional
         Returns the covariance of every residual under the hypothesis; classes have their own formulas.
-
-    Attributes
-    ----------
     level : float or array, optional
         What a centred kernel adds to all pairs; the last column of `points` is then the mean kernel of each.
     """
 
+    points: Array
+    width: int
+    residuals: Callable[[Labels, slice, Any], Array]
+    largest: float = 2.0
+    covariances: Callable[[], Covariances] | None = None
     level: Any = None
-
-    def __init__(
-        self,
-        points: Array,
-        width: int,
-        residuals: Callable[[Labels, slice, Any], Array],
-        largest: float = 2.0,
-        covariances: Callable[[], Covariances] | None = None,
-    ) -> None:
-        self.points, self.width, self.residuals, self.largest = points, width, residuals, largest
-        self.covariances = covariances
 
     def kernel(self, left: Array, right: Array, kernel: KernelName, norm: Norm, bandwidth: Any) -> Array:
         """Return the kernel of places (n, g) and (m, g), (n, m)."""
@@ -218,9 +210,8 @@ def centred(sides: Sides, plan: RealPlan, kernel: KernelName, norm: Norm) -> Sid
         xp.mean(kernel_matrix(points[rows, :], reference, kernel, norm, plan.bandwidth), axis=1)
         for rows in tiles(points.shape[0], max(1, CACHE_ELEMENTS // reference.shape[0]))
     ]
-    sides.points = xp.concat([points, xp.concat(parts, axis=0)[:, None]], axis=1)
-    sides.level = xp.mean(own) + _COMMON
-    return sides
+    with_means = xp.concat([points, xp.concat(parts, axis=0)[:, None]], axis=1)
+    return dataclasses.replace(sides, points=with_means, level=xp.mean(own) + _COMMON)
 
 
 def of_quantiles(predictions: Quantiles) -> Sides:
