@@ -101,10 +101,7 @@ class LocationBound(Bound):
         """Return l(y, t) - E l(Y, t) of every location, (b, j, n)."""
         given, xp = self.predictions, namespace(self.near)
         if isinstance(given, Gaussian):
-            gap = (as_float64(labels.values)[:, None, :] - self.targets[None, :, None]) / as_number(
-                self.plan.label_bandwidth
-            )
-            return xp.exp(-0.5 * gap * gap) - self.expected[None, ...]
+            return _alike(as_float64(labels.values), self.targets, self.plan) - self.expected[None, ...]
         if isinstance(given, Quantiles):
             table, q = as_float64(given.values), given.values.shape[1]
             if isinstance(labels, Classes):
@@ -263,7 +260,7 @@ def _expected_near(predictions: Gaussian, targets: Array, scale: Any) -> Array:
     mean, std = predictions.members()
     total = xp.sqrt(scale**2 + std * std)  # (n, m)
     gap = (mean[None, ...] - targets[:, None, None]) / total[None, ...]
-    return over_members(scale / total[None, ...] * xp.exp(-0.5 * gap * gap), predictions.shares, axis=2)
+    return over_members(scale / total[None, ...] * _normal(gap), predictions.shares, axis=2)
 
 
 class DrawnLocations(LocationBound):
@@ -345,7 +342,13 @@ class PoolLocations(LocationBound):
 def _alike(values: Array, targets: Array, plan: LocationPlan) -> Array:
     """Return l of numbers (b, n) and the label of every location, (b, j, n)."""
     gap = (values[:, None, :] - targets[None, :, None]) / as_number(plan.label_bandwidth)
-    return namespace(values).exp(-0.5 * gap * gap)
+    return _normal(gap)
+
+
+def _normal(gap: Array) -> Array:
+    """Return exp(-gap^2 / 2); beyond 40 it is 0, and no square overflows."""
+    near = clip(gap, -40.0, 40.0)
+    return namespace(gap).exp(-0.5 * near * near)
 
 
 def _mean_alike(values: Array, targets: Array, plan: LocationPlan, chances: HostArray) -> tuple[Array, Array]:
