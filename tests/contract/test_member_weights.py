@@ -64,7 +64,6 @@ DRAWN = "a Dirichlet becomes a set, and labels meet weighted draws, by draws at 
 COUNTED = "how many draws there are matters, and weighted ones count as 1 / sum of squares"
 LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
 """Where searches end, as near as they come."""
-TIES = "equal upper entropies are ordered by what the search of a hull leaves of its tolerance"
 
 _LEARNED = r"credal_test (constant|boundary|tilting|gating)|inflate|CredalRecalibration|evaluate"
 _OF_SETS = (
@@ -74,7 +73,7 @@ _OF_SETS = (
 _COUNTS = r"spread_ratio|spread_slope|ence|skce|ucme|observation_check|IsotonicRecalibration|evaluate reals"
 _EXCHANGED = r"calibration_test .*|audit .*|pit_test|coverage_curve|spread_curve|predictive_check reals"
 OTHERWISE: dict[str, dict[str, str]] = {
-    "ensemble": {rf"{_LEARNED}|validity_test|sample hull|error_over_weights": HULL, "detection": TIES},
+    "ensemble": {rf"{_LEARNED}|validity_test|sample hull|error_over_weights": HULL},
     "dirichlet": {_LEARNED: HULL, _OF_SETS: DRAWN},
     "gaussian": {},
     "samples": {rf"({_COUNTS})( weighted)?": COUNTED, _EXCHANGED: DRAWN},
