@@ -46,7 +46,7 @@ MOST_GROUPS = 100
 FEWEST_IN_GROUP = 5
 """Rows below which the estimates of a group are not listed: they tell of single rows."""
 MOST_SPLIT = 2000
-"""Rows on which the CRPS is split: six isotonic regressions at each of 100 thresholds take 0.15 s."""
+"""Rows on which the CRPS is split: six isotonic regressions at each of 100 thresholds take 0.1 s."""
 OMNIBUS = "omnibus"
 """Key of the test of all statistics together."""
 

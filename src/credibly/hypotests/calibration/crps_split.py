@@ -8,12 +8,11 @@ Arnold, Walz, Ziegel and Gneiting 2024.
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import HostArray, like, to_host
+from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, like, tiles, to_host
 from credibly.hypotests.calibration.corp import ROUNDING, isotonic_fits
 from credibly.predictions import RealPredictions, as_rows
 from credibly.predictions.passes import detached
@@ -155,42 +154,45 @@ def _gains(
     """
     n = len(y)
     edges = np.unique(np.quantile(y, np.linspace(0.0, 1.0, min(n, _THRESHOLDS + 1))))
-    whole, apart = np.zeros(n), np.zeros(n)
+    middle, width = 0.5 * (edges[:-1] + edges[1:]), np.diff(edges)
+    gains = np.zeros((2, n))
     number = n if codes is None else int(codes.max()) + 1
     fold = np.random.default_rng(0).permutation(number) % _FOLDS  # whichever: they need no seed
     fold = fold if codes is None else fold[codes]
-    for low, high in pairwise(edges):
-        middle = 0.5 * (low + high)
-        given = to_host(predictions.cdf(like(np.full(n, middle), predictions._leading)))
-        order = np.argsort(given)  # once: folds keep this order, so they need no sorting of their own
-        stated, parts = given[order], fold[order]
-        events = (y[order] <= middle).astype(np.float64)
-        plain = (events - events.mean()) ** 2
-        together = plain - (events - _recalibrated(stated, events, stated)) ** 2
-        alone = np.zeros(n)
+    for some in tiles(len(middle), max(1, CACHE_ELEMENTS // n)):
+        at = middle[some, None]
+        given = to_host(predictions.cdf(like(np.repeat(at, n, axis=1), predictions._leading)))
+        order = np.argsort(given, axis=1)  # once: folds keep this order, so they need no sorting of their own
+        stated, parts = np.take_along_axis(given, order, axis=1), fold[order]
+        events = (y[order] <= at).astype(np.float64)
+        plain = (events - events.mean(axis=1, keepdims=True)) ** 2
+        together, alone = plain - (events - _recalibrated(stated, events)) ** 2, np.zeros_like(plain)
         for part in range(min(_FOLDS, n)):
             held = parts == part
             kept = ~held
             if not held.any() or not kept.any():
                 continue
-            fitted = _recalibrated(stated[kept], events[kept], stated[held])
+            known, seen = _by_row(stated, kept), _by_row(stated, held)
+            curves = zip(seen, known, _recalibrated(known, _by_row(events, kept)), strict=True)
+            fitted = np.concatenate([np.interp(*one) for one in curves])
             alone[held] = plain[held] - (events[held] - fitted) ** 2
-        whole[order] += (high - low) * together
-        apart[order] += (high - low) * alone
-    return whole, apart
+        placed = np.empty_like(plain)
+        for j, gain in enumerate((together, alone)):
+            np.put_along_axis(placed, order, gain, axis=1)
+            gains[j] += width[some] @ placed
+    return gains[0], gains[1]
 
 
-def _recalibrated(stated: HostArray, events: HostArray, at: HostArray) -> HostArray:
-    """Return the isotonic regression of events on what was stated, at other probabilities; both increase."""
-    begins = np.ones(len(stated), dtype=bool)
-    np.greater(stated[1:] - stated[:-1], ROUNDING, out=begins[1:])
-    if begins.all():  # as of most distributions: nothing to put together
-        return np.asarray(np.interp(at, stated, isotonic_fits(events[None, :], np.ones(len(stated)))[0]))
-    starts = np.flatnonzero(begins)
-    size = np.diff(np.append(starts, len(stated))).astype(np.float64)
-    share = np.add.reduceat(events, starts) / size
-    fitted = isotonic_fits(share[None, :], size)[0]
-    return np.asarray(np.interp(at, stated[starts], fitted))
+def _by_row(values: HostArray, chosen: HostArray) -> HostArray:
+    """Return the chosen values of every row, of which all have the same number."""
+    return values[chosen].reshape(len(values), -1)
+
+
+def _recalibrated(stated: HostArray, events: HostArray) -> HostArray:
+    """Return the isotonic regression of events on what was stated, which increases; rows are thresholds."""
+    tied = np.zeros(stated.shape, dtype=bool)
+    np.less_equal(np.diff(stated, axis=1), ROUNDING, out=tied[:, 1:])
+    return isotonic_fits(events, np.ones(stated.shape[1]), tied)
 
 
 def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | None) -> tuple[float, float]:

@@ -60,6 +60,24 @@ def test_many_rows_are_fitted_as_by_the_loop() -> None:
         assert np.allclose(fit, loop_pav(row, weights), atol=1e-12)
 
 
+def test_ties_have_one_value_that_is_not_pooled_before_them() -> None:
+    values = np.array([[0.0, 1.0, 0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0, 1.0, 1.0]])
+    tied = np.zeros(values.shape, dtype=bool)
+    tied[0, 1] = tied[1, 3] = tied[1, 5] = True
+    fitted = isotonic_fits(values, np.ones(6), tied)
+    first = loop_pav(np.array([0.5, 0.0, 1.0, 1.0, 0.0]), np.array([2, 1, 1, 1, 1]))
+    second = loop_pav(np.array([1.0, 0.0, 0.0, 1.0]), np.array([1, 1, 2, 2]))
+    assert np.allclose(fitted[0], np.repeat(first, [2, 1, 1, 1, 1]))
+    assert np.allclose(fitted[1], np.repeat(second, [1, 1, 2, 2]))
+
+
+def test_a_heavy_end_takes_in_all_that_is_above_it() -> None:
+    values = np.stack([np.append(np.linspace(0.0, 1.0, 300), 0.0), np.linspace(0.0, 1.0, 301)])
+    weights = np.append(np.ones(300), 1e4)  # one neighbour at a time: more passes than are made
+    for row, fit in zip(values, isotonic_fits(values, weights), strict=True):
+        assert np.allclose(fit, loop_pav(row, weights), atol=1e-12)
+
+
 def test_the_curve_and_its_pieces(data: tuple) -> None:
     f, y = data
     curve = cr.corp_curve(two_classes(f), y, target=1, level=None)
