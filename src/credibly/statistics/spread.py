@@ -95,28 +95,33 @@ def states_one_spread(predictions: Predictions) -> bool:
     return bool(np.ptp(variance) <= 1e-12 * variance.max())
 
 
+def require_spread(predictions: Predictions, name: str) -> None:
+    """Raise unless a variance is stated, or there are draws enough to have one; `name` is what needs it."""
+    if not isinstance(predictions, (Gaussian, Samples)):
+        raise InputTypeError(
+            f"`{name}`",
+            "needs a stated variance, which only Gaussian predictions and draws have",
+            f"got {type(predictions).__name__}",
+            "Use `picp` or `skce`, which need none.",
+            argument="predictions",
+        )
+    if isinstance(predictions, Samples) and predictions.n_exchanged < FEWEST_DRAWS:
+        raise UnsupportedError(
+            f"`{name}`",
+            f"needs at least {FEWEST_DRAWS} draws per instance, and per member if members have several",
+            f"got {predictions.n_exchanged}" + " by weight" * (predictions.weights is not None),
+            "Use `picp` or `skce`, which need only one.",
+            argument="predictions",
+        )
+
+
 class OfSpread(Statistic):
     """What statistics of the stated spread share: predictions must state a variance."""
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless a variance is stated, or there are draws enough to have one."""
         super().require_predictions(predictions)
-        if not isinstance(predictions, (Gaussian, Samples)):
-            raise InputTypeError(
-                f"`{self.name}`",
-                "needs a stated variance, which only Gaussian predictions and draws have",
-                f"got {type(predictions).__name__}",
-                "Use `picp` or `skce`, which need none.",
-                argument="predictions",
-            )
-        if isinstance(predictions, Samples) and predictions.n_exchanged < FEWEST_DRAWS:
-            raise UnsupportedError(
-                f"`{self.name}`",
-                f"needs at least {FEWEST_DRAWS} draws per instance, and per member if members have several",
-                f"got {predictions.n_exchanged}" + " by weight" * (predictions.weights is not None),
-                "Use `picp` or `skce`, which need only one.",
-                argument="predictions",
-            )
+        require_spread(predictions, self.name)
 
 
 def spread_notes(predictions: Predictions) -> tuple[str, ...]:

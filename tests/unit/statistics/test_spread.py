@@ -225,8 +225,10 @@ def test_other_kinds_are_refused() -> None:
             cr.statistics.registered()[name](
                 cr.Samples(np.zeros((len(Y), 5)), weights=[0.4, 0.3, 0.1, 0.1, 0.1]), Y
             )
-    with pytest.raises(cr.InputTypeError, match="needs a stated variance"):
+    with pytest.raises(cr.InputTypeError, match="`spread_curve` needs a stated variance"):
         cr.hypotests.spread_curve(QUANTILES, Y)
+    with pytest.raises(cr.InputTypeError, match=r"`spread_curve` needs .* got Point"):
+        cr.hypotests.spread_curve(cr.Point([[0.5, 0.5]]), [0])
     with pytest.raises(cr.InputError, match="n_bins"):
         cr.statistics.ence(GIVEN, Y, n_bins=0)
 
