@@ -494,6 +494,17 @@ class SpreadBound(MomentBound):
         each = (ratio - np.sqrt(ratio)) ** 2 * variance + ratio * variance**2 / 8.0
         return math.sqrt(each[several].sum()) / np.count_nonzero(several), None
 
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say which bins the debiased error leaves out, and where that leaves nothing."""
+        size = to_host(sums["size"])[0]
+        alone, several = np.count_nonzero(size == 1.0), np.count_nonzero(size > 1.0)
+        if not self.statistic.debiased or not alone:
+            return ()
+        if not several:
+            return ("every bin contains a single instance, which leaves nothing to debias: the value is 0",)
+        left_out = counted(alone, "bin of a single instance was", "bins of a single instance were")
+        return (f"{left_out} left out, where nothing can be debiased",)
+
 
 def _products(beyond: Array, stated: Array) -> dict[str, Array]:
     """Return squares and products of what errors add to stated variances, and of these variances."""

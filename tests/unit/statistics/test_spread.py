@@ -469,3 +469,15 @@ def test_a_line_through_two_points_has_no_error() -> None:
     assert found.stderr is None
     with pytest.raises(cr.UnsupportedError, match="two instances"):
         found.interval()
+
+
+def test_bins_of_one_instance_are_named_where_they_are_left_out() -> None:
+    given, labels = cr.Gaussian(np.zeros(6), np.linspace(1, 2, 6)), np.linspace(-9, 9, 6)
+    alone = cr.statistics.ence(given, labels, debiased=True)
+    assert (alone.value, alone.notes) == (0.0, (alone.notes[0],))
+    assert "every bin contains a single instance" in alone.notes[0]
+    some = cr.statistics.ence(given, labels, n_bins=4, debiased=True)
+    assert some.notes == ("2 bins of a single instance were left out, where nothing can be debiased",)
+    assert some.value != 0.0
+    assert cr.statistics.ence(given, labels, n_bins=3, debiased=True).notes == ()
+    assert cr.statistics.ence(given, labels).notes == ()
