@@ -27,7 +27,7 @@ from credibly.evaluation.work import Work
 from credibly.predictions import Rows
 from credibly.recalibrate.comparison import REAL_METHODS
 from credibly.results.certificates import Certificate
-from credibly.results.curves import EnvelopeCurve
+from credibly.results.curves import EnvelopeCurve, SpreadCurve
 from credibly.statistics import picp
 from credibly.statistics.registry import story_of
 
@@ -205,8 +205,20 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
         for at in (0, -1)
     ]
     said = f"Its errors (root mean square) are {ends[0]} and {ends[1]}"
+    said += _of_few_draws(curve) if work.summary.kind == "Samples" else ""
     said += f" ({p_is(min(one.deciding_pvalue for one in own))} over all stated spreads)." if own else "."
     return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
+
+
+def _of_few_draws(curve: SpreadCurve) -> str:
+    """Say what errors right draws show at both ends, where they are too few to state their own spread."""
+    if curve.band is None:
+        return ""
+    ends = [(float(curve.stated[at]), *(float(one[at]) for one in curve.band)) for at in (0, -1)]
+    if all(low <= stated <= high for stated, low, high in ends):
+        return ""
+    expected = " and ".join(f"{shown(low)} to {shown(high)}" for _, low, high in ends)
+    return f"; {expected} are expected because draws are few"
 
 
 def _tied(level: float, expected: float) -> str:

@@ -92,6 +92,19 @@ def test_errors_are_compared_with_the_stated_spread() -> None:
     assert re.match(r"Its errors .* are .* where it states 0\.5 and .* where it states 2 ", answer.sentence)
 
 
+def test_the_spread_of_few_draws_is_compared_with_what_right_draws_show() -> None:
+    """Of ten draws of one distribution the smallest spreads are too small, and the largest too large."""
+    rng = np.random.default_rng(3)
+    given, labels = cr.Samples(rng.normal(size=(600, 10))), rng.normal(size=600)
+    found = cr.evaluate(given, labels, n_resamples=199, rng=0)
+    (answer,) = [one for one in found.headline.questions if one.about == "stated"]
+    assert answer.word == "no conflict found"
+    (low, *_, other), (high, *_, last) = found.reals.spread.band
+    assert float(found.reals.spread.stated[0]) < low
+    expected = f"{low:.3g} to {high:.3g} and {other:.3g} to {last:.3g} are expected because draws are few"
+    assert expected in answer.sentence
+
+
 def test_a_quantile_that_is_not_the_median_is_not_called_so() -> None:
     rng = np.random.default_rng(0)
     # 90 % quantiles of predictions that are 0.5 too low: fewer labels than 90 %, and more than half, below
