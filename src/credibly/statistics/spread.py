@@ -497,7 +497,7 @@ class SpreadBound(MomentBound):
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say which bins the debiased error leaves out, and where that leaves nothing."""
         size = to_host(sums["size"])[0]
-        alone, several = np.count_nonzero(size == 1.0), np.count_nonzero(size > 1.0)
+        alone, several = int((size == 1.0).sum()), bool((size > 1.0).any())
         if not self.statistic.debiased or not alone:
             return ()
         if not several:

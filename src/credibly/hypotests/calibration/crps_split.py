@@ -89,8 +89,10 @@ def decompose_crps(
     assert isinstance(given, RealPredictions)
     y = to_host(batch.values)[0].astype(np.float64)
     n = len(y)
-    joined = isinstance(given, Quantiles)
-    loss = _joined_loss(given, y) if joined else to_host(crps.loss(given)(batch.values))[0]
+    if isinstance(given, Quantiles):
+        loss, settings = _joined_loss(given, y), {"quantiles": "joined"}
+    else:
+        loss, settings = to_host(crps.loss(given)(batch.values))[0], {}
     own, codes = _climate(y), rows.cluster_codes()
     whole, apart = _gains(given, y, codes)
     parts = {
@@ -105,7 +107,7 @@ def decompose_crps(
             crps.name if part == "loss" else part,
             float(values.mean()),
             n=n,
-            settings={"quantiles": "joined"} if joined and part == "loss" else {},
+            settings=settings if part == "loss" else {},
             notes=given.notes,
             **_error(values, codes, why),
         )
