@@ -4,9 +4,10 @@ Mixtures of normal distributions: distribution function, density and quantiles.
 
 F(y) = sum_j w_j Phi((y - mu_j) / sigma_j),   w_j = 1/m where no weights are given
 
-The quantile at level p lies between the smallest and the largest member quantile at p. Inside that bracket F
-is tabulated with two derivatives at a few nodes per row, inverted there by polynomials, and corrected by
-safeguarded Newton steps on F itself; Phi is what costs, and the table spares most of it.
+The quantile at level p lies between the smallest and the largest member quantile at p, and safeguarded Newton
+steps on F find it there. Phi is what costs. For many levels F is tabulated at a few nodes per row, with seven
+derivatives, which are made of the density alone. The polynomial of degree 15 through both ends of a cell is F
+to 1e-14 wherever a bound on the 16th derivative says so, and is inverted in its place.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from credibly._arrays.namespace import (
     Array,
     as_float64,
     clip,
+    device,
     is_numpy,
     is_torch,
     like,
@@ -44,12 +46,23 @@ from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
 from credibly.predictions.ensemble import members_second, normalised, refuse_member_axis, used_weights
 
-_NODES = 49
+_NODES, _ORDER = 33, 7
+"""Nodes of a row, and derivatives of F known there."""
 
-_FRACTIONS = [j / (_NODES - 1) for j in range(_NODES)]
+_PASCAL = [[float(math.comb(j, k)) for j in range(_ORDER + 1)] for k in range(_ORDER + 1)]
+"""From the coefficients of a polynomial around 0 to those around 1."""
+_BINOMIAL = [
+    [(-1.0) ** (k - j) * math.comb(_ORDER + k - j, _ORDER) for j in range(_ORDER + 1)]
+    for k in range(_ORDER + 1)
+]
+"""From the coefficients of t^8 q(t) around 1 to those of q."""
 
-_FEW_LEVELS = 8
-"""Below this many levels Newton steps from the middle of the bracket cost less than the table."""
+_POLYNOMIAL_STEPS, _FLAT = 3, 1e-30
+"""Newton steps on a polynomial, and slopes that are too small for one."""
+
+_FEW_LEVELS = 20
+"""Below this many levels Newton steps from the quantiles of one normal, with the mean and the variance of the
+mixture, cost less than the table."""
 
 _MOST_STEPS = 200
 
@@ -59,6 +72,15 @@ _THINNEST = 1e-280
 
 _NARROWEST = 1e-100
 """Width of a member, in widths of the widest, below which it is a step to every number there is."""
+
+_SHARPEST = 1e3
+"""Steps between nodes, in widths of a member, beyond which no polynomial is F, whatever its numbers."""
+
+_SMALL_LEVEL = 1e-3
+"""Below, F has more digits than polynomials: these are exact to 1e-16 of one, F to 1e-16 of itself."""
+
+_FAR = 1e100
+"""Distance of a member, in widths of the widest, whose square is still a number."""
 
 _STEEPEST = math.exp(-0.5) / math.sqrt(2.0 * math.pi)
 """Largest slope of the standard normal density, at z = 1."""
@@ -93,8 +115,9 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | N
     mean, std, levels = as_float64(mean), as_float64(std), as_float64(levels)
     if mean.shape[1] == 1:
         return mean + std * ndtri(levels)
-    n, width = mean.shape[0], max(_NODES, levels.shape[0])
-    step = CACHE_ELEMENTS // width if is_numpy(mean) else rows_within_budget(8 * 16 * width)
+    n, width = mean.shape[0], levels.shape[0]
+    width = width if width < _FEW_LEVELS else max(_NODES, width)
+    step = CACHE_ELEMENTS // width if is_numpy(mean) else rows_within_budget(8 * 32 * width)
     made = [_invert(mean[rows, :], std[rows, :], levels, weights) for rows in tiles(n, step)]
     return xp.concat(made, axis=0)
 
@@ -109,66 +132,122 @@ def _invert(mean: Array, std: Array, levels: Array, weights: Array | None) -> Ar
 
 def _invert_scaled(mean: Array, std: Array, levels: Array, weights: Array | None) -> Array:
     xp = namespace(mean)
-    normal = ndtri(levels)
+    many = levels.shape[0] >= _FEW_LEVELS
+    normal = ndtri(xp.stack([xp.min(levels), xp.max(levels)]) if many else levels)
     low = high = mean[:, :1] + std[:, :1] * normal
     for j in range(1, mean.shape[1]):
         own = mean[:, j : j + 1] + std[:, j : j + 1] * normal
         low, high = xp.minimum(low, own), xp.maximum(high, own)
-    target = xp.zeros_like(low) + levels
-    if levels.shape[0] < _FEW_LEVELS:
-        return _solve(mean, std, low, high, target, 0.5 * low + 0.5 * high, weights)
-    nodes = like(_FRACTIONS, mean, mean.dtype) * (xp.max(high, axis=1) - xp.min(low, axis=1))[:, None]
-    nodes = nodes + xp.min(low, axis=1)[:, None]
-    table = _rising(mean, std, nodes, weights, slopes=True)
-    # the first node is at or below every bracket, the last at or above
-    cell = clip(count_at_most(table[0], target.T).T, 1, _NODES - 1)
-    left, right = xp.take_along_axis(nodes, cell - 1, axis=1), xp.take_along_axis(nodes, cell, axis=1)
-    # rounding may put a root on the other side of a node that nearly coincides with it
-    low = xp.minimum(xp.maximum(low, left), high)
-    high = xp.maximum(xp.minimum(high, right), low)
-    ends = [
-        (xp.take_along_axis(one, cell - 1, axis=1), xp.take_along_axis(one, cell, axis=1)) for one in table
-    ]
-    start = _solve_polynomial(ends, left, right, low, high, target)
-    return _solve(mean, std, low, high, target, start, weights)
+    target = xp.zeros_like(mean[:, :1]) + levels
+    if many:  # all quantiles are between the first node and the last
+        return _invert_tabulated(mean, std, low[:, :1], high[:, 1:], target, weights)
+    centre = over_members(mean, weights)[:, None]
+    gap = clip(mean - centre, -_FAR, _FAR)
+    spread = xp.sqrt(over_members(std * std + gap * gap, weights))[:, None]
+    start = clip(centre + spread * normal, low, high)
+    return _solve(mean, std, low, high, target, start, xp.zeros_like(target, dtype=xp.bool), weights)
 
 
-def _rising(
-    mean: Array, std: Array, values: Array, weights: Array | None, *, slopes: bool = False
-) -> tuple[Array, ...]:
-    """Return F, its density and, of `slopes`, the slope of the density at values (n, l)."""
+def _invert_tabulated(
+    mean: Array, std: Array, first: Array, last: Array, target: Array, weights: Array | None
+) -> Array:
+    """Return quantiles between `first` and `last`, (n, 1) each, by polynomials where these are exact."""
+    xp, cells = namespace(mean), _NODES - 1
+    step = (last - first) / cells
+    nodes = step * xp.arange(_NODES, dtype=mean.dtype, device=device(mean))
+    table = _derivatives(mean - first, std, nodes, step, weights)
+    cell = clip(count_at_most(table[0, :, :], target.T).T - 1, 0, cells - 1)
+    row = xp.arange(mean.shape[0], device=device(mean))[:, None]
+    chosen = xp.take(_polynomials(table), xp.reshape(row * cells + cell, (-1,)), axis=1)
+    t, change = _root(xp.reshape(chosen, (-1, *cell.shape)), target)
+    exact = (_remainder(std, step, weights) <= _EXACT) & (target >= _SMALL_LEVEL)
+    settled = exact & (xp.abs(change) * step <= _short(std, weights))
+    place = xp.astype(cell, mean.dtype)
+    low, high, start = (first + step * at for at in (place, place + 1.0, place + t))
+    return _solve(mean, std, low, high, target, start, settled, weights)
+
+
+def _derivatives(mean: Array, std: Array, nodes: Array, step: Array, weights: Array | None) -> Array:
+    """Return F and its derivatives at nodes (n, l), (8, n, l): coefficients of its powers of steps.
+
+    u^k (-1)^(k-1) He_(k-1)(z) phi(z) is the k-th derivative of Phi in steps of u widths, and follows from the
+    two before it.
+    """
     xp = namespace(mean)
-    sums: list[Any] = [0.0] * (2 + slopes)
+    sums: list[Any] = [0.0] * (_ORDER + 1)
+    for j in range(mean.shape[1]):
+        z = (nodes - mean[:, j : j + 1]) / std[:, j : j + 1]
+        unit = clip(step / std[:, j : j + 1], None, _SHARPEST)
+        share = 1.0 if weights is None else weights[j]
+        turn, square = -unit * z, unit * unit
+        before: Any = 0.0
+        own = xp.exp(-0.5 * z * z) * (_DENSITY * share * unit)
+        sums[0] += share * ndtr(z)
+        sums[1] += own
+        for k in range(2, _ORDER + 1):
+            before, own = own, turn * own - ((k - 2) * square) * before
+            sums[k] += own
+    number = mean.shape[1] if weights is None else 1
+    return xp.stack([one / (number * math.factorial(k)) for k, one in enumerate(sums)])
+
+
+def _polynomials(table: Array) -> Array:
+    """Return F1 - F0 and a_0, ..., a_7, q_0, ..., q_7 of every cell, (17, cells).
+
+    Its polynomial is sum a_k t^k + t^8 sum q_k (t - 1)^k, which has all derivatives of F at t = 0 and t = 1.
+    """
+    xp = namespace(table)
+    left, right = (xp.reshape(part, (_ORDER + 1, -1)) for part in (table[:, :, :-1], table[:, :, 1:]))
+    # this difference is small, so that rounding stays small under the large numbers of the second product
+    missing = right - like(_PASCAL, table, table.dtype) @ left
+    return xp.concat([right[:1, :] - left[:1, :], left, like(_BINOMIAL, table, table.dtype) @ missing])
+
+
+def _root(polynomials: Array, target: Array) -> tuple[Array, Array]:
+    """Return where in its cell each polynomial, (17, n, l), is `target`, and how long its last step was."""
+    xp = namespace(target)
+    rise, start = polynomials[0, ...], polynomials[1, ...]
+    change = t = clip((target - start) / xp.where(rise > 0, rise, xp.ones_like(rise)), 0.0, 1.0)
+    for _ in range(_POLYNOMIAL_STEPS):
+        value, slope, back = polynomials[-1, ...], xp.zeros_like(t), t - 1.0
+        for k in range(2 * _ORDER, -1, -1):
+            by = back if k > _ORDER else t
+            value, slope = polynomials[k + 1, ...] + by * value, value + by * slope
+        change = (value - target) / xp.where(slope > _FLAT, slope, xp.ones_like(slope))
+        t = clip(t - change, 0.0, 1.0)
+    return t, change
+
+
+def _remainder(std: Array, step: Array, weights: Array | None) -> Array:
+    """Return how far a polynomial is from F at most, (n, 1): h^16 |F^(16)| / (2^16 16!).
+
+    |He_15(z) phi(z)| <= 1.0865 sqrt(15!) / sqrt(2 pi), which is Cramer's inequality.
+    """
+    order = 2 * _ORDER + 2
+    largest = 1.0865 * _DENSITY * math.sqrt(math.factorial(order - 1))
+    powers = clip(step / std, None, _SHARPEST) ** order
+    return over_members(powers, weights)[:, None] * (largest / (2.0**order * math.factorial(order)))
+
+
+def _rising(mean: Array, std: Array, values: Array, weights: Array | None) -> tuple[Array, Array]:
+    """Return F and its density at values (n, l)."""
+    xp = namespace(mean)
+    value: Any = 0.0
+    density: Any = 0.0
     for j in range(mean.shape[1]):
         inverse = 1.0 / std[:, j : j + 1]
         z = (values - mean[:, j : j + 1]) * inverse
-        height = xp.exp(-0.5 * z * z) * inverse
-        own = [ndtr(z), height, *([-z * height * inverse] if slopes else [])]
-        parts = own if weights is None else [weights[j] * part for part in own]
-        sums = [total + part for total, part in zip(sums, parts, strict=True)]
+        share = 1.0 if weights is None else weights[j]
+        value += share * ndtr(z)
+        density += xp.exp(-0.5 * z * z) * (share * inverse)
     number = mean.shape[1] if weights is None else 1.0
-    return sums[0] / number, *(one * (_DENSITY / number) for one in sums[1:])
+    return value / number, density * (_DENSITY / number)
 
 
-def _solve_polynomial(
-    ends: list[tuple[Array, Array]], left: Array, right: Array, low: Array, high: Array, target: Array
-) -> Array:
-    """Return where the quintic through value, slope and curvature at both ends of a cell meets `target`."""
-    xp = namespace(left)
-    h = right - left
-    (f0, f1), (d0, d1), (c0, c1) = ends
-    d0, d1, c0, c1 = d0 * h, d1 * h, c0 * h * h, c1 * h * h
-    rise, half = f1 - f0 - d0 - 0.5 * c0, 0.5 * (c1 - c0)
-    bend = d1 - d0 - c0
-    a3 = 10.0 * rise - 4.0 * bend + half
-    a4 = -15.0 * rise + 7.0 * bend - 2.0 * half
-    a5 = 6.0 * rise - 3.0 * bend + half
-    x = (target - f0) / xp.where(f1 > f0, f1 - f0, xp.ones_like(f0))
-    for _ in range(4):
-        value = f0 + x * (d0 + x * (0.5 * c0 + x * (a3 + x * (a4 + x * a5))))
-        slope = d0 + x * (c0 + x * (3.0 * a3 + x * (4.0 * a4 + x * 5.0 * a5)))
-        x = clip(x - (value - target) / xp.where(slope > 0, slope, xp.ones_like(slope)), 0.0, 1.0)
-    return clip(left + x * h, low, high)
+def _short(std: Array, weights: Array | None) -> Array:
+    """Return the longest Newton step, (n, 1), that leaves no error: at most c h^2 / 2, c >= |F''|."""
+    curvature = _STEEPEST * over_members(1.0 / (std * std), weights)[:, None]
+    return namespace(std).sqrt(2.0 * _EXACT / curvature)
 
 
 def _solve(
@@ -178,15 +257,21 @@ def _solve(
     high: Array,
     target: Array,
     start: Array,
+    settled: Array,
     weights: Array | None,
 ) -> Array:
-    """Return the root of F = target inside [low, high]: Newton steps, bisection where they leave it."""
+    """Return the root of F = target inside [low, high], where `start` is not `settled`.
+
+    Newton steps, and bisection where they leave the bracket or do not get shorter by half.
+    """
     xp = namespace(mean)
-    # |F''| is nowhere larger than c, so a Newton step h leaves an error of at most c h^2 / 2
-    curvature = _STEEPEST * over_members(1.0 / (std * std), weights)[:, None]
-    short = xp.sqrt(2.0 * _EXACT / curvature)
-    x = start
+    short, x, last = _short(std, weights), start, high - low
     for _ in range(_MOST_STEPS):
+        count = int(xp.sum(xp.astype(~settled, xp.int64)))
+        if not count:
+            return x
+        if 4 * count < math.prod(x.shape):  # few are left: go on with these alone
+            return _solve_few(mean, std, low, high, target, x, ~settled, weights)
         value, density = _rising(mean, std, x, weights)
         error = value - target
         low, high = xp.where(error <= 0, x, low), xp.where(error >= 0, x, high)
@@ -194,16 +279,15 @@ def _solve(
         step = xp.where(usable, error, xp.zeros_like(error)) / xp.where(
             usable, density, xp.ones_like(density)
         )
-        newton = x - step
-        inside = usable & (newton >= low) & (newton <= high)
-        x = xp.where(inside, newton, 0.5 * low + 0.5 * high)
-        settled = (inside & (xp.abs(step) <= short)) | (xp.abs(error) <= _ROUNDING)
+        newton, length = x - step, xp.abs(step)
+        # steps that do not shrink may go to and fro inside the bracket for ever
+        shrinks = (2.0 * length <= last) | (length <= short)
+        taken = usable & shrinks & (newton >= low) & (newton <= high)
+        met = xp.abs(error) <= _ROUNDING * target
+        x = xp.where(met, x, xp.where(taken, newton, 0.5 * low + 0.5 * high))
+        last = xp.where(taken, length, 0.5 * (high - low))
+        settled = met | (taken & (length <= short))
         settled = settled | (high - low <= 4.0 * _ROUNDING * xp.maximum(xp.abs(low), xp.abs(high)))
-        count = int(xp.sum(xp.astype(~settled, xp.int64)))
-        if not count:
-            return x
-        if 4 * count < math.prod(x.shape):  # few are left: go on with these alone
-            return _solve_few(mean, std, low, high, target, x, ~settled, weights)
     return x
 
 
@@ -231,6 +315,7 @@ def _solve_few(
         chosen(high),
         chosen(target),
         chosen(x),
+        xp.zeros_like(chosen(open_)),
         weights,
     )
     # positions of the chosen among all, so that no array is written to

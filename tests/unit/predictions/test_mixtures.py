@@ -52,13 +52,47 @@ def test_cdf_of_a_batch_is_that_of_its_rows() -> None:
         np.testing.assert_allclose(together, [predictions.cdf(row) for row in values], rtol=1e-14)
 
 
+MANY_LEVELS = np.arange(1, 100) / 100
+
+
 @pytest.mark.parametrize("m", [1, 2, 5, 40])
-def test_quantiles_invert_the_mixture_cdf(m: int) -> None:
+@pytest.mark.parametrize("between", [[0.25, 0.5, 0.75], MANY_LEVELS])
+def test_quantiles_invert_the_mixture_cdf(m: int, between: list[float] | np.ndarray) -> None:
     members = mixture(50, m)
-    levels = np.array([1e-6, 0.001, 0.25, 0.5, 0.75, 0.999, 1 - 1e-6])
+    levels = np.array([1e-6, 0.001, *between, 0.999, 1 - 1e-6])
     quantiles = members.quantile(levels)
     assert (np.diff(quantiles, axis=1) > 0).all()
     assert np.abs(members.cdf(quantiles.T) - levels[:, None]).max() < 1e-13
+
+
+def test_many_levels_have_the_quantiles_of_each_alone() -> None:
+    """Polynomials stand for F only where nobody could tell, whatever the shares of the members are."""
+    rng = np.random.default_rng(7)
+    mean, std = 1e3 + rng.normal(size=(40, 6)), rng.gamma(8.0, 1 / 8, size=(40, 6))
+    for shares in (None, rng.dirichlet(np.ones(6))):
+        members = cr.Gaussian(mean, std, weights=shares)
+        together = members.quantile(MANY_LEVELS)
+        alone = np.concatenate([members.quantile([level]) for level in MANY_LEVELS], axis=1)
+        # 1e-14 in F is 1e-12 where the density is 0.01; numbers around 1000 end at 1e-13
+        np.testing.assert_allclose(together, alone, rtol=0, atol=2e-12)
+
+
+@pytest.mark.parametrize("levels", [[0.1, 0.25, 0.5, 0.75, 0.9], MANY_LEVELS])
+def test_newton_steps_to_and_fro_come_to_an_end(levels: list[float] | np.ndarray) -> None:
+    """Inside the bracket steps may alternate between two places for ever: 3 of these rows did."""
+    rng = np.random.default_rng(0)
+    mean, std = rng.normal(size=(2000, 10)), 10 ** rng.uniform(-2, 0, size=(2000, 10))
+    members = cr.Gaussian(mean[:400], std[:400])
+    quantiles = members.quantile(levels)
+    assert np.abs(members.cdf(quantiles.T) - np.array(levels)[:, None]).max() < 1e-13
+
+
+def test_small_levels_are_exact_in_their_own_size() -> None:
+    members = mixture(20, 5)
+    levels = np.array([1e-300, 1e-15, *MANY_LEVELS])
+    for wanted in (levels, levels[:2]):
+        found = members.cdf(members.quantile(wanted).T)
+        np.testing.assert_allclose(found[:2], np.repeat(levels[:2, None], 20, axis=1), rtol=1e-8)
 
 
 def test_members_far_apart_and_very_unequal() -> None:
@@ -105,6 +139,7 @@ def test_distributions_in_every_library(library: Library) -> None:
         for found, expected in (
             (there.cdf(library.asarray(values)), here.cdf(values)),
             (there.quantile([0.04, 0.5, 0.9]), here.quantile([0.04, 0.5, 0.9])),
+            (there.quantile(MANY_LEVELS.tolist()), here.quantile(MANY_LEVELS)),
             (there.expectation(), here.expectation()),
         ):
             assert library.owns(found)
