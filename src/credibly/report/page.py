@@ -94,7 +94,7 @@ def _render_evaluation(evaluation: Evaluation) -> str:
         title=content.page_title(evaluation),
         facts=content.facts(evaluation),
         hypothesis=content.hypothesis(evaluation),
-        n_resamples=evaluation.settings["n_resamples"],
+        replicated=content.how_replicated(evaluation),
         level=evaluation.settings["level"],
         headline=evaluation.headline,
         tested=content.how_tested(evaluation),

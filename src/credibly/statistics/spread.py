@@ -103,28 +103,33 @@ def states_one_spread(predictions: Predictions) -> bool:
     return bool(np.ptp(variance) <= 1e-12 * variance.max())
 
 
+def require_spread(predictions: Predictions, name: str) -> None:
+    """Raise unless a variance is stated, or there are draws enough to have one; `name` is what needs it."""
+    if not isinstance(predictions, (Gaussian, Samples)):
+        raise InputTypeError(
+            f"`{name}`",
+            "needs a stated variance, which only Gaussian predictions and draws have",
+            f"got {type(predictions).__name__}",
+            "Use `picp` or `skce`, which need none.",
+            argument="predictions",
+        )
+    if isinstance(predictions, Samples) and predictions.n_exchanged < FEWEST_DRAWS:
+        raise UnsupportedError(
+            f"`{name}`",
+            f"needs at least {FEWEST_DRAWS} draws per instance, and per member if members have several",
+            f"got {predictions.n_exchanged}" + " by weight" * (predictions.weights is not None),
+            "Use `picp` or `skce`, which need only one.",
+            argument="predictions",
+        )
+
+
 class OfSpread(Statistic):
     """What statistics of the stated spread share: predictions must state a variance."""
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless a variance is stated, or there are draws enough to have one."""
         super().require_predictions(predictions)
-        if not isinstance(predictions, (Gaussian, Samples)):
-            raise InputTypeError(
-                f"`{self.name}`",
-                "needs a stated variance, which only Gaussian predictions and draws have",
-                f"got {type(predictions).__name__}",
-                "Use `picp` or `skce`, which need none.",
-                argument="predictions",
-            )
-        if isinstance(predictions, Samples) and predictions.n_exchanged < FEWEST_DRAWS:
-            raise UnsupportedError(
-                f"`{self.name}`",
-                f"needs at least {FEWEST_DRAWS} draws per instance, and per member if members have several",
-                f"got {predictions.n_exchanged}" + " by weight" * (predictions.weights is not None),
-                "Use `picp` or `skce`, which need only one.",
-                argument="predictions",
-            )
+        require_spread(predictions, self.name)
 
 
 def spread_notes(predictions: Predictions) -> tuple[str, ...]:
@@ -517,6 +522,17 @@ class SpreadBound(MomentBound):
         ratio, variance, several = (to_host(one)[0] for one in self._ratios(sums))
         each = (ratio - np.sqrt(ratio)) ** 2 * variance + ratio * variance**2 / 8.0
         return math.sqrt(each[several].sum()) / np.count_nonzero(several), None
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say which bins the debiased error leaves out, and where that leaves nothing."""
+        size = to_host(sums["size"])[0]
+        alone, several = int((size == 1.0).sum()), bool((size > 1.0).any())
+        if not self.statistic.debiased or not alone:
+            return ()
+        if not several:
+            return ("every bin contains a single instance, which leaves nothing to debias: the value is 0",)
+        left_out = counted(alone, "bin of a single instance was", "bins of a single instance were")
+        return (f"{left_out} left out, where nothing can be debiased",)
 
 
 def _products(beyond: Array, stated: Array) -> dict[str, Array]:

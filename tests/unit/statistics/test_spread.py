@@ -225,8 +225,10 @@ def test_other_kinds_are_refused() -> None:
             cr.statistics.registered()[name](
                 cr.Samples(np.zeros((len(Y), 5)), weights=[0.4, 0.3, 0.1, 0.1, 0.1]), Y
             )
-    with pytest.raises(cr.InputTypeError, match="needs a stated variance"):
+    with pytest.raises(cr.InputTypeError, match="`spread_curve` needs a stated variance"):
         cr.hypotests.spread_curve(QUANTILES, Y)
+    with pytest.raises(cr.InputTypeError, match=r"`spread_curve` needs .* got Point"):
+        cr.hypotests.spread_curve(cr.Point([[0.5, 0.5]]), [0])
     with pytest.raises(cr.InputError, match="n_bins"):
         cr.statistics.ence(GIVEN, Y, n_bins=0)
 
@@ -515,3 +517,15 @@ def test_a_line_through_two_points_has_no_error() -> None:
     assert found.stderr is None
     with pytest.raises(cr.UnsupportedError, match="two instances"):
         found.interval()
+
+
+def test_bins_of_one_instance_are_named_where_they_are_left_out() -> None:
+    given, labels = cr.Gaussian(np.zeros(6), np.linspace(1, 2, 6)), np.linspace(-9, 9, 6)
+    alone = cr.statistics.ence(given, labels, debiased=True)
+    assert (alone.value, alone.notes) == (0.0, (alone.notes[0],))
+    assert "every bin contains a single instance" in alone.notes[0]
+    some = cr.statistics.ence(given, labels, n_bins=4, debiased=True)
+    assert some.notes == ("2 bins of a single instance were left out, where nothing can be debiased",)
+    assert some.value != 0.0
+    assert cr.statistics.ence(given, labels, n_bins=3, debiased=True).notes == ()
+    assert cr.statistics.ence(given, labels).notes == ()

@@ -14,7 +14,7 @@ import numpy as np
 
 from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, like, tiles, to_host
 from credibly.hypotests.calibration.corp import ROUNDING, isotonic_fits
-from credibly.predictions import RealPredictions, as_rows
+from credibly.predictions import Quantiles, RealPredictions, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.decompositions import CrpsDecomposition
@@ -62,6 +62,10 @@ def decompose_crps(
     folds, too small. Their intervals therefore extend from the lower limit of the cross-fitted number to the
     upper limit of the other.
 
+    For `Quantiles` the loss is that of F itself, which joins them by straight lines. The statistic `crps`,
+    twice their mean pinball loss, leaves the tails out and is larger, by 5 % with 19 levels, which would all
+    count as miscalibration.
+
     References
     ----------
     Arnold, Walz, Ziegel and Gneiting, *Decompositions of the mean continuous ranked probability score*,
@@ -85,7 +89,10 @@ def decompose_crps(
     assert isinstance(given, RealPredictions)
     y = to_host(batch.values)[0].astype(np.float64)
     n = len(y)
-    loss = to_host(crps.loss(given)(batch.values))[0]
+    if isinstance(given, Quantiles):
+        loss, settings = _joined_loss(given, y), {"quantiles": "joined"}
+    else:
+        loss, settings = to_host(crps.loss(given)(batch.values))[0], {}
     own, codes = _climate(y), rows.cluster_codes()
     whole, apart = _gains(given, y, codes)
     parts = {
@@ -100,6 +107,7 @@ def decompose_crps(
             crps.name if part == "loss" else part,
             float(values.mean()),
             n=n,
+            settings=settings if part == "loss" else {},
             notes=given.notes,
             **_error(values, codes, why),
         )
@@ -128,6 +136,35 @@ def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[
     if why is not None:  # beside a number that is too large a standard error would say that it is not
         error["stderr"] = None
     return {**error, "interval_refusal": why or error["interval_refusal"]}
+
+
+def _joined_loss(quantiles: Quantiles, y: HostArray) -> HostArray:
+    """Return the integral of (F(t) - 1[y <= t])^2, F straight between quantiles and exponential beyond them.
+
+    Of a cell from a to b, where F rises from l to h, with m = F(c) and c the label, or the end next to it:
+
+        (c - a) (l^2 + l m + m^2) / 3 + (b - c) ((1 - m)^2 + (1 - m) (1 - h) + (1 - h)^2) / 3
+
+    Of a tail with the probability p and the scale s, d the distance of a label inside it, else 0:
+
+        d - 2 s p (1 - exp(-d / s)) + s p^2 / 2
+    """
+    quantiles.cdf(like(y, quantiles.values))  # refused unless dense
+    table, levels = (to_host(one).astype(np.float64) for one in (quantiles.values, quantiles.levels))
+    a, b, low, high = table[:, :-1], table[:, 1:], levels[:-1], levels[1:]
+    c = np.clip(y[:, None], a, b)
+    m = low + (high - low) * (c - a) / np.where(b > a, b - a, 1.0)
+    below = low * low + low * m + m * m
+    above = (1 - m) ** 2 + (1 - m) * (1 - high) + (1 - high) ** 2
+    found = ((c - a) * below + (b - c) * above).sum(axis=1) / 3.0
+    for p, end, cell, gap in (
+        (levels[0], table[:, 0] - y, b[:, 0] - a[:, 0], high[0] - low[0]),
+        (1.0 - levels[-1], y - table[:, -1], b[:, -1] - a[:, -1], high[-1] - low[-1]),
+    ):
+        d, s = np.maximum(end, 0.0), p / gap * cell
+        left = np.exp(-d / np.where(s > 0, s, 1.0))
+        found += d - 2.0 * s * p * (1.0 - left) + 0.5 * s * p * p
+    return np.asarray(found)
 
 
 def _climate(y: HostArray) -> HostArray:
