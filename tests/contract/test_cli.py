@@ -110,13 +110,14 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
     "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins", "--margin"),
-    "calibrate fit": (*READING, "--drop-invalid", "--method", "--seed", "--force"),
-    "calibrate apply": (*READING, "--drop-invalid", "--force"),
+    "calibrate fit": (*READING, "--drop-invalid", "--method", "--seed", "--force", "--by"),
+    "calibrate apply": (*READING, "--drop-invalid", "--force", "--by"),
     "calibrate compare": (
         *READING,
         *(name for name in COMPUTING if name != "--fail-on"),
         "--method",
         "--folds",
+        "--by",
     ),
 }
 

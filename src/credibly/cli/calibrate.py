@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from credibly._arrays.checks import require_integer
@@ -75,6 +76,7 @@ def fit_file(
     member_weights: options.MemberWeights = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,
+    by: options.By = None,
     method: Method = None,
     seed: options.Seed = 0,
     force: options.Force = False,
@@ -83,7 +85,7 @@ def fit_file(
 ) -> None:
     """Fit a recalibration on predictions and labels.
 
-    Features and groups in the file are used by methods that take them.
+    Features in the file, and groups named by --by or in a column `group`, are used by methods that take them.
     """
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
@@ -103,7 +105,7 @@ def fit_file(
             data.predictions,
             data.labels,
             features=data.features if chosen.takes_features else None,
-            groups=data.groups if chosen.takes_groups else None,
+            groups=_one_group(data.groups) if chosen.takes_groups else None,
         )
     written = chosen.save(out, overwrite=force)
     if output.as_json:
@@ -145,6 +147,7 @@ def apply_file(
     member_weights: options.MemberWeights = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,
+    by: options.By = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -173,7 +176,7 @@ def apply_file(
         made = chosen.apply(
             data.predictions,
             features=_features(chosen, data.features),
-            groups=data.groups if chosen.takes_groups else None,
+            groups=_one_group(data.groups) if chosen.takes_groups else None,
         )
     written = save(
         out,
@@ -212,6 +215,7 @@ def compare_file(
     member_weights: options.MemberWeights = None,
     clusters: options.Clusters = None,
     blocks: options.Blocks = None,
+    by: options.By = None,
     method: Methods = None,
     folds: Folds = 5,
     statistic: options.Statistics = None,
@@ -235,7 +239,7 @@ def compare_file(
             method,
             cv=folds,
             features=data.features,
-            groups=data.groups,
+            groups=_one_group(data.groups),
             statistics=statistic,
             n_bins=n_bins,
             n_resamples=n_resamples,
@@ -253,6 +257,14 @@ def compare_file(
             output.instead(f"{name} could not be fitted: {with_flags(one.failure)}")
         else:
             output.notes([f"{name}: {one.description} when fitted on all instances"])
+
+
+def _one_group(groups: Any) -> Any:
+    """Return one group per instance; several attributes are crossed, value by value."""
+    if not isinstance(groups, Mapping):
+        return groups
+    columns = (np.asarray(one).astype(str) for one in groups.values())
+    return np.array([" / ".join(row) for row in zip(*columns, strict=True)])
 
 
 def _features(chosen: Recalibration, features: Any) -> Any:

@@ -139,7 +139,9 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
     for what, reason in evaluation.not_run:
         left_out.setdefault(reason, []).append(what)
     for reason, names in left_out.items():
-        yield f"not run: {', '.join(names)}, because {with_flags(reason)}"
+        several = len(names) > 1 and reason.startswith("it ")
+        why = f"each {reason.removeprefix('it ')}" if several else reason
+        yield f"not run: {', '.join(names)}, because {with_flags(why)}"
 
 
 def with_bins(statistic: Statistic, n_bins: int) -> Statistic:

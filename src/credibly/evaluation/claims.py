@@ -103,7 +103,7 @@ def _members(strata: Strata, at: int, claims: SetCoverage) -> str:
     if strata.by == "group":
         return f"in group {name}"
     if claims.kind == "intervals":
-        return f"of width {name}"
+        return f"with intervals {name} wide"
     return "of empty sets" if name == "0" else f"of sets with {name} class{'es' * (name != '1')}"
 
 

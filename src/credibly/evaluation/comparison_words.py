@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from credibly._arrays.notes import Note
+from credibly._arrays.notes import Note, counted
 from credibly.evaluation.phrases import points
 from credibly.evaluation.words import inside, joined, shown, shown_range, title
 from credibly.results.estimates import Estimate
@@ -42,7 +42,7 @@ class LeadingNumber:
     standing: str
 
 
-def real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
+def score_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
     """Say who has the smallest score, by how much, and who is tied with it."""
     first, *others = standing.names
     said = f"By {inside(title(standing.statistic))}, {first} is first with {shown(float(standing.scores[0]))}"
@@ -53,7 +53,7 @@ def real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
         are = "are" if len(tied) > 1 else "is"
         return (
             f"{said}; {joined(list(tied), most=4)} {are} statistically tied with it "
-            f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
+            f"({100 * ranking.level:g} % joint intervals, {counted(ranking.n, 'instance')})."
         )
     low, high = standing.intervals[1].tolist()
     ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({100 * ranking.level:g} % interval)"

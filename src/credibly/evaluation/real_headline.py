@@ -27,7 +27,7 @@ from credibly.evaluation.work import Work
 from credibly.predictions import Rows
 from credibly.recalibrate.comparison import REAL_METHODS
 from credibly.results.certificates import Certificate
-from credibly.results.curves import EnvelopeCurve
+from credibly.results.curves import EnvelopeCurve, SpreadCurve
 from credibly.statistics import picp
 from credibly.statistics.registry import story_of
 
@@ -40,7 +40,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
     middle = _at(parts.pit, parts.pit.observed, 0.5)
     centre = _at(parts.pit, parts.pit.expected, 0.5)
     curve: EnvelopeCurve | None = parts.coverage
-    most, size, stated, expected = None, None, INTERVAL, INTERVAL
+    most, size, at, stated, expected = None, None, 0, INTERVAL, INTERVAL
     near = int(np.abs(parts.pit.levels - 0.5).argmin())
     said = _below(parts.pit, near)
     conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
@@ -69,16 +69,25 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         worst_size = 1.0 if size is None else expected if size > 0 else 1 - expected
         worst_shift = centre if middle < centre else 1 - centre
         off = abs(middle - centre) / max(worst_shift, 1e-9)
-        shifted = parts.pit.rejects(work.level) and off >= abs(size or 0.0) / max(worst_size, 1e-9)
+        shifted = _off(parts.pit, work)[near]
+        apart = None if curve is None else _off(curve, work)
+        wide = apart is not None and apart[at]
         chance = f"more than chance explains{clustered(work)}"
-        if size is None or shifted:
+        if shifted and (not wide or off >= abs(size or 0.0) / max(worst_size, 1e-9)):
             way = "too low" if middle < centre else "too high"
             sentence = f"Biased, its predictions are {way}: {said}, {chance}."
             sentence += f" And {held}." if held else ""
+        elif wide:
+            assert size is not None
+            sentence = f"{_spread_is(size)}: {held}, {points(size)} {_too_few(size)}; {chance}."
+        elif curve is not None and apart is not None and apart.any():
+            assert size is not None
+            sentence = f"{_elsewhere_held(curve, apart, stated, size)}; {chance}. And {held}."
         else:
-            way = "Too narrow" if size > 0 else "Too wide"
-            fewer = "too few" if size > 0 else "too many"
-            sentence = f"{way}: {held}, {points(size)} {fewer}; {chance}."
+            far = np.abs(parts.pit.observed - parts.pit.expected)
+            worst = int(np.where(_off(parts.pit, work), far, -1.0).argmax())
+            sentence = f"Miscalibrated, though not at the median: {_below(parts.pit, worst)}, {chance}."
+            sentence += f" And {held}." if held else ""
     elif most is not None and most > FEW:
         word = "cannot tell"
         sentence = (
@@ -116,6 +125,38 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
     questions += _spread_answer(parts, work, other)
     remedy, steps = _real_remedy(work, word)
     return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
+
+
+def _off(curve: EnvelopeCurve, work: Work) -> HostArray:
+    """Tell at which levels chance does not explain what a curve shows: where it is rejected and not inside.
+
+    A rejected curve that leaves its envelope nowhere touches it.
+    """
+    if not curve.rejects(work.level):
+        return np.zeros(curve.levels.shape, dtype=bool)
+    touches = (curve.observed <= curve.lower) | (curve.observed >= curve.upper)
+    return curve.outside if curve.outside.any() else touches
+
+
+def _too_few(size: float) -> str:
+    return "too few" if size > 0 else "too many"
+
+
+def _spread_is(size: float) -> str:
+    return "Too narrow" if size > 0 else "Too wide"
+
+
+def _elsewhere_held(curve: EnvelopeCurve, off: HostArray, stated: float, size: float) -> str:
+    """Say what intervals contain that are off, the farthest of them, where those of the headline are not."""
+    apart = curve.expected - curve.observed
+    at = int(np.where(off, np.abs(apart), -1.0).argmax())
+    level, expected = float(curve.levels[at]), float(curve.expected[at])
+    alike = (np.sign(apart[off]) == np.sign(apart[at])).all() and size * apart[at] >= 0
+    way = _spread_is(apart[at]) if alike else f"Miscalibrated, though not at {percents(stated)[0]}"
+    share = (
+        f"its {percents(level)[0]} intervals contain {percents(float(curve.observed[at]))[0]} of the labels"
+    )
+    return f"{way}: {share}{_tied(level, expected)}, {points(float(apart[at]))} {_too_few(apart[at])}"
 
 
 def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -205,8 +246,20 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
         for at in (0, -1)
     ]
     said = f"Its errors (root mean square) are {ends[0]} and {ends[1]}"
+    said += _of_few_draws(curve) if work.summary.kind == "Samples" else ""
     said += f" ({p_is(min(one.deciding_pvalue for one in own))} over all stated spreads)." if own else "."
     return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
+
+
+def _of_few_draws(curve: SpreadCurve) -> str:
+    """Say what errors right draws show at both ends, where they are too few to state their own spread."""
+    if curve.band is None:
+        return ""
+    ends = [(float(curve.stated[at]), *(float(one[at]) for one in curve.band)) for at in (0, -1)]
+    if all(low <= stated <= high for stated, low, high in ends):
+        return ""
+    expected = " and ".join(f"{shown(low)} to {shown(high)}" for _, low, high in ends)
+    return f"; {expected} are expected because draws are few"
 
 
 def _tied(level: float, expected: float) -> str:

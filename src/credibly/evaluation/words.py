@@ -122,11 +122,12 @@ def crps_in_words(parts: CrpsDecomposition, n: int) -> str:
     costs, saves = map(shown_range, (parts.miscalibration_interval, parts.discrimination_interval))
     level = percent(parts.level)
     begin = f"On {parts.n} random instances, miscalibration" if parts.n < n else "Miscalibration"
+    joined = ", with quantiles joined by straight lines" * ("quantiles" in parts.loss.settings)
     return (
-        f"{begin} costs {costs} of the CRPS of {shown(parts.loss.value)} ({level}), which recalibration "
-        f"could save. Discrimination, telling instances apart, saves {saves} ({level}) of the uncertainty, "
-        f"{shown(parts.uncertainty.value)}: what one distribution for all instances, that of the labels, "
-        "would cost."
+        f"{begin} costs {costs} of the CRPS of {shown(parts.loss.value)} ({level}{joined}), which "
+        f"recalibration could save. Discrimination, telling instances apart, saves {saves} ({level}) of the "
+        f"uncertainty, {shown(parts.uncertainty.value)}: what one distribution for all instances, that of "
+        "the labels, would cost."
     )
 
 

@@ -144,7 +144,7 @@ class Quantiles(RealPredictions):
                 "`levels`",
                 f"must be {values.shape[1]} strictly increasing numbers between 0 and 1",
                 f"got {heights.shape[0]} numbers from {heights.min():.6g} to {heights.max():.6g}",
-                "Sort the levels and the columns of `values` together.",
+                _remedy_of_levels(heights, values.shape[1]),
             )
         require_rows(
             (values,),
@@ -217,6 +217,14 @@ class Quantiles(RealPredictions):
 
     def _facts(self) -> str:
         return f"n={len(self)}, q={self.values.shape[1]}"
+
+
+def _remedy_of_levels(levels: HostArray, columns: int) -> str:
+    if len(levels) != columns:
+        return "Give one level for every column of `values`, in the same order."
+    if levels.min() <= 0 or levels.max() >= 1:
+        return "Write 0.9 for 90 %, and leave out 0 and 1."
+    return "Sort the levels and the columns of `values` together."
 
 
 def shared_levels(models: Sequence[RealPredictions]) -> HostArray | None:

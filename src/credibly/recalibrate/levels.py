@@ -26,6 +26,8 @@ from credibly.statistics.coverage import quantile_grid
 
 MOST_KNOTS = 1000
 """Points at which R is kept: more would make files of megabytes that change no level by 0.001."""
+_STEP = 0.01
+"""How far beyond the outermost draw its tail is measured, in units of its scale."""
 _LOWEST, _HIGHEST = 5e-324, 1.0 - 2.0**-53
 
 
@@ -51,7 +53,8 @@ class IsotonicRecalibration(RealRecalibration):
     model, if instances are exchangeable. The result is `Quantiles`, since R(F) is no longer Gaussian. Draw j
     of s is placed at level j / (s + 1), where weighted draws count as 1 / sum of squared weights; between
     draws and between quantiles, which must be dense (levels at most 0.05 apart), F is linear, and beyond the
-    outermost its tails are exponential.
+    outermost its tails are exponential. The scale of a tail of draws is the mean distance of the sqrt(s)
+    outermost ones from the next.
 
     References
     ----------
@@ -145,8 +148,25 @@ def _table(predictions: RealPredictions) -> tuple[Array, Array]:
             else f"got weights that count as {predictions.n_effective:.3g}",
             "Use `QuantileShift`, or give more draws.",
         )
-    levels = like(np.arange(1, s + 1) / (s + 1), predictions.flat())
-    return predictions.pooled() if predictions.weights is None else predictions.quantile(levels), levels
+    levels = np.arange(1, s + 1) / (s + 1)
+    own = predictions.pooled() if predictions.weights is None else predictions.quantile(levels.tolist())
+    return _with_tails(own, levels)
+
+
+def _with_tails(draws: Array, levels: HostArray) -> tuple[Array, Array]:
+    """Return ordered draws (n, s) with a point beyond each end that fixes the scale of the tail.
+
+    A tail is measured by its outermost cell, and the gap between two draws says little: the scale is the mean
+    distance of the k outermost draws from the next one, k = sqrt(s), as for exponential tails (Hill).
+    """
+    xp, s = namespace(draws), draws.shape[1]
+    k = min(math.isqrt(s), s - 1)
+    below = draws[:, k] - xp.mean(draws[:, :k], axis=1)
+    above = xp.mean(draws[:, s - k :], axis=1) - draws[:, s - k - 1]
+    first, last = draws[:, :1] - _STEP * below[:, None], draws[:, -1:] + _STEP * above[:, None]
+    beyond = float(levels[0]) * math.exp(-_STEP)
+    heights = np.r_[beyond, levels, 1.0 - beyond]
+    return xp.concat([first, draws, last], axis=1), like(heights, draws)
 
 
 def _cdf(predictions: RealPredictions, labels: Array) -> HostArray:

@@ -208,7 +208,7 @@ def _slope(predictions: RealPredictions) -> Callable[[Array], Array]:
 
 
 _IN_A_FILE = {
-    "groups": "Call the column that holds the groups `group`, or choose another method.",
+    "groups": "Name the column that holds the groups with `--by`, or choose another method.",
     "features": "Call the columns that hold the features `x0`, `x1` and so on, or choose another method.",
 }
 

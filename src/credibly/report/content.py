@@ -297,6 +297,18 @@ def how_tested(evaluation: Evaluation) -> str:
     )
 
 
+def how_replicated(evaluation: Evaluation) -> str:
+    """Say in one sentence what the replicates behind the tests are."""
+    times, seen = f"{evaluation.settings['n_resamples']} times", evaluation.predictions
+    if seen.n_clusters is not None:
+        return f"The signs of the residuals were flipped {times}, cluster by cluster."
+    if evaluation.claims is not None:
+        return f"Which labels are covered was drawn {times} with the claimed probability."
+    if seen.kind == "Samples":
+        return f"Labels were exchanged with draws of their own predictions {times}."
+    return f"New labels were drawn {times} from the predictions themselves."
+
+
 def seed_text(evaluation: Evaluation) -> str:
     """Return the seed as `rng=` takes it."""
     given = evaluation.settings["rng"]

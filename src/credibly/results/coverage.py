@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly._arrays.notes import counted
 from credibly.results.base import Result, require_level
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
@@ -137,6 +138,6 @@ class SetCoverage(Result):
 
     def __str__(self) -> str:
         share = 100 * self.coverage.value
-        held = f"{100 * self.claimed:.4g} % {self.kind} contain {share:.4g} % of {self.n} labels"
+        held = f"{100 * self.claimed:.4g} % {self.kind} contain {share:.4g} % of {counted(self.n, 'label')}"
         tested = "" if self.pvalue is None else f", p = {self.pvalue:.3g}"
         return f"{held}{tested}; mean {'width' if self.score else 'size'} {self.size.value:.4g}"

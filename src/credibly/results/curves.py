@@ -293,9 +293,11 @@ class EnvelopeCurve(Tested, Result):
 
         A label that equals a quantile counts as below it, and as inside an interval that ends there, so
         counts show more than their levels; 5 draws split at sixths. An envelope that excludes a level says
-        so, and its middle is the share to compare with.
+        so, and its middle is the share to compare with. Shares of n labels move in steps of 1 / n, so an
+        envelope that ends nearer than that to a level does not exclude it.
         """
-        inside = (self.lower <= self.levels + 1e-9) & (self.levels <= self.upper + 1e-9)
+        step = 1.0 / self.n + 1e-9
+        inside = (self.lower < self.levels + step) & (self.levels < self.upper + step)
         found: HostArray = np.where(inside, self.levels, (self.lower + self.upper) / 2)
         return found
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, nearest
 from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly.predictions import (
@@ -100,13 +101,17 @@ class ScoreRanking(Result):
         return self.at(statistic).names
 
     def __str__(self) -> str:
-        lines = [f"{len(self.names)} models on {self.n} instances, smallest mean score first"]
+        what = "smallest mean score first, with places and distances from the first"
+        joint = f"{100 * self.level:.4g} % joint intervals"
+        lines = [f"{len(self.names)} models on {counted(self.n, 'instance')}, {what} ({joint})"]
         for name, standing in self.standings.items():
-            places = ", ".join(
-                f"{model} {score:.4g} ({standing.place(model)})"
-                for model, score in zip(standing.names, standing.scores, strict=True)
-            )
-            lines.append(f"  {name}: {places}")
+            lines.append(f"  {name}")
+            for model, score in zip(standing.names, standing.scores, strict=True):
+                line, behind = f"    {standing.place(model)}: {model} {score:.4g}", standing.behind(model)
+                if behind is not None:
+                    difference, (low, high) = behind
+                    line += f", {difference:+.4g} ({low:.4g} to {high:.4g})"
+                lines.append(line)
         return "\n".join(lines)
 
 

@@ -147,7 +147,23 @@ def test_real_values_are_scaled_by_group_and_in_general(
     assert list(json.loads(capsys.readouterr().out)["methods"]) == methods
     np.savez("plain.npz", mean=mean, std=np.ones(300), y=labels)
     assert main(["calibrate", "fit", "plain.npz", "p.json", "--method", "scale_by_group"]) == 2
-    assert "Call the column that holds the groups `group`" in capsys.readouterr().err
+    assert "Name the column that holds the groups with `--by`" in capsys.readouterr().err
     compared = ["calibrate", "compare", "reals.npz", "--method", "isotonic", "--n-resamples", "19"]
     assert main(compared) == 0
     assert "scored by their quantiles at 99 levels" in capsys.readouterr().err
+
+
+def test_columns_of_any_name_form_groups(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    mean, site, year = rng.normal(size=300), rng.choice(["a", "b"], size=300), rng.integers(1, 3, size=300)
+    np.savez("sites.npz", mean=mean, std=np.ones(300), y=mean + rng.normal(size=300), site=site, year=year)
+    by = ["--method", "scale_by_group", "--by", "site,year", "-q"]
+    assert main(["calibrate", "fit", "sites.npz", "g.json", *by]) == 0
+    scales = cr.recalibrate.load("g.json").scales
+    assert list(scales) == ["a / 1", "a / 2", "b / 1", "b / 2"]
+    assert main(["calibrate", "apply", "g.json", "sites.npz", "out.npz", "--by", "site,year", "-q"]) == 0
+    expected = [scales[f"{one} / {other}"] for one, other in zip(site, year, strict=True)]
+    assert np.allclose(cr.load("out.npz").predictions.std, expected)
+    capsys.readouterr()
+    assert main(["calibrate", "compare", "sites.npz", *by, "--n-resamples", "19"]) == 0
+    assert "scale_by_group\tcrps" in capsys.readouterr().out

@@ -156,6 +156,10 @@ def test_evaluate_says_why_nothing_was_computed(
     assert f"credibly: nothing was computed: every statistic was left out, because {why}." in ran.err
     left_out = [line for line in ran.err.splitlines() if line.startswith("note: not run")]
     assert left_out == ([] if flags else [f"note: not run: accuracy, because {why}"])
+    ran = credibly(
+        "evaluate", tmp_path / "reals.npz", *("--statistic", "accuracy", "--statistic", "brier"), *FAST
+    )
+    assert "note: not run: accuracy, brier, because each needs class probabilities, got Gaussian" in ran.err
 
 
 def test_real_values_are_evaluated_and_tested(credibly: Command, tmp_path: Path) -> None:

@@ -99,6 +99,8 @@ def test_intervals_in_words_and_on_the_page() -> None:
     assert ("of the labels in the worst slab of the features are covered") in found.headline.questions[
         1
     ].sentence
+    wider = PredictionIntervals(x[:, 0] - 1.645, x[:, 0] + 1.645 + np.arange(300) / 300, 0.9)
+    assert "% of the labels with intervals 3.29 to " in str(cr.evaluate(wider, labels, n_resamples=99, rng=0))
     from credibly.report import render_report
 
     page = render_report(found)

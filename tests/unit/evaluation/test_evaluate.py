@@ -212,7 +212,10 @@ def test_every_kind_of_real_prediction(predictions: Any) -> None:
     assert evaluation.reals.coverage.pvalue == 1 / 200
     assert evaluation.curves is None
     parts = evaluation.decomposition
-    assert parts.loss.value == pytest.approx(evaluation["crps"].value)
+    if isinstance(predictions, cr.Quantiles):  # the pinball loss of 19 levels leaves the tails out
+        assert 0.98 < parts.loss.value / evaluation["crps"].value < 1.0
+    else:
+        assert parts.loss.value == pytest.approx(evaluation["crps"].value)
     assert parts.miscalibration_interval[0] > 5  # of labels 9 away, with no spread of means to tell apart
     assert parts.to_dict() == cr.hypotests.decompose_crps(predictions, labels).to_dict()
     assert evaluation.predictions.k is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
+from statistics import NormalDist
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -90,6 +91,48 @@ def test_errors_are_compared_with_the_stated_spread() -> None:
     (answer,) = [one for one in found.questions if one.about == "stated"]
     assert answer.word == "conflict"
     assert re.match(r"Its errors .* are .* where it states 0\.5 and .* where it states 2 ", answer.sentence)
+
+
+def test_the_spread_of_few_draws_is_compared_with_what_right_draws_show() -> None:
+    """Of ten draws of one distribution the smallest spreads are too small, and the largest too large."""
+    rng = np.random.default_rng(3)
+    given, labels = cr.Samples(rng.normal(size=(600, 10))), rng.normal(size=600)
+    found = cr.evaluate(given, labels, n_resamples=199, rng=0)
+    (answer,) = [one for one in found.headline.questions if one.about == "stated"]
+    assert answer.word == "no conflict found"
+    (low, *_, other), (high, *_, last) = found.reals.spread.band
+    assert float(found.reals.spread.stated[0]) < low
+    expected = f"{low:.3g} to {high:.3g} and {other:.3g} to {last:.3g} are expected because draws are few"
+    assert expected in answer.sentence
+
+
+def levels_drawn(density: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
+    """Return numbers in (0, 1) with a density of at most 2."""
+    rng = np.random.default_rng(5)
+    u, height = rng.uniform(size=(2, 4 * n))
+    return u[2 * height < density(u)][:n]
+
+
+def test_the_headline_names_what_is_off_and_not_what_chance_explains() -> None:
+    """All have 90 % intervals with about 90 % of the labels, and medians with about half of them below."""
+
+    def steps(heights: list[float], ends: list[float]) -> np.ndarray:
+        return levels_drawn(lambda u: np.array(heights)[np.digitize(abs(2 * u - 1), ends)], 600)
+
+    heavy, wide = steps([1.4, 0.5, 0.3, 2.0], [0.5, 0.9, 0.96]), steps([1.4, 0.7, 0.9], [0.4, 0.9])
+    lopsided = levels_drawn(lambda u: 1.0 + 0.6 * np.sin(4 * np.pi * (u - 0.5)), 600)
+    many = r"its [2-6]\d % intervals contain \d+ % of the labels, .* too many; more than .* And its 90 %"
+    expected = {
+        f"Miscalibrated, though not at 90 %: {many}": heavy,
+        f"Too wide: {many}": wide,
+        r"Miscalibrated, though not at the median: .* the predicted \d+ % quantile, more than": lopsided,
+    }
+    for said, u in expected.items():
+        labels = np.array([NormalDist().inv_cdf(one) for one in u])
+        given = cr.Gaussian(np.zeros(labels.size), np.ones(labels.size))
+        found = cr.evaluate(given, labels, n_resamples=199, rng=0).headline
+        assert found.word == "conflict"
+        assert re.match(said, found.sentence), found.sentence
 
 
 def test_a_quantile_that_is_not_the_median_is_not_called_so() -> None:

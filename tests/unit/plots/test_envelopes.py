@@ -57,6 +57,15 @@ def test_counts_lie_off_the_levels_and_the_words_say_so() -> None:
     assert "draws" not in EnvelopeDisplay(curve).finding + str(curve)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_labels_of_a_gaussian_are_not_taken_for_few_draws(n: int) -> None:
+    """Shares of one label are 0 or 1, so the envelope of level 0.01 ends at 0."""
+    for function in (cr.pit_test, cr.coverage_curve):
+        curve = function(cr.Gaussian(np.zeros(n), np.ones(n)), np.linspace(0.3, 0.5, n), rng=0)
+        assert np.array_equal(curve.expected, curve.levels)
+        assert "draws" not in str(curve)
+
+
 def test_a_rejected_curve_that_only_touches_is_not_called_inside() -> None:
     curve = curves(CALIBRATED)[0]
     touching = EnvelopeDisplay(

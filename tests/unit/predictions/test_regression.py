@@ -73,11 +73,11 @@ def test_wrong_samples(library, values, words):
 @pytest.mark.parametrize(
     ("values", "levels", "words"),
     [
-        ([[1.0, 2.0]], [0.9, 0.1], "`levels` must be 2 strictly increasing numbers between 0 and 1"),
+        ([[1.0, 2.0]], [0.9, 0.1], "`levels` must be 2 strictly increasing numbers between 0 and 1.*Sort"),
         ([[1.0, 2.0]], [0.5, 0.5], "strictly increasing"),
         ([[1.0, 2.0]], [0.0, 0.5], "between 0 and 1; got 2 numbers from 0 to 0.5"),
-        ([[1.0, 2.0]], [10, 90], "got 2 numbers from 10 to 90"),
-        ([[1.0, 2.0]], [0.5], "must be 2 strictly increasing numbers .* got 1"),
+        ([[1.0, 2.0]], [10, 90], r"got 2 numbers from 10 to 90\. Write 0\.9 for 90 %"),
+        ([[1.0, 2.0]], [0.5], "must be 2 strictly increasing numbers .* got 1 .* one level for every column"),
         ([[1.0, 2.0]], [math.nan, 0.5], "`levels` must be finite"),
         ([[1.0]], 0.5, r"`levels` must have shape \(q,\)"),
         ([[1.0, 2.0], [2.0, 1.5]], [0.1, 0.9], r"crossing quantiles.*row 1 falls by 0\.5 .*numpy\.sort"),

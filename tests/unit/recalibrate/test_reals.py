@@ -12,6 +12,7 @@ import credibly as cr
 from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
 from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.files import named_recalibration
+from credibly.recalibrate.levels import _with_tails
 from credibly.recalibrate.reals import centre_of, scaled
 from recalibrations import narrow, real_kinds
 
@@ -242,3 +243,24 @@ def test_the_map_of_a_bias_helps_where_a_scale_does_not() -> None:
     assert report.best() in ("isotonic", "shift")
     gains = {name: one.changes["crps"].difference.value for name, one in report.methods.items()}
     assert gains["isotonic"] < 3 * gains["scale"]
+
+
+def test_tails_of_draws_are_measured_by_several_of_them() -> None:
+    draws = np.array([[0.0, 1.0, 5.0, 6.0, 7.0, 7.1, 7.2, 9.0, 9.0, 9.0]])  # k = 3
+    table, levels = _with_tails(draws, np.arange(1, 11) / 11)
+    assert table[0, 0] == pytest.approx(-0.01 * (6.0 - 2.0))  # (0 + 1 + 5) / 3 = 2
+    assert table[0, -1] == pytest.approx(9.0 + 0.01 * (9.0 - 7.2))
+    scale = levels[0] / (levels[1] - levels[0]) * (table[0, 1] - table[0, 0])
+    assert scale == pytest.approx(4.0, rel=0.006)  # of the tail that this cell measures
+
+
+def test_isotonic_levels_of_few_draws_help_where_they_are_too_narrow() -> None:
+    """With single gaps as scales of tails, intervals were 1.9 times as wide as right ones."""
+    rng = np.random.default_rng(5)
+    mean, labels = rng.normal(size=800), rng.normal(size=800)
+    given, labels = cr.Samples(mean[:, None] + rng.normal(size=(800, 10))), mean + 2.0 * labels
+    fitted = cr.recalibrate.IsotonicRecalibration(levels=20).fit(given[:400], labels[:400])
+    before, after = given[400:], fitted.apply(given[400:])
+    assert cr.interval_score(after, labels[400:]).value < 0.9 * cr.interval_score(before, labels[400:]).value
+    low, high = np.asarray(after.quantile([0.05, 0.95])).T
+    assert np.mean(high - low) < 1.8 * 2 * 1.645 * 2.0

@@ -48,6 +48,27 @@ def test_the_page_of_real_values() -> None:
     assert page == render_report(given)  # byte by byte
 
 
+@pytest.mark.usefixtures("without_pictures")
+def test_the_page_says_what_its_replicates_are() -> None:
+    """Labels are drawn from Gaussians only; draws, claims and clusters have replicates of their own."""
+    labels, ids = GAUSSIAN.mean[:, 0] + 2.0, np.arange(60) // 3
+    ends = labels - 1.0, labels + 1.5
+    claims = cr.predictions.PredictionIntervals(*ends, claimed=0.9)
+    given = {
+        "New labels were drawn 9 times from the predictions themselves.": (GAUSSIAN, None),
+        "Labels were exchanged with draws of their own predictions 9 times.": (
+            cr.Samples(GAUSSIAN.mean),
+            None,
+        ),
+        "Which labels are covered was drawn 9 times with the claimed probability.": (claims, None),
+        "The signs of the residuals were flipped 9 times, cluster by cluster.": (GAUSSIAN, ids),
+    }
+    for said, (predictions, clusters) in given.items():
+        page = render_report(cr.evaluate(predictions, labels, clusters=clusters, n_resamples=9, rng=0))
+        assert [one for one in given if one in page] == [said]
+        assert "`" not in page.split("Tests of calibration")[0].split('id="numbers"')[1]
+
+
 def test_the_parts_of_the_crps_stand_in_a_table_with_their_intervals() -> None:
     given = cr.evaluate(GAUSSIAN, GAUSSIAN.mean[:, 0], tests=False)
     parts = given.decomposition

@@ -38,6 +38,19 @@ def test_scores_are_means_and_differences_are_paired() -> None:
     half = 0.5 * float(np.diff(found.at("crps").intervals[1])[0])
     assert half == pytest.approx(1.96 * apart.std() / np.sqrt(N), rel=0.15)
     assert found.estimates["wide"]["crps"].stderr == pytest.approx(float(cr.crps(WIDE, LABELS).stderr))
+    own = found.at("crps")
+    low, high = own.intervals[1]
+    assert f"    2: wide {own.scores[1]:.4g}, +{own.differences[1]:.4g} ({low:.4g} to {high:.4g})" in str(
+        found
+    )
+
+
+def test_one_instance_is_written_in_the_singular() -> None:
+    one = {"a": RIGHT[:1], "b": WIDE[:1]}
+    assert str(cr.rank_models(one, LABELS[:1])).startswith("2 models on 1 instance, ")
+    assert "joint intervals, 1 instance)." in str(cr.compare(one, LABELS[:1]))
+    held = cr.hypotests.set_coverage(RIGHT[:1], LABELS[:1], claimed=0.9, n_resamples=9)
+    assert "% of 1 label," in str(held)
 
 
 def test_equal_models_are_tied_and_the_first_score_decides() -> None:

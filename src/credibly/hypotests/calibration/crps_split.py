@@ -8,14 +8,13 @@ Arnold, Walz, Ziegel and Gneiting 2024.
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import HostArray, like, to_host
+from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, like, tiles, to_host
 from credibly.hypotests.calibration.corp import ROUNDING, isotonic_fits
-from credibly.predictions import RealPredictions, as_rows
+from credibly.predictions import Quantiles, RealPredictions, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.decompositions import CrpsDecomposition
@@ -63,6 +62,10 @@ def decompose_crps(
     folds, too small. Their intervals therefore extend from the lower limit of the cross-fitted number to the
     upper limit of the other.
 
+    For `Quantiles` the loss is that of F itself, which joins them by straight lines. The statistic `crps`,
+    twice their mean pinball loss, leaves the tails out and is larger, by 5 % with 19 levels, which would all
+    count as miscalibration.
+
     References
     ----------
     Arnold, Walz, Ziegel and Gneiting, *Decompositions of the mean continuous ranked probability score*,
@@ -86,7 +89,10 @@ def decompose_crps(
     assert isinstance(given, RealPredictions)
     y = to_host(batch.values)[0].astype(np.float64)
     n = len(y)
-    loss = to_host(crps.loss(given)(batch.values))[0]
+    if isinstance(given, Quantiles):
+        loss, settings = _joined_loss(given, y), {"quantiles": "joined"}
+    else:
+        loss, settings = to_host(crps.loss(given)(batch.values))[0], {}
     own, codes = _climate(y), rows.cluster_codes()
     whole, apart = _gains(given, y, codes)
     parts = {
@@ -101,6 +107,7 @@ def decompose_crps(
             crps.name if part == "loss" else part,
             float(values.mean()),
             n=n,
+            settings=settings if part == "loss" else {},
             notes=given.notes,
             **_error(values, codes, why),
         )
@@ -131,6 +138,35 @@ def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[
     return {**error, "interval_refusal": why or error["interval_refusal"]}
 
 
+def _joined_loss(quantiles: Quantiles, y: HostArray) -> HostArray:
+    """Return the integral of (F(t) - 1[y <= t])^2, F straight between quantiles and exponential beyond them.
+
+    Of a cell from a to b, where F rises from l to h, with m = F(c) and c the label, or the end next to it:
+
+        (c - a) (l^2 + l m + m^2) / 3 + (b - c) ((1 - m)^2 + (1 - m) (1 - h) + (1 - h)^2) / 3
+
+    Of a tail with the probability p and the scale s, d the distance of a label inside it, else 0:
+
+        d - 2 s p (1 - exp(-d / s)) + s p^2 / 2
+    """
+    quantiles.cdf(like(y, quantiles.values))  # refused unless dense
+    table, levels = (to_host(one).astype(np.float64) for one in (quantiles.values, quantiles.levels))
+    a, b, low, high = table[:, :-1], table[:, 1:], levels[:-1], levels[1:]
+    c = np.clip(y[:, None], a, b)
+    m = low + (high - low) * (c - a) / np.where(b > a, b - a, 1.0)
+    below = low * low + low * m + m * m
+    above = (1 - m) ** 2 + (1 - m) * (1 - high) + (1 - high) ** 2
+    found = ((c - a) * below + (b - c) * above).sum(axis=1) / 3.0
+    for p, end, cell, gap in (
+        (levels[0], table[:, 0] - y, b[:, 0] - a[:, 0], high[0] - low[0]),
+        (1.0 - levels[-1], y - table[:, -1], b[:, -1] - a[:, -1], high[-1] - low[-1]),
+    ):
+        d, s = np.maximum(end, 0.0), p / gap * cell
+        left = np.exp(-d / np.where(s > 0, s, 1.0))
+        found += d - 2.0 * s * p * (1.0 - left) + 0.5 * s * p * p
+    return np.asarray(found)
+
+
 def _climate(y: HostArray) -> HostArray:
     """Return the CRPS of the distribution of all labels, at every label."""
     order = np.argsort(y)
@@ -155,42 +191,45 @@ def _gains(
     """
     n = len(y)
     edges = np.unique(np.quantile(y, np.linspace(0.0, 1.0, min(n, _THRESHOLDS + 1))))
-    whole, apart = np.zeros(n), np.zeros(n)
+    middle, width = 0.5 * (edges[:-1] + edges[1:]), np.diff(edges)
+    gains = np.zeros((2, n))
     number = n if codes is None else int(codes.max()) + 1
     fold = np.random.default_rng(0).permutation(number) % _FOLDS  # whichever: they need no seed
     fold = fold if codes is None else fold[codes]
-    for low, high in pairwise(edges):
-        middle = 0.5 * (low + high)
-        given = to_host(predictions.cdf(like(np.full(n, middle), predictions._leading)))
-        order = np.argsort(given)  # once: folds keep this order, so they need no sorting of their own
-        stated, parts = given[order], fold[order]
-        events = (y[order] <= middle).astype(np.float64)
-        plain = (events - events.mean()) ** 2
-        together = plain - (events - _recalibrated(stated, events, stated)) ** 2
-        alone = np.zeros(n)
+    for some in tiles(len(middle), max(1, CACHE_ELEMENTS // n)):
+        at = middle[some, None]
+        given = to_host(predictions.cdf(like(np.repeat(at, n, axis=1), predictions._leading)))
+        order = np.argsort(given, axis=1)  # once: folds keep this order, so they need no sorting of their own
+        stated, parts = np.take_along_axis(given, order, axis=1), fold[order]
+        events = (y[order] <= at).astype(np.float64)
+        plain = (events - events.mean(axis=1, keepdims=True)) ** 2
+        together, alone = plain - (events - _recalibrated(stated, events)) ** 2, np.zeros_like(plain)
         for part in range(min(_FOLDS, n)):
             held = parts == part
             kept = ~held
             if not held.any() or not kept.any():
                 continue
-            fitted = _recalibrated(stated[kept], events[kept], stated[held])
+            known, seen = _by_row(stated, kept), _by_row(stated, held)
+            curves = zip(seen, known, _recalibrated(known, _by_row(events, kept)), strict=True)
+            fitted = np.concatenate([np.interp(*one) for one in curves])
             alone[held] = plain[held] - (events[held] - fitted) ** 2
-        whole[order] += (high - low) * together
-        apart[order] += (high - low) * alone
-    return whole, apart
+        placed = np.empty_like(plain)
+        for j, gain in enumerate((together, alone)):
+            np.put_along_axis(placed, order, gain, axis=1)
+            gains[j] += width[some] @ placed
+    return gains[0], gains[1]
 
 
-def _recalibrated(stated: HostArray, events: HostArray, at: HostArray) -> HostArray:
-    """Return the isotonic regression of events on what was stated, at other probabilities; both increase."""
-    begins = np.ones(len(stated), dtype=bool)
-    np.greater(stated[1:] - stated[:-1], ROUNDING, out=begins[1:])
-    if begins.all():  # as of most distributions: nothing to put together
-        return np.asarray(np.interp(at, stated, isotonic_fits(events[None, :], np.ones(len(stated)))[0]))
-    starts = np.flatnonzero(begins)
-    size = np.diff(np.append(starts, len(stated))).astype(np.float64)
-    share = np.add.reduceat(events, starts) / size
-    fitted = isotonic_fits(share[None, :], size)[0]
-    return np.asarray(np.interp(at, stated[starts], fitted))
+def _by_row(values: HostArray, chosen: HostArray) -> HostArray:
+    """Return the chosen values of every row, of which all have the same number."""
+    return values[chosen].reshape(len(values), -1)
+
+
+def _recalibrated(stated: HostArray, events: HostArray) -> HostArray:
+    """Return the isotonic regression of events on what was stated, which increases; rows are thresholds."""
+    tied = np.zeros(stated.shape, dtype=bool)
+    np.less_equal(np.diff(stated, axis=1), ROUNDING, out=tied[:, 1:])
+    return isotonic_fits(events, np.ones(stated.shape[1]), tied)
 
 
 def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | None) -> tuple[float, float]:

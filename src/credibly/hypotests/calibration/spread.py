@@ -23,7 +23,7 @@ from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
 from credibly.statistics.protocol import Bound, State
-from credibly.statistics.spread import ExpectedNormalisedError, SpreadBound
+from credibly.statistics.spread import ExpectedNormalisedError, SpreadBound, require_spread
 
 
 @takes_rng
@@ -88,7 +88,7 @@ def spread_curve(
     """
     statistic = ExpectedNormalisedError(n_bins)
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
-    statistic.require_predictions(rows.sample.predictions)
+    require_spread(rows.sample.predictions, "spread_curve")
     statistic.require_labels(rows.sample.batch)
     if level is not None:
         require_level(level)

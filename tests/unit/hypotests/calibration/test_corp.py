@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.evaluation.words import crps_in_words
 from credibly.hypotests.calibration.corp import _ranges, honest_band, isotonic_fits
 from credibly.plots.isotonic import CorpDisplay
 
@@ -56,6 +58,24 @@ def recalibrated(f: np.ndarray, y: np.ndarray) -> np.ndarray:
 def test_many_rows_are_fitted_as_by_the_loop() -> None:
     rng = np.random.default_rng(0)
     values, weights = rng.random((5, 40)), rng.integers(1, 4, size=40).astype(float)
+    for row, fit in zip(values, isotonic_fits(values, weights), strict=True):
+        assert np.allclose(fit, loop_pav(row, weights), atol=1e-12)
+
+
+def test_ties_have_one_value_that_is_not_pooled_before_them() -> None:
+    values = np.array([[0.0, 1.0, 0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0, 1.0, 1.0]])
+    tied = np.zeros(values.shape, dtype=bool)
+    tied[0, 1] = tied[1, 3] = tied[1, 5] = True
+    fitted = isotonic_fits(values, np.ones(6), tied)
+    first = loop_pav(np.array([0.5, 0.0, 1.0, 1.0, 0.0]), np.array([2, 1, 1, 1, 1]))
+    second = loop_pav(np.array([1.0, 0.0, 0.0, 1.0]), np.array([1, 1, 2, 2]))
+    assert np.allclose(fitted[0], np.repeat(first, [2, 1, 1, 1, 1]))
+    assert np.allclose(fitted[1], np.repeat(second, [1, 1, 2, 2]))
+
+
+def test_a_heavy_end_takes_in_all_that_is_above_it() -> None:
+    values = np.stack([np.append(np.linspace(0.0, 1.0, 300), 0.0), np.linspace(0.0, 1.0, 301)])
+    weights = np.append(np.ones(300), 1e4)  # one neighbour at a time: more passes than are made
     for row, fit in zip(values, isotonic_fits(values, weights), strict=True):
         assert np.allclose(fit, loop_pav(row, weights), atol=1e-12)
 
@@ -304,6 +324,35 @@ def test_the_parts_of_the_crps_add_up() -> None:
         parts.miscalibration.interval()
 
 
+def test_the_parts_of_quantiles_are_those_of_the_distribution_that_joins_them() -> None:
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=(40, 1))
+    levels = np.array([0.03, *np.arange(0.05, 0.96, 0.05), 0.98])
+    table = mean + 2.0 * np.log(levels / (1 - levels))  # logistic, whose tails are exponential
+    table[0, 3] = table[0, 4]  # a cell without width
+    table[1, 0], table[2, -1] = table[1, 1], table[2, -2]  # tails without one
+    labels = mean[:, 0] + rng.logistic(scale=2.0, size=40)
+    labels[3], labels[4] = table[3, 0] - 4.0, table[4, -1] + 4.0
+    given = cr.Quantiles(table, levels)
+    parts = cr.hypotests.decompose_crps(given, labels)
+    assert parts.loss.value == pytest.approx(crps_by_thresholds(given, labels), rel=2e-4)
+    total = parts.miscalibration.value - parts.discrimination.value + parts.uncertainty.value
+    assert total == pytest.approx(parts.loss.value, abs=1e-12)
+
+
+def test_calibrated_quantiles_pay_nothing_for_the_levels_that_they_leave_out() -> None:
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=2000)
+    levels = np.arange(1, 20) / 20
+    normal = np.array([NormalDist().inv_cdf(one) for one in levels])
+    labels = mean + rng.normal(size=2000)
+    parts = cr.hypotests.decompose_crps(cr.Quantiles(mean[:, None] + normal, levels), labels)
+    assert parts.miscalibration_interval[0] == 0.0  # 0.018 if the loss is twice the mean pinball loss
+    whole = cr.hypotests.decompose_crps(cr.Gaussian(mean, np.ones(2000)), labels)
+    assert parts.loss.value == pytest.approx(whole.loss.value, rel=0.005)  # pinball loss: 0.05 larger
+    assert "of the CRPS of 0.564 (95 %, with quantiles joined" in crps_in_words(parts, 2000)
+
+
 def test_a_constant_prediction_discriminates_nothing() -> None:
     rng = np.random.default_rng(3)
     labels = rng.normal(size=80)
@@ -322,6 +371,8 @@ def test_the_parts_of_draws_keep_ties_together() -> None:
     )
     with pytest.raises(cr.UnsupportedError, match=r"at most 0.05 apart"):
         cr.hypotests.decompose_crps(cr.Quantiles(draws.quantile([0.1, 0.9]), [0.1, 0.9]), mean)
+    with pytest.raises(cr.UnsupportedError, match=r"at most 0.05 apart"):
+        cr.hypotests.decompose_crps(cr.Quantiles([[0.0]], [0.5]), [1.0])
 
 
 def test_rows_in_clusters_have_a_wider_band_and_no_confidence_band() -> None:

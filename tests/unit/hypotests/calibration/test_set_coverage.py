@@ -127,6 +127,22 @@ def test_central_intervals_of_distributions() -> None:
     assert found.score.value == pytest.approx(cr.interval_score(gaussian, labels, level=0.8).value)
 
 
+def test_a_note_says_what_intervals_between_few_draws_hold() -> None:
+    rng = np.random.default_rng(3)
+    draws, labels = rng.normal(size=(4000, 20)), rng.normal(size=4000)
+    found = COVER(cr.Samples(draws), labels, claimed=0.9, n_resamples=9, rng=0)
+    assert found.coverage.value == pytest.approx(18 / 21, abs=0.012)  # between the 1st and the 19th of 20
+    (note,) = found.notes
+    assert note.startswith("intervals between 20 draws contain 85.7 % of the labels, not 90 %, even if")
+    alike = cr.Samples(draws, weights=np.full(20, 0.05))
+    assert COVER(alike, labels, claimed=0.9, n_resamples=9, rng=0).notes == found.notes
+    assert (
+        COVER(cr.Samples(rng.normal(size=(9, 500))), labels[:9], claimed=0.9, n_resamples=9, rng=0).notes
+        == ()
+    )
+    assert COVER(cr.Gaussian(labels, np.ones(4000)), labels, claimed=0.9, n_resamples=9, rng=0).notes == ()
+
+
 def test_adjusted_pvalues_hold_together() -> None:
     low, high, y = intervals(400, missed=0.3)
     found = COVER(
