@@ -68,8 +68,9 @@ LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
 
 _LEARNED = r"credal_test (constant|boundary|tilting|gating)|inflate|evaluate"
 _OF_SETS = (
-    r"(upper|lower)_\w+ hull|(size|mass_function|contains|boundary|sample|support|nonspecificity\w*|"
-    r"distance \w+ (nearest|farthest)|epistemic_score)\b.* hull|rank_models|score_stability|compare|detection"
+    r"(upper_probability|lower_\w+) hull|(size|mass_function|contains|boundary|sample|support|"
+    r"nonspecificity\w*|distance \w+ (nearest|farthest)|epistemic_score)\b.* hull|"
+    r"rank_models|score_stability|compare|detection"
 )
 _COUNTS = r"spread_ratio|spread_slope|ence|skce|ucme|observation_check|IsotonicRecalibration|evaluate reals"
 _EXCHANGED = r"calibration_test .*|audit .*|pit_test|coverage_curve|spread_curve|predictive_check reals"

@@ -233,18 +233,21 @@ def _credal() -> Iterator[tuple[str, Case]]:
             "lower_entropy",
             "size",
             "uncertainty",
-            "vertices",
             "decision",
             "mass_function",
         ):
-            yield f"{name} {kind}", lambda make, given=given, name=name: getattr(cr.credal, name)(given(make))
+            yield (
+                f"{name} {kind}",
+                lambda make, given=given, name=name: getattr(cr.credal, name)(given(make), rng=7),
+            )
+        yield f"vertices {kind}", lambda make, given=given: cr.credal.vertices(given(make))
         yield (
             f"contains {kind}",
-            lambda make, given=given: cr.credal.contains(given(make), make(OTHERS[:, 0])),
+            lambda make, given=given: cr.credal.contains(given(make), make(OTHERS[:, 0]), rng=7),
         )
         yield (
             f"boundary {kind}",
-            lambda make, given=given: cr.credal.boundary(given(make), make(OTHERS[:, 0])),
+            lambda make, given=given: cr.credal.boundary(given(make), make(OTHERS[:, 0]), rng=7),
         )
         how = "hit_and_run" if kind == "intervals" else "dirichlet"
         yield (
@@ -269,7 +272,7 @@ def _credal() -> Iterator[tuple[str, Case]]:
                 yield (
                     f"distance {divergence} {to} {kind}",
                     lambda make, given=given, divergence=divergence, to=to: cr.credal.distance(
-                        given(make), make(LABELS), divergence=divergence, to=to
+                        given(make), make(LABELS), divergence=divergence, to=to, rng=7
                     ),
                 )
         yield (
