@@ -1,7 +1,8 @@
 """Members with weights are members that are repeated, in everything public.
 
 Weights 1/2, 1/3 and 1/6 must give the numbers of members a, a, a, b, b, c. Where the number of members or
-draws itself matters, or some are taken at random, `OTHERWISE` says so; there only the weighted call is run.
+draws itself matters, or some are taken at random, `OTHERWISE` says so; there weights must change the numbers
+of equal weights, or leave them as they are where only the hull of the members counts.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from devices import cases
 
 AGAIN = [0, 0, 0, 1, 1, 2]
 WEIGHTS = np.array([3, 2, 1]) / 6
-FEW = 20  # draws of a member where draws have weights of their own
+DRAWS = cases.DRAWS[:, :, :20]
 
 
 def ensemble(make: cases.Make, weighted: bool) -> cr.Ensemble:
@@ -38,13 +39,15 @@ def gaussian(make: cases.Make, weighted: bool) -> cr.Gaussian:
 
 
 def samples(make: cases.Make, weighted: bool) -> cr.Samples:
-    draws = cases.DRAWS if weighted else cases.DRAWS[:, AGAIN]
-    return cr.Samples(make(draws), weights=make(WEIGHTS) if weighted else None)
+    return cr.Samples(
+        make(DRAWS if weighted else DRAWS[:, AGAIN]), weights=make(WEIGHTS) if weighted else None
+    )
 
 
 def draws(make: cases.Make, weighted: bool) -> cr.Samples:
-    few = cases.DRAWS[:, :, :FEW] if weighted else cases.DRAWS[:, AGAIN, :FEW]
-    weights = make(np.repeat(WEIGHTS / FEW, FEW)) if weighted else None
+    few = DRAWS if weighted else DRAWS[:, AGAIN]
+    each = DRAWS.shape[2]
+    weights = make(np.repeat(WEIGHTS / each, each)) if weighted else None
     return cr.Samples(make(few.reshape(cases.N, -1)), weights=weights)
 
 
@@ -62,23 +65,26 @@ DRAWN = "a Dirichlet becomes a set, and labels meet weighted draws, by draws at 
 COUNTED = "how many draws there are matters, and weighted ones count as 1 / sum of squares"
 LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
 """Where searches end, as near as they come."""
-TIES = "equal upper entropies are ordered by what the search of a hull leaves of its tolerance"
 
-_LEARNED = r"credal_test (constant|boundary|tilting|gating)|inflate|CredalRecalibration|evaluate"
+_LEARNED = r"credal_test (constant|boundary|tilting|gating)|inflate|evaluate"
 _OF_SETS = (
-    r"(upper|lower)_\w+ hull|(size|mass_function|contains|boundary|sample|support|nonspecificity\w*|distance|"
-    r"epistemic_score)\b.* hull|rank_models|score_stability|compare|detection"
+    r"(upper|lower)_\w+ hull|(size|mass_function|contains|boundary|sample|support|nonspecificity\w*|"
+    r"distance \w+ (nearest|farthest)|epistemic_score)\b.* hull|rank_models|score_stability|compare|detection"
 )
 _COUNTS = r"spread_ratio|spread_slope|ence|skce|ucme|observation_check|IsotonicRecalibration|evaluate reals"
 _EXCHANGED = r"calibration_test .*|audit .*|pit_test|coverage_curve|spread_curve|predictive_check reals"
 OTHERWISE: dict[str, dict[str, str]] = {
-    "ensemble": {rf"{_LEARNED}|validity_test|sample hull|error_over_weights": HULL, "detection": TIES},
+    "ensemble": {rf"{_LEARNED}|validity_test|sample hull|error_over_weights": HULL},
     "dirichlet": {_LEARNED: HULL, _OF_SETS: DRAWN},
     "gaussian": {},
     "samples": {rf"({_COUNTS})( weighted)?": COUNTED, _EXCHANGED: DRAWN},
     "draws": {rf"({_COUNTS})( weighted)?": COUNTED, _EXCHANGED: DRAWN},
 }
 """By kind and the names of cases: what is not the same, and why."""
+OF_HULLS = {("ensemble", name) for name in ("credal_test constant", "inflate", "sample hull")}
+"""What sees the members alone, whatever their weights."""
+VARIANCES = re.compile(r"spread_(ratio|slope)( weighted)?")
+"""What is in units of a variance over 1 - sum w^2, of weights and of equal draws."""
 
 PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.weights$")
 """Facts about members themselves: how many there are, and what each of them does."""
@@ -113,12 +119,17 @@ EVERY = [(kind, name) for kind, (_, targets) in KINDS.items() for each in target
 DEAR = ("evaluate", "recalibration_report", "credal_test constant")
 
 
-def found(kind: str, name: str, weighted: bool) -> dict[str, Any]:
+def found(kind: str, name: str, members: Literal["weighted", "repeated", "equal"]) -> dict[str, Any]:
     """Return all numbers of a case, or the error it ends with."""
     make, targets = KINDS[kind]
+
+    def given(library: cases.Make) -> Any:
+        made = make(library, members != "repeated")
+        return made.replace_rows(weights=None) if members == "equal" else made
+
     with pytest.MonkeyPatch.context() as patch:
         for target in targets:
-            patch.setattr(cases, target, lambda library: make(library, weighted))
+            patch.setattr(cases, target, given)
         try:
             result = cases.every()[name](np.asarray)
         except (cr.InputTypeError, cr.UnsupportedError) as error:
@@ -142,20 +153,36 @@ def same(own: Any, other: Any, close: float) -> bool:
     return bool(np.allclose(own, other, rtol=100 * close, atol=close, equal_nan=True))
 
 
+def differing(own: dict[str, Any], other: dict[str, Any], close: float = 1e-9) -> list[str]:
+    """Return the facts that do not agree."""
+    return [
+        where
+        for where in own | other
+        if where not in own or where not in other or not same(own[where], other[where], close)
+    ]
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     ("kind", "name"),
     [pytest.param(*one, marks=pytest.mark.slow if one[1] in DEAR else ()) for one in EVERY],
 )
 def test_weights_are_repetitions(kind: str, name: str) -> None:
-    weighted = found(kind, name, True)
+    weighted = found(kind, name, "weighted")
     assert weighted
-    if "refused" not in weighted and any(re.fullmatch(names, name) for names in OTHERWISE[kind]):
+    if "refused" in weighted or not any(re.fullmatch(names, name) for names in OTHERWISE[kind]):
+        assert differing(weighted, found(kind, name, "repeated"), LOOSE.get(name, 1e-9)) == []
         return
-    repeated = found(kind, name, False)
-    assert weighted.keys() == repeated.keys()
-    close = LOOSE.get(name, 1e-9)
-    assert [where for where in weighted if not same(weighted[where], repeated[where], close)] == []
+    assert bool(differing(weighted, found(kind, name, "equal"))) != ((kind, name) in OF_HULLS)
+    if re.fullmatch(rf"{_LEARNED}|evaluate reals", name):  # dear, and it is clear that they differ
+        return
+    repeated = found(kind, name, "repeated")
+    assert differing(weighted, repeated)  # else it is no exception, and must go
+    if VARIANCES.fullmatch(name):
+        each = DRAWS.shape[2]  # weights w / each, or 6 each equal draws
+        factor = (1 - (WEIGHTS**2).sum() / each) / (1 - 1 / (len(AGAIN) * each))
+        for where in ("result.value", "result.stderr"):
+            assert weighted.get(where, 0.0) == pytest.approx(factor * repeated.get(where, 0.0), rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", OTHERWISE)
@@ -180,6 +207,11 @@ def test_files_keep_weights(kind: str, ending: str, tmp_path: Path) -> None:
     back = cr.load(cr.save(tmp_path / f"weighted.{ending}", given)).predictions
     assert type(back) is type(given)
     np.testing.assert_array_equal(back.weights, given.weights)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_without_a_place_for_weights_are_refused(kind: str, tmp_path: Path) -> None:
+    given = KINDS[kind][0](np.asarray, True)
     for none in ("csv", "tsv", "npy"):
         with pytest.raises(cr.FileError, match=r"member_weights\. Use \.npz"):
             cr.save(tmp_path / f"weighted.{none}", given)

@@ -18,7 +18,7 @@ from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, command
 from credibly.evaluation import (
     Comparison,
-    RealComparison,
+    ScoreComparison,
     compare,
     joined,
     score_rows,
@@ -196,7 +196,7 @@ def run_comparison(
     output: Output,
     typed: tuple[str, Sequence[Any]],
     **settings: Any,
-) -> Comparison | RealComparison:
+) -> Comparison | ScoreComparison:
     """Compare the models in several files, with progress, and record the command that does it again."""
     files = [reading.file for reading in readings]
     names = _names(files)
@@ -206,7 +206,7 @@ def run_comparison(
         samples = [one.sample for one in models]
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
-        found: Comparison | RealComparison = compare(
+        found: Comparison | ScoreComparison = compare(
             {name: _without_clusters(one).arguments[0] for name, one in zip(names, models, strict=True)},
             _without_clusters(models[0]).arguments[1],
             **models[0].also("clusters"),
@@ -243,18 +243,18 @@ def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -
         yield [InMemory(dataclasses.replace(one, labels=labels)) for one in data]
 
 
-def comparison_remarks(comparison: Comparison | RealComparison) -> Iterator[str]:
+def comparison_remarks(comparison: Comparison | ScoreComparison) -> Iterator[str]:
     """Yield what was found, and what is worth knowing beside it, unless it was said when files were read."""
     said = set(comparison.source["notes"])
     yield from (with_flags(one) for one in (*comparison.findings, *comparison.warnings) if one not in said)
     yield from (with_flags(one) for one in comparison.notes if one not in comparison.warnings)
 
 
-def _print(comparison: Comparison | RealComparison, output: Output, out: Path | None) -> None:
+def _print(comparison: Comparison | ScoreComparison, output: Output, out: Path | None) -> None:
     if output.as_json:
         output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
         return
-    if isinstance(comparison, RealComparison):
+    if isinstance(comparison, ScoreComparison):
         columns = ("statistic", "model", "place_best", "place_worst", "score", "interval")
         output.table(_score_table(comparison), shown=columns)
     elif not output.terminal:
@@ -302,7 +302,7 @@ def _places(comparison: Comparison) -> Table:
     return Table(("tradeoff", "place", "model", "score", "behind the first by"), rows)
 
 
-def _score_table(comparison: RealComparison) -> Table:
+def _score_table(comparison: ScoreComparison) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
             one.statistic,

@@ -1,6 +1,6 @@
 """Everything at once: run all that the input allows, cheap parts first, and report it in words."""
 
-from credibly.evaluation.comparison import Comparison, RealComparison, compare
+from credibly.evaluation.comparison import Comparison, ScoreComparison, compare
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.results import Evaluation, Reported
@@ -23,9 +23,9 @@ __all__ = [
     "Part",
     "PredictionSummary",
     "RaterParts",
-    "RealComparison",
     "RealParts",
     "Reported",
+    "ScoreComparison",
     "ScoreParts",
     "StandingRow",
     "ValidityParts",

@@ -21,7 +21,7 @@ from credibly.evaluation.comparison_words import (
     comparison_warnings,
     leaders_in_words,
     leading_number,
-    real_finding,
+    score_finding,
     tradeoffs_in_words,
 )
 from credibly.evaluation.results import Reported
@@ -168,7 +168,7 @@ class Comparison(_Compared):
 
 
 @dataclasses.dataclass(frozen=True)
-class RealComparison(_Compared):
+class ScoreComparison(_Compared):
     """All that :func:`compare` computed for models of real values, or of classes by named scores.
 
     Attributes
@@ -280,7 +280,7 @@ def compare(
 
     Returns
     -------
-    Comparison or RealComparison
+    Comparison or ScoreComparison
         Accuracy, log loss, calibration gap and reliability of every model with ties, the ranking over
         trade-offs, and ``report``; for real values, or
         with `statistics`, the standings by proper scores.
@@ -330,7 +330,7 @@ def _compared(
     n_bins: int | None,
     tell: StageProgress,
     source: dict[str, Any],
-) -> Comparison | RealComparison:
+) -> Comparison | ScoreComparison:
     """Rank the models, then compute the numbers of each."""
     paper, rng, level = asked["paper"], asked["rng"], asked["level"]
     if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
@@ -344,7 +344,7 @@ def _compared(
     together = {name: asked[name] for name in ("clusters", "blocks")}
     given = matched_models({str(name): checked_rows(one, labels, **together) for name, one in models.items()})
     if isinstance(ranking, ScoreRanking):
-        return _compared_reals(ranking, given, source, rng)
+        return _compared_by_scores(ranking, given, source, rng)
     estimates, curves, means = {}, {}, []
     for done, (name, one) in enumerate(given.items(), start=1):
         chosen, _ = choose(one, cheap, N_BINS, tests=False)
@@ -391,15 +391,15 @@ def _compared(
     )
 
 
-def _compared_reals(
+def _compared_by_scores(
     ranking: ScoreRanking, given: Mapping[str, Rows], recorded: dict[str, Any], rng: Any
-) -> RealComparison:
-    return RealComparison(
+) -> ScoreComparison:
+    return ScoreComparison(
         models={name: summarise(one) for name, one in given.items()},
         ranking=ranking,
         estimates=ranking.estimates,
         recommendations={},
-        findings=tuple(real_finding(one, ranking) for one in ranking.standings.values()),
+        findings=tuple(score_finding(one, ranking) for one in ranking.standings.values()),
         warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given)))),
         notes=ranking.notes,
         settings={

@@ -42,7 +42,7 @@ class LeadingNumber:
     standing: str
 
 
-def real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
+def score_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
     """Say who has the smallest score, by how much, and who is tied with it."""
     first, *others = standing.names
     said = f"By {inside(title(standing.statistic))}, {first} is first with {shown(float(standing.scores[0]))}"

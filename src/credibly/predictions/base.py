@@ -151,8 +151,10 @@ class ClassPredictions(OverClasses, ABC):
     def mean(self) -> Any:
         """Return the single distribution per instance that represents the prediction."""
 
-    mean_note: ClassVar[str]
-    """Says what `mean` does, for the notes of results that used it."""
+    @property
+    @abstractmethod
+    def mean_note(self) -> str:
+        """What `mean` does, for the notes of results that used it."""
 
     @classmethod
     def _trusted(cls: type[P], *arrays: Array) -> P:

@@ -53,9 +53,6 @@ class Belief(ClassPredictions):
     focal_sets: Sequence[Iterable[int]]
     n_classes: int = None  # type: ignore[assignment]  # filled at birth
     row_fields: ClassVar[tuple[str, ...]] = ("masses",)
-    mean_note: ClassVar[str] = (
-        "used the pignistic probability of the masses as the one prediction per instance"
-    )
 
     def __post_init__(self) -> None:
         masses = as_real(self.masses, "masses")
@@ -170,6 +167,11 @@ class Belief(ClassPredictions):
         table = self.membership
         spread = like(table / table.sum(axis=1, keepdims=True), self.masses)
         return Point._trusted(as_float64(self.masses) @ spread)
+
+    @property
+    def mean_note(self) -> str:
+        """What `mean` does."""
+        return "used the pignistic probability of the masses as the one prediction per instance"
 
     def mean(self) -> Point:
         """Return the pignistic probability.

@@ -117,7 +117,7 @@ class Dirichlet(ClassPredictions):
         return int(self.alpha.shape[1]) if self.alpha.ndim == 3 else 1
 
     @property
-    def mean_note(self) -> str:  # type: ignore[override]
+    def mean_note(self) -> str:
         """What `mean` does."""
         whose = "mean of the Dirichlet" if self.weights is None else "weighted mean of the Dirichlets"
         return f"used the {whose} as the one prediction per instance"

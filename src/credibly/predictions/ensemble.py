@@ -175,7 +175,7 @@ class Ensemble(ClassPredictions):
         return int(self.probs.shape[1])
 
     @property
-    def mean_note(self) -> str:  # type: ignore[override]
+    def mean_note(self) -> str:
         """What `mean` does."""
         kind = "weighted mean" if self.weights is not None else "mean"
         return f"used the {kind} of {self.n_members} members as the one prediction per instance"

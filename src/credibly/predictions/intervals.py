@@ -43,9 +43,6 @@ class Intervals(ClassPredictions):
     lower: Array
     upper: Array
     row_fields: ClassVar[tuple[str, ...]] = ("lower", "upper")
-    mean_note: ClassVar[str] = (
-        "used the intersection probability of the intervals as the one prediction per instance"
-    )
 
     def __post_init__(self) -> None:
         lower, upper = as_real(self.lower, "lower"), as_real(self.upper, "upper")
@@ -76,6 +73,11 @@ class Intervals(ClassPredictions):
         # Where the lower bounds sum to 1 up to rounding, the room left above them is rounding too.
         tight_upper = xp.maximum(xp.minimum(upper, 1.0 - others_lower), lower)
         return self.replace_rows(lower=xp.minimum(tight_lower, tight_upper), upper=tight_upper)
+
+    @property
+    def mean_note(self) -> str:
+        """What `mean` does."""
+        return "used the intersection probability of the intervals as the one prediction per instance"
 
     def mean(self) -> Point:
         """Return the intersection probability ``lower + a (upper - lower)``, with one `a` per row.

@@ -51,7 +51,6 @@ class Point(ClassPredictions):
     logits: Array | None = dataclasses.field(default=None, init=False)
     row_fields: ClassVar[tuple[str, ...]] = ("probs",)
     companions: ClassVar[tuple[str, ...]] = ("logits",)
-    mean_note: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         probs = as_real(self.probs, "probs")
@@ -95,6 +94,11 @@ class Point(ClassPredictions):
             The predictions.
         """
         return cls(normalise_scores(scores, ("(n, k)",)))
+
+    @property
+    def mean_note(self) -> str:
+        """Nothing: a single distribution is its own mean."""
+        return ""
 
     def mean(self) -> Point:
         """Return itself.

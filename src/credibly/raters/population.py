@@ -88,7 +88,7 @@ def _survey(least: int, data: Dataset) -> _Survey:
         ends,
         given.n_classes,
         (*given.notes, *said),
-        given.mean_note or "",
+        given.mean_note,
         isinstance(given, (Point, Ensemble, Dirichlet)),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import counted
-from credibly.evaluation import Comparison, RealComparison, joined, shown, shown_range, title
+from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
 from credibly.evaluation.words import n_dropped
 from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
 from credibly.plots.curves import ModelCurvesDisplay
@@ -56,7 +56,7 @@ def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _sources(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], ...]:
+def _sources(comparison: Comparison | ScoreComparison) -> tuple[tuple[str, str], ...]:
     """Return everything needed to repeat the comparison."""
     digests = comparison.source.get("digests") or []
     hashes = joined([str(one)[:_HASH_LENGTH] for one in digests], _MOST_NAMED)  # whole ones are at the end
@@ -68,7 +68,7 @@ def _sources(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], 
     )
 
 
-def _data(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], ...]:
+def _data(comparison: Comparison | ScoreComparison) -> tuple[tuple[str, str], ...]:
     """Return what was compared, and how many instances there are."""
     data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
     dropped = n_dropped(comparison.source)
@@ -138,7 +138,7 @@ def without_points(comparison: Comparison) -> Table | None:
     return Table(("trade-off", "set predictions, smallest mean score first"), rows)
 
 
-def own_numbers(comparison: Comparison | RealComparison) -> Table:
+def own_numbers(comparison: Comparison | ScoreComparison) -> Table:
     """Return the cheap statistics of every model, each with its interval."""
     names = list(dict.fromkeys(name for own in comparison.estimates.values() for name in own))
     rows = []
@@ -188,7 +188,7 @@ def budgets(comparison: Comparison) -> Table | None:
     return Table(("model", "budget", "mean score"), rows) if rows else None
 
 
-def source_of(comparison: Comparison | RealComparison) -> Table:
+def source_of(comparison: Comparison | ScoreComparison) -> Table:
     """Return settings and whole hashes."""
     settings = comparison.settings
     keys = (
@@ -315,11 +315,11 @@ CLASS_SCORES_METHOD = MethodNote(
 )
 
 
-def _of_reals(comparison: RealComparison) -> bool:
+def _of_reals(comparison: ScoreComparison) -> bool:
     return all(one.k is None for one in comparison.models.values())
 
 
-def render_real_comparison(comparison: RealComparison) -> str:
+def render_score_comparison(comparison: ScoreComparison) -> str:
     """Return the page of a comparison by proper scores."""
     ranking = comparison.ranking
     figures = [
@@ -334,7 +334,7 @@ def render_real_comparison(comparison: RealComparison) -> str:
     ]
     kinds = list(dict.fromkeys(one.kind for one in comparison.models.values()))
     return filled(
-        "reals.html",
+        "scores.html",
         ("tables.js",),
         comparison.to_dict(),
         title=f"{len(comparison.models)} models compared",
@@ -355,11 +355,11 @@ def render_real_comparison(comparison: RealComparison) -> str:
         notes=[note for note in comparison.notes if note not in comparison.warnings],
         methods=(SCORES_METHOD if _of_reals(comparison) else CLASS_SCORES_METHOD, TIES),
         source=source_of(comparison),
-        command=_real_command(comparison),
+        command=_score_command(comparison),
     )
 
 
-def _real_command(comparison: RealComparison) -> str:
+def _score_command(comparison: ScoreComparison) -> str:
     recorded = comparison.source.get("command")
     if recorded:
         return str(recorded)

@@ -12,14 +12,14 @@ from credibly.evaluation import (
     Curves,
     Evaluation,
     RaterParts,
-    RealComparison,
     RealParts,
     Reported,
+    ScoreComparison,
     ScoreParts,
     ValidityParts,
 )
 from credibly.report import content
-from credibly.report.comparison import render_comparison, render_real_comparison
+from credibly.report.comparison import render_comparison, render_score_comparison
 from credibly.report.content import asked, class_figures, method_notes, null_figures
 from credibly.report.html_parts import Section, filled
 from credibly.report.sections import (
@@ -150,5 +150,5 @@ def write_report(result: Reported, path: str | Path, *, overwrite: bool = False)
 PAGE_OF: dict[type, Callable[[Any], str]] = {
     Evaluation: _render_evaluation,
     Comparison: render_comparison,
-    RealComparison: render_real_comparison,
+    ScoreComparison: render_score_comparison,
 }

@@ -38,6 +38,9 @@ FEWEST_MISSED = 5
 
 Measure = Callable[[ClassPredictions], Any]
 
+_ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
+_CERTIFIED = 1e-10  # the upper entropies of all sets with the uniform distribution in them are that close
+
 
 def _confidence(given: ClassPredictions) -> HostArray:
     return np.asarray(1.0 - to_host(as_point(given)[0].probs).astype(np.float64).max(axis=1))
@@ -57,7 +60,7 @@ OF_ALL: dict[str, Measure] = {
 OF_SETS: dict[str, Measure] = {
     "aleatoric": lambda given: uncertainty(given).aleatoric,
     "epistemic": lambda given: uncertainty(given).epistemic,
-    "upper_entropy": lambda given: upper_entropy(given, rng=0),
+    "upper_entropy": lambda given: upper_entropy(given, rng=0, tolerance=_CERTIFIED),
     "lower_entropy": lambda given: lower_entropy(given, rng=0),
     "size": lambda given: size(given, rng=0),
     "nonspecificity": nonspecificity,
@@ -106,9 +109,10 @@ def detection(
 
     Notes
     -----
-    AUPR depends on the share of events; AUROC and FPR do not. Intervals are given from 30 events and 30
-    others on; the interval of FPR needs 5 events beyond the threshold, that is, 100 events for a `tpr` of 95
-    %. Sorting takes O(n log n) per measure.
+    AUPR depends on the share of events; AUROC and FPR do not. Values that differ only by rounding (1e-12, or
+    1e-10, the certified error of ``upper_entropy``) are ties; your own values are taken as they are.
+    Intervals are given from 30 events and 30 others on; the interval of FPR needs 5 events beyond the
+    threshold, that is, 100 events for a `tpr` of 95 %. Sorting takes O(n log n) per measure.
 
     References
     ----------
@@ -180,7 +184,22 @@ def _measured(rows: Any, given: ClassPredictions, by: Any) -> dict[str, HostArra
             lambda chunk: [to_host(known[name](chunk.predictions)).astype(np.float64) for name in chosen]
         )
     )
-    return {name: np.concatenate([part[place] for part in parts]) for place, name in enumerate(chosen)}
+    return {
+        name: _with_ties(
+            np.concatenate([part[place] for part in parts]),
+            _CERTIFIED if name == "upper_entropy" else _ROUNDING,
+        )
+        for place, name in enumerate(chosen)
+    }
+
+
+def _with_ties(u: HostArray, rounding: float) -> HostArray:
+    """Return uncertainties of which neighbours that differ by no more than rounding are equal."""
+    order = np.argsort(u)
+    ordered, tied = u[order], np.empty_like(u)
+    begins = np.append(True, np.diff(ordered) > rounding)
+    tied[order] = ordered[begins][np.cumsum(begins) - 1]
+    return tied
 
 
 def _mistakes(chunk: Dataset) -> HostArray:

@@ -25,13 +25,13 @@ from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, is_numpy, namespace, to_host
 from credibly.predictions import Predictions, Rows, as_point
 from credibly.statistics.kernels import check_bandwidth, spaced_rows
-from credibly.statistics.pairwise import PRECISIONS, BandwidthPlan, Precision, as_number, require_pairs
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Story, Traits
+from credibly.statistics.pairwise import PRECISIONS, BandwidthPlan, PairStatistic, Precision, as_number
+from credibly.statistics.protocol import CLASS_LABELS, State, Story, Traits
 from credibly.statistics.smoother import LIKELIHOOD_ROWS, SmootherBound, likelihood_bandwidth, safe_log
 
 
 @dataclasses.dataclass(frozen=True)
-class SmoothedError(Statistic):
+class SmoothedError(PairStatistic):
     """Base of the calibration errors that smooth labels over neighbouring predictions."""
 
     bandwidth: float | Literal["likelihood"] = "likelihood"
@@ -47,15 +47,7 @@ class SmoothedError(Statistic):
             return BandwidthPlan(rows.n, None, float(self.bandwidth))
         return BandwidthPlan(rows.n, None, *likelihood_bandwidth(spaced_rows(rows, LIKELIHOOD_ROWS)))
 
-    meets_in_blocks: ClassVar[bool] = True
-
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(plan, BandwidthPlan)
-        point, notes = as_point(predictions)
-        require_pairs(self.name, plan.n)
-        return self.bound(point, plan, (*notes, *plan.notes))
-
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> SmootherBound:
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
         return self._made(dataclasses.replace(self, bandwidth=plan.number), probs, plan, notes)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
+    clip,
     is_numpy,
     like,
     namespace,
@@ -32,7 +34,6 @@ from credibly._arrays.row_search import count_at_most
 from credibly.predictions import (
     Classes,
     Counts,
-    Dataset,
     Gaussian,
     Labels,
     Predictions,
@@ -49,7 +50,7 @@ from credibly.statistics.kernels import kernel_matrix
 from credibly.statistics.label_features import LabelFeatures
 from credibly.statistics.pairwise import as_number
 from credibly.statistics.protocol import Bound, State, label_values, replicates
-from credibly.statistics.real_kernels import RealPlan, sides_of, with_labels
+from credibly.statistics.real_kernels import RealPlan, sides_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +71,7 @@ class LocationBound(Bound):
     """Sums over instances of what every location sees, (b, locations)."""
 
     term_size = 1.0
+    statistic: Any  # `ucme`, which is made of this
 
     def __init__(
         self,
@@ -83,20 +85,23 @@ class LocationBound(Bound):
         points = places_of(predictions, plan)
         xp = namespace(points)
         self.targets = like(plan.targets, points)
-        near = kernel_matrix(
-            points, like(plan.places, points), statistic.kernel, "euclidean", as_number(plan.bandwidth)
-        )
-        self.near = xp.permute_dims(near, (1, 0))  # (j, n)
+        self.near = xp.permute_dims(self.near_to(points), (1, 0))  # (j, n)
         self.expected = _expected(predictions, self.targets, plan)  # (j, n)
+
+    def near_to(self, points: Array) -> Array:
+        """Return the kernel of places (n, g) and every location, (n, j)."""
+        locations, bandwidth = like(self.plan.places, points), as_number(self.plan.bandwidth)
+        return kernel_matrix(points, locations, self.statistic.kernel, "euclidean", bandwidth)
+
+    def nearness(self, labels: Labels) -> Array:
+        """Return the kernel of every prediction and location, (b, j, n), or (1, j, n) for all labels."""
+        return self.near[None, ...]
 
     def residual(self, labels: Labels) -> Array:
         """Return l(y, t) - E l(Y, t) of every location, (b, j, n)."""
         given, xp = self.predictions, namespace(self.near)
         if isinstance(given, Gaussian):
-            gap = (as_float64(labels.values)[:, None, :] - self.targets[None, :, None]) / as_number(
-                self.plan.label_bandwidth
-            )
-            return xp.exp(-0.5 * gap * gap) - self.expected[None, ...]
+            return _alike(as_float64(labels.values), self.targets, self.plan) - self.expected[None, ...]
         if isinstance(given, Quantiles):
             table, q = as_float64(given.values), given.values.shape[1]
             if isinstance(labels, Classes):
@@ -115,21 +120,20 @@ class LocationBound(Bound):
     def state(self, labels: Labels) -> State:
         """Return the sums, replicates in tiles that stay in cache."""
         step = len(labels)
-        if is_numpy(self.near):
-            step = max(1, 16 * CACHE_ELEMENTS // max(1, self.near.size))
+        if is_numpy(self.targets):
+            step = max(1, 16 * CACHE_ELEMENTS // max(1, self.targets.size * labels.n))
         parts = [self._state(replicates(labels, reps)) for reps in tiles(len(labels), step)]
-        xp = namespace(self.near)
+        xp = namespace(self.targets)
         return State({name: xp.concat([part[name] for part in parts], axis=0) for name in parts[0]})
 
     def _state(self, labels: Labels) -> State:
-        xp = namespace(self.near)
-        residual = self.residual(labels)
-        near = self.near[None, ...]
-        weight = xp.zeros((len(labels),), dtype=xp.float64) + float(self.near.shape[1])
+        xp = namespace(self.targets)
+        near, residual = self.nearness(labels), self.residual(labels)
+        weight = xp.zeros((len(labels),), dtype=xp.float64) + float(labels.n)
         if labels.weights is not None:
             near = near * labels.weights[:, None, :]
             weight = xp.broadcast_to(as_float64(xp.sum(labels.weights, axis=1)), (len(labels),))
-        return State(seen=xp.sum(near * residual, axis=2), weight=like(to_host(weight), self.near))
+        return State(seen=xp.sum(near * residual, axis=2), weight=like(to_host(weight), self.targets))
 
     def finish(self, state: State) -> Array:
         """Average the squared means."""
@@ -138,8 +142,7 @@ class LocationBound(Bound):
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the state and the variance of every sum if labels were drawn from the predictions."""
-        state, xp = self.state(labels), namespace(self.near)
-        near = self.near[None, ...]
+        state, near, xp = self.state(labels), self.nearness(labels), namespace(self.targets)
         if labels.weights is not None:
             near = near * labels.weights[:, None, :]
         return State({**state, "variance": xp.sum(near * near * self._variance(labels), axis=2)})
@@ -162,11 +165,12 @@ class LocationBound(Bound):
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
         """Return what the rows of every cluster add at every location, and how many rows are near it."""
-        seen = to_host(self.near * self.residual(labels)[0, ...]).T  # (n, j)
+        close = self.nearness(labels)[0, ...]  # (j, n)
+        seen = to_host(close * self.residual(labels)[0, ...]).T
         weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
         near = np.zeros((number, seen.shape[1]))
         total = np.zeros_like(near)
-        np.add.at(near, codes, weight[:, None] * to_host(self.near).T)
+        np.add.at(near, codes, weight[:, None] * to_host(close).T)
         np.add.at(total, codes, weight[:, None] * seen)
         return State(seen=total, near=near, weight=np.bincount(codes, weight, number))
 
@@ -256,97 +260,117 @@ def _expected_near(predictions: Gaussian, targets: Array, scale: Any) -> Array:
     mean, std = predictions.members()
     total = xp.sqrt(scale**2 + std * std)  # (n, m)
     gap = (mean[None, ...] - targets[:, None, None]) / total[None, ...]
-    return over_members(scale / total[None, ...] * xp.exp(-0.5 * gap * gap), predictions.shares, axis=2)
+    return over_members(scale / total[None, ...] * _normal(gap), predictions.shares, axis=2)
 
 
 class DrawnLocations(LocationBound):
-    """Bound to draws; takes labels, each of which joins its draws."""
+    """Bound to draws; label and draws together are the place of a prediction."""
+
+    predictions: Samples
 
     def __init__(self, statistic: Any, predictions: Samples, plan: LocationPlan) -> None:
         Bound.__init__(self, statistic, plan.n, (*predictions.notes, *plan.notes))
         self.predictions, self.plan = predictions, plan
+        self.targets = like(plan.targets, predictions.values)
+        self.square = 1.0 / predictions.n_effective  # q
 
     def of_pool(self, pool: Pool, weights: Array | None = None) -> PoolLocations:
         """Bind to pools, of which a choice is the label."""
         return PoolLocations(self.statistic, pool, self.plan)
 
-    def _with_labels(self, labels: Labels) -> tuple[PoolLocations, Labels]:
-        rows = with_labels(Dataset(self.predictions, labels))
-        assert isinstance(rows.predictions, Pool)
-        return self.of_pool(rows.predictions), rows.batch
+    @cached_property
+    def drawn(self) -> tuple[Array, Array, Array]:
+        """Means over the draws: of f, (n, width), of l and of l^2 at every location, (j, n)."""
+        draws, shares = self.predictions.flat(), self.predictions.shares
+        equal = np.full(draws.shape[1], 1.0 / draws.shape[1])
+        chances = equal if shares is None else to_host(shares)
+        return mean_features(draws, self.plan, chances), *_mean_alike(draws, self.targets, self.plan, chances)
 
-    def state(self, labels: Labels) -> State:
-        """Return the sums of every label vector, each with the places that it gives the predictions."""
-        states = []
-        for at in range(len(labels)):
-            bound, choice = self._with_labels(replicates(labels, slice(at, at + 1)))
-            states.append(bound.state(choice))
-        xp = namespace(states[0]["seen"])
-        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
+    def nearness(self, labels: Labels) -> Array:
+        """Return the kernel with every location at the places that label vectors give, (b, j, n)."""
+        values, (drawn, _, _) = as_float64(labels.values), self.drawn
+        xp, (b, n), features = namespace(drawn), values.shape, features_of(self.plan)
+        parts = []
+        for rows in tiles(n, max(1, 16 * CACHE_ELEMENTS // (b * features.width))):
+            own = xp.permute_dims(features.of(values[:, rows]), (0, 2, 1))
+            places = (self.square * own + drawn[rows, :][None, ...]) / (1.0 + self.square)
+            near = self.near_to(xp.reshape(places, (-1, features.width)))
+            parts.append(xp.permute_dims(xp.reshape(near, (b, -1, near.shape[1])), (0, 2, 1)))
+        return xp.concat(parts, axis=2)
 
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the state, and the variance of every sum if any of its numbers might be the label."""
-        bound, choice = self._with_labels(labels)
-        return bound.observed_sums(choice)
+    def residual(self, labels: Labels) -> Array:
+        """Return l(y, t) less the mean over the draws, (b, j, n)."""
+        _, mean, _ = self.drawn
+        return _alike(as_float64(labels.values), self.targets, self.plan) - mean[None, ...]
 
-    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
-        """Return what the rows of every cluster add, each at the place that its label gives it."""
-        bound, choice = self._with_labels(labels)
-        return bound.cluster_sums(choice, codes, number)
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return 0, which the draws expect, and what the rows of every cluster add."""
-        bound, choice = self._with_labels(labels)
-        return bound.wild_sums(choice, codes, number)
+    def _variance(self, labels: Labels) -> Array:
+        """Return the variance if any of the numbers might be the label, (b, j, n)."""
+        own, (_, mean, square) = _alike(as_float64(labels.values), self.targets, self.plan), self.drawn
+        # (1 + q)^2 times the square, and the mean, with the chances (q, w) / (1 + q)
+        second = (self.square * own * own + square[None, ...]) * (1.0 + self.square)
+        return clip(second - (self.square * own + mean[None, ...]) ** 2, 0.0)
 
 
 class PoolLocations(LocationBound):
-    """Bound to pools; labels are choices among their numbers."""
+    """Bound to pools; labels are choices among their numbers, which leave the places as they are."""
 
     def __init__(self, statistic: Any, pool: Pool, plan: LocationPlan) -> None:
         Bound.__init__(self, statistic, plan.n, plan.notes)
-        self.pool, self.plan = pool, plan
-        values, shares = pool.values, pool.shares
-        xp, p = namespace(values), values.shape[1]
-        own = np.full(p - 1, 1.0 / (p - 1)) if shares is None else to_host(shares)
-        self.square = float(own @ own)
-        chances = np.append(self.square, own) / (1.0 + self.square)
+        self.pool, self.plan, values = pool, plan, pool.values
+        chances = np.full(values.shape[1], 1.0 / values.shape[1])
         self.targets = like(plan.targets, values)
-        points = sides_of(pool, plan, "float64").points
-        near = kernel_matrix(
-            points, like(plan.places, points), statistic.kernel, "euclidean", as_number(plan.bandwidth)
-        )
-        self.near = xp.permute_dims(near, (1, 0))
-        mean: Any = 0.0
-        square: Any = 0.0
-        for j, chance in enumerate(chances.tolist()):
-            one = self._alike(values[:, j][None, :])[0, ...]
-            mean, square = mean + chance * one, square + chance * one * one
-        self.expected, self.scatter = mean, (square - mean * mean) * (1.0 + self.square) ** 2
-
-    def _alike(self, values: Array) -> Array:
-        """Return l of numbers (b, n) and the label of every location, (b, j, n)."""
-        gap = (values[:, None, :] - self.targets[None, :, None]) / as_number(self.plan.label_bandwidth)
-        return namespace(values).exp(-0.5 * gap * gap)
+        near = self.near_to(mean_features(values, plan, chances))
+        self.near = namespace(near).permute_dims(near, (1, 0))
+        self.expected, self.second = _mean_alike(values, self.targets, plan, chances)
+        self.factor = values.shape[1] / (values.shape[1] - 1.0)  # from all numbers to the others
 
     def residual(self, labels: Labels) -> Array:
         """Return l(y, t) less the mean over the other numbers, (b, j, n)."""
         pool, xp = self.pool, namespace(self.near)
         at = xp.astype(labels.values, xp.int64).T
-        own = self._alike(xp.take_along_axis(pool.values, at, axis=1).T)
-        found = (own - self.expected[None, ...]) * (1.0 + self.square)
+        own = _alike(xp.take_along_axis(pool.values, at, axis=1).T, self.targets, self.plan)
+        found = (own - self.expected[None, ...]) * self.factor
         if pool.moved is None:
             return found
-        return found + self._alike(xp.take_along_axis(pool.moved, at, axis=1).T) - own
+        moved = xp.take_along_axis(pool.moved, at, axis=1).T
+        return found + _alike(moved, self.targets, self.plan) - own
 
     def _variance(self, labels: Labels) -> Array:
-        return namespace(self.near).clip(self.scatter, 0.0, None)[None, ...]
+        return clip((self.second - self.expected**2) * self.factor**2, 0.0)[None, ...]
+
+
+def _alike(values: Array, targets: Array, plan: LocationPlan) -> Array:
+    """Return l of numbers (b, n) and the label of every location, (b, j, n)."""
+    gap = (values[:, None, :] - targets[None, :, None]) / as_number(plan.label_bandwidth)
+    return _normal(gap)
+
+
+def _normal(gap: Array) -> Array:
+    """Return exp(-gap^2 / 2); beyond 40 it is 0, and no square overflows."""
+    near = clip(gap, -40.0, 40.0)
+    return namespace(gap).exp(-0.5 * near * near)
+
+
+def _mean_alike(values: Array, targets: Array, plan: LocationPlan, chances: HostArray) -> tuple[Array, Array]:
+    """Return the means of l and of l^2 over numbers (n, p) with these weights, (j, n) each."""
+    mean: Any = 0.0
+    square: Any = 0.0
+    for j, chance in enumerate(chances.tolist()):
+        one = _alike(values[:, j][None, :], targets, plan)[0, ...]
+        mean, square = mean + chance * one, square + chance * one * one
+    return mean, square
+
+
+def features_of(plan: LocationPlan) -> LabelFeatures:
+    """Return the features of the label kernel."""
+    return LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, "float64")
 
 
 def mean_features(values: Array, plan: LocationPlan, chances: HostArray) -> Array:
     """Return the mean of the label kernel's features over numbers (n, p) with these weights, (n, width)."""
-    features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, "float64")
+    features, xp = features_of(plan), namespace(values)
     total: Any = 0.0
-    for j, chance in enumerate(chances.tolist()):
-        total = total + chance * features.of(values[:, j : j + 1].T)[0, ...]
+    for block in tiles(chances.size, max(1, CACHE_ELEMENTS // (features.width * values.shape[0]))):
+        own = like(chances[block], values)[:, None, None]
+        total = total + xp.sum(own * features.of(values[:, block].T), axis=0)
     return total.T

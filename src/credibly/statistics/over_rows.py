@@ -42,6 +42,7 @@ from credibly.statistics.pairwise import (
     BandwidthPlan,
     Block,
     ClusterSums,
+    PairStatistic,
     PairwiseBound,
     Pose,
     Posed,
@@ -325,7 +326,8 @@ Vectors = Callable[[Block], Labels]
 
 def meets_in_blocks(statistic: Statistic, chunks: Rows) -> bool:
     """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
-    return chunks.engine.name != "serial" and bool(getattr(statistic, "meets_in_blocks", False))
+    paired = isinstance(statistic, PairStatistic) and statistic.meets_in_blocks
+    return paired and chunks.engine.name != "serial"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -486,8 +488,10 @@ def _block(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> Block:
 
 
 def _bound(planned: Planned, predictions: Predictions, n: int) -> PairwiseBound:
-    plan = dataclasses.replace(planned.plan, n=n)
-    bound = planned.statistic.bound(predictions, plan, ())  # type: ignore[attr-defined]
+    statistic, plan = planned.statistic, dataclasses.replace(planned.plan, n=n)
+    assert isinstance(statistic, PairStatistic)
+    assert isinstance(plan, BandwidthPlan)
+    bound = statistic.bound(predictions, plan, ())
     assert isinstance(bound, PairwiseBound)
     return bound
 

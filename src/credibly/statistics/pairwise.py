@@ -38,7 +38,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Dataset, Labels, Predictions
+from credibly.predictions import Dataset, Labels, Predictions, as_point
 from credibly.predictions.rows import RowChoice
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates
 
@@ -68,6 +68,26 @@ class BandwidthPlan(Plan):
 def as_number(value: Any) -> float:
     """Return a number or a one-element array as a float, outside any graph."""
     return float(to_host(value)) if is_array(value) else float(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class PairStatistic(Statistic):
+    """Base of the statistics of pairs of rows, whose blocks can be bound each on its own."""
+
+    @property
+    def meets_in_blocks(self) -> bool:
+        """Whether the value follows from blocks that meet two at a time."""
+        return True
+
+    @abstractmethod
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
+        """Return the statistic bound to some rows, even to a single one."""
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(plan, BandwidthPlan)
+        point, notes = as_point(predictions)
+        require_pairs(self.name, plan.n)
+        return self.bound(point, plan, (*notes, *plan.notes))
 
 
 class PairwiseBound(Bound):

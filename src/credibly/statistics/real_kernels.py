@@ -34,7 +34,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError
+from credibly._arrays.checks import find_rows
+from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -83,6 +84,8 @@ _NORMAL_OCTILES = (-1.1503493803760079, -0.31863936396437514, 0.3186393639643751
 _MOST_OF_A_ROW = 16
 _MOST_COPIES = 64
 """Repetitions of all members, or draws, that stand for their weights."""
+_LARGEST = 1e150
+"""Size of numbers whose squares, and sums of these, are finite."""
 STANDARDISED = "standardised"
 _STANDARD_BANDWIDTH = 1.5
 """Bandwidth of standardised labels: wide enough that location and spread weigh more than fine shape."""
@@ -103,6 +106,7 @@ class RealPlan(BandwidthPlan):
     """Places (r, g) whose mean kernel is taken away; None where the kernel is used as it is."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class Sides:
     """What a kernel error sees: places of predictions, residuals of labels.
 
@@ -118,25 +122,16 @@ class Sides:
         Largest possible <r, r'>.
     covariances : callable, optional
         Returns the covariance of every residual under the hypothesis; classes have their own formulas.
-
-    Attributes
-    ----------
     level : float or array, optional
         What a centred kernel adds to all pairs; the last column of `points` is then the mean kernel of each.
     """
 
+    points: Array
+    width: int
+    residuals: Callable[[Labels, slice, Any], Array]
+    largest: float = 2.0
+    covariances: Callable[[], Covariances] | None = None
     level: Any = None
-
-    def __init__(
-        self,
-        points: Array,
-        width: int,
-        residuals: Callable[[Labels, slice, Any], Array],
-        largest: float = 2.0,
-        covariances: Callable[[], Covariances] | None = None,
-    ) -> None:
-        self.points, self.width, self.residuals, self.largest = points, width, residuals, largest
-        self.covariances = covariances
 
     def kernel(self, left: Array, right: Array, kernel: KernelName, norm: Norm, bandwidth: Any) -> Array:
         """Return the kernel of places (n, g) and (m, g), (n, m)."""
@@ -218,9 +213,8 @@ def centred(sides: Sides, plan: RealPlan, kernel: KernelName, norm: Norm) -> Sid
         xp.mean(kernel_matrix(points[rows, :], reference, kernel, norm, plan.bandwidth), axis=1)
         for rows in tiles(points.shape[0], max(1, CACHE_ELEMENTS // reference.shape[0]))
     ]
-    sides.points = xp.concat([points, xp.concat(parts, axis=0)[:, None]], axis=1)
-    sides.level = xp.mean(own) + _COMMON
-    return sides
+    with_means = xp.concat([points, xp.concat(parts, axis=0)[:, None]], axis=1)
+    return dataclasses.replace(sides, points=with_means, level=xp.mean(own) + _COMMON)
 
 
 def of_quantiles(predictions: Quantiles) -> Sides:
@@ -405,9 +399,26 @@ def require_kind(predictions: Predictions) -> None:
 
 
 def rows_inside(chosen: HostArray, rows: Dataset) -> Predictions | None:
-    """Return those of some rows that are in a dataset; None where none is."""
+    """Return those of some rows that are in a dataset; None where none is. All of them can be squared."""
+    _require_squares(rows)
     first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
     return rows.predictions[chosen[first:last] - rows.start] if last > first else None
+
+
+def _require_squares(rows: Dataset) -> None:
+    """Raise where squares of distances would overflow."""
+    given = rows.predictions
+    for name in given.row_fields:
+        values = getattr(given, name)
+        found = find_rows((values,), lambda block: abs(as_float64(block)) > _LARGEST)
+        if found:
+            far = np.abs(to_host(values[found[0], ...]).astype(np.float64)).max()
+            raise InputError(
+                "`predictions` and labels" if isinstance(given, Pool) else f"`{name}`",
+                f"must not exceed {_LARGEST:g} in size for a kernel error, which squares distances",
+                f"row {rows.start + found[0]} has {far:.3g}",
+                "Use other units for predictions and labels, or drop such rows.",
+            )
 
 
 def joined_part(parts: list[Predictions | None]) -> Predictions:

@@ -54,6 +54,7 @@ from credibly.statistics.pairwise import (
     PRECISIONS,
     BandwidthPlan,
     ClusterSums,
+    PairStatistic,
     PairwiseBound,
     Precision,
     as_number,
@@ -68,7 +69,6 @@ from credibly.statistics.protocol import (
     Bound,
     Plan,
     State,
-    Statistic,
     Story,
     Traits,
     label_values,
@@ -258,6 +258,9 @@ class QuadraticBound(PairwiseBound):
         return None, _DEGENERATE
 
 
+KernelBound = QuadraticBound | BlockBound
+
+
 def divided(statistic: KernelError, state: State) -> Array:
     """Return sums over pairs divided by the number of pairs."""
     weight = state["weight"]
@@ -284,7 +287,7 @@ def _doubled(tile: Array, n_rows: int) -> Array:
 
 
 @dataclasses.dataclass(frozen=True)
-class KernelError(Statistic):
+class KernelError(PairStatistic):
     """Base of the kernel calibration errors."""
 
     estimator: Estimator = "unbiased"
@@ -332,13 +335,7 @@ class KernelError(Statistic):
         """Whether blocks of rows can be bound each on its own: not where rows are paired by their order."""
         return self.estimator in ("unbiased", "biased")
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(plan, BandwidthPlan)
-        point, notes = as_point(predictions)
-        require_pairs(self.name, plan.n)
-        return self.bound(point, plan, (*notes, *plan.notes))
-
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> KernelBound:
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
         labels = self.label_kernel_matrix(probs)
@@ -351,7 +348,7 @@ class KernelError(Statistic):
         label_kernel: Array | None,
         notes: tuple[str, ...],
         **settings: Any,
-    ) -> Bound:
+    ) -> KernelBound:
         """Return the statistic bound to places of predictions; `settings` are what rules became."""
         size = self.block_size
         if self.estimator == "block" and size is None:
@@ -486,7 +483,7 @@ class Skce(KernelError):
             return DrawsBound(self, predictions, plan)
         return self.bound(predictions, plan, (*predictions.notes, *plan.notes))
 
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> KernelBound:
         """Return the statistic bound to some rows, of draws to pools with their labels."""
         if not isinstance(plan, RealPlan):
             return super().bound(predictions, plan, notes)
@@ -512,14 +509,14 @@ class DrawsBound(Bound):
         self.draws = predictions
         self._last: Bound | None = None
 
-    def of_pool(self, pool: Pool, weights: Array | None = None) -> Bound:
+    def of_pool(self, pool: Pool, weights: Array | None = None) -> KernelBound:
         """Bind to pools, of which a choice is the label."""
         own = None if weights is None else weights[0, :]
         plan = self.asked.plan(InMemory(Dataset(pool, None, weights=own)))
         assert isinstance(plan, RealPlan)
         return self.asked.bound(pool, plan, (*self.draws.notes, *plan.notes))
 
-    def with_labels(self, labels: Labels) -> tuple[Bound, Labels]:
+    def with_labels(self, labels: Labels) -> tuple[KernelBound, Labels]:
         """Return the statistic bound to draws and one label vector, and that vector as a choice."""
         rows = with_labels(Dataset(self.draws, labels))
         assert isinstance(rows.predictions, Pool)
@@ -531,7 +528,7 @@ class DrawsBound(Bound):
         states = []
         for at in range(len(labels)):
             bound, choice = self.with_labels(replicates(labels, slice(at, at + 1)))
-            states.append(bound.state(choice, rows=rows))  # type: ignore[call-arg]
+            states.append(bound.state(choice, rows=rows))
             self._last = bound
         assert self._last is not None
         self.statistic, self.notes = self._last.statistic, self._last.notes  # what the rules became

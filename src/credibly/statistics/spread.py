@@ -53,7 +53,8 @@ _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
 _FLAT = 1e-10
 """Variance of log sigma^2 below which all rows state one spread, up to rounding."""
-
+_NO_SPREAD = 1e15
+"""Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
 
 PLUGIN_REFUSAL = (
     "near calibration this error is biased upwards, and no interval around it can be trusted; "
@@ -76,6 +77,13 @@ def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     shares = predictions.shares
     centre = over_members(mean, shares)
     return centre, over_members(std * std + (mean - centre[:, None]) ** 2, shares)
+
+
+def squared_z(labels: Array, mean: Array, variance: Array, drawn: bool) -> Array:
+    """Return (labels - mean)^2 / variance; infinite where equal draws differ from the label."""
+    found = (labels - mean) ** 2 / variance
+    xp = namespace(found)
+    return xp.where(found < _NO_SPREAD, found, xp.full_like(found, xp.inf)) if drawn else found
 
 
 def scatter_of_squares(predictions: RealPredictions) -> Array:
@@ -125,28 +133,41 @@ class OfSpread(Statistic):
 
 
 def spread_notes(predictions: Predictions) -> tuple[str, ...]:
-    """Return the notes of predictions, and what few or equal draws do to their spread."""
+    """Return the notes of predictions, and what few draws do to their spread."""
     if not isinstance(predictions, Samples) or isinstance(predictions, LeftOut):
         return predictions.notes
-    notes, number = predictions.notes, predictions.n_effective
-    if number < _FEW_DRAWS:
-        usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
-        few = (
-            f"the spread of {number:.3g} draws is itself uncertain: with normal draws, a calibrated model "
-            f"has a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
-        )
-        notes = (*notes, few)
-    flat = int((to_host(predictions.variance()) <= 0.0).sum())
-    if flat:
-        where = counted(flat, "instance")
-        notes = (*notes, f"in {where} all draws are equal: the z-scores are 0 or very large")
-    return notes
+    number = predictions.n_effective
+    if number >= _FEW_DRAWS:
+        return predictions.notes
+    usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
+    said = f"the spread of {number:.3g} draws is itself uncertain: with normal draws, a calibrated model has "
+    said += f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
+    return (*predictions.notes, said)
 
 
-class RatioBound(LossBound):
-    """A mean of squared z-scores, of which stated variances expect 1."""
+class _NotesEqualDraws(Bound):
+    """Counts the instances whose draws are all equal, for the notes."""
 
     given: RealPredictions
+
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the sums, and in how many instances all draws are equal."""
+        found = super().observed_sums(labels)
+        if isinstance(self.given, Samples):
+            draws, xp = self.given.flat(), namespace(self.given.values)
+            equal = xp.max(draws, axis=1) == xp.min(draws, axis=1)
+            found["flat"] = xp.sum(xp.astype(equal, xp.float64)[None, :], axis=1)
+        return found
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say in how many instances that is so."""
+        flat = int(to_host(sums["flat"])[0]) if "flat" in sums else 0
+        said = f"in {counted(flat, 'instance')} all draws are equal: the z-scores are 0 or infinite"
+        return (said,) if flat else ()
+
+
+class RatioBound(_NotesEqualDraws, LossBound):
+    """A mean of squared z-scores, of which stated variances expect 1."""
 
     def expectation(self) -> Array:
         """Return 1."""
@@ -197,10 +218,10 @@ class SpreadRatio(OfSpread, RealMean):
     def loss(self, predictions: RealPredictions) -> Loss:
         """((y - mean) / std)^2."""
         mean, variance = mean_and_variance(predictions)
-        return lambda labels: (labels - mean) ** 2 / variance
+        return lambda labels: squared_z(labels, mean, variance, isinstance(predictions, Samples))
 
 
-class MomentBound(Bound):
+class MomentBound(_NotesEqualDraws):
     """A statistic that sees of a prediction its mean and its variance, which exchanged draws change."""
 
     def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
@@ -250,7 +271,8 @@ class SlopeBound(MomentBound):
     def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
         """Return what a row adds to the sums that a regression line needs."""
         xp = namespace(variance)
-        log, square = xp.log(variance), (labels - mean) ** 2 / variance
+        log = xp.log(variance)
+        square = squared_z(labels, mean, variance, isinstance(self.given, Samples))
         every = {"weight": xp.ones_like(log), "log": log, "log_log": log**2}
         return {**every, "square": square, "both": log * square}
 
@@ -259,8 +281,11 @@ class SlopeBound(MomentBound):
         xp = namespace(variance)
         terms = self.terms(labels, mean, variance)
         nothing = xp.zeros_like(terms["square"][:, 0])  # what no label changes is the same for all vectors
-        every = {name: one if weights is None else weights * one for name, one in terms.items()}
-        return State({name: xp.sum(one, axis=1) + nothing for name, one in every.items()})
+        if weights is not None:  # 0 * inf = 0: an instance of weight zero is not there
+            terms = {
+                name: weights * xp.where(weights > 0, one, xp.zeros_like(one)) for name, one in terms.items()
+            }
+        return State({name: xp.sum(one, axis=1) + nothing for name, one in terms.items()})
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
         """Return the sums of every cluster."""
@@ -285,9 +310,11 @@ class SlopeBound(MomentBound):
         spread = state["log_log"] / weight - centre * centre
         flat = spread <= _FLAT * (1.0 + centre * centre)  # what rounding leaves of a constant
         spread = xp.where(flat, xp.zeros_like(spread), spread)
-        together = state["both"] / weight - centre * level
-        slope = together / xp.where(flat, xp.ones_like(spread), spread)
-        return centre, spread, level, xp.where(flat, xp.zeros_like(slope), slope)
+        finite = xp.isfinite(level)
+        both, mean = (xp.where(finite, one, xp.zeros_like(one)) for one in (state["both"] / weight, level))
+        slope = (both - centre * mean) / xp.where(flat, xp.full_like(spread, xp.inf), spread)
+        # the smallest spread of all has the infinite z-score
+        return centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf))
 
     def finish(self, state: State) -> Array:
         """Return the slope; 0 where all rows state one spread."""
@@ -301,6 +328,8 @@ class SlopeBound(MomentBound):
             return None, "a line through two instances leaves no residuals"
         if float(to_host(self._line(sums)[1])[0]) == 0.0:
             return None, "all instances state the same spread, and a line needs two different ones"
+        if not math.isfinite(float(to_host(self.finish(sums))[0])):
+            return None, "the slope is infinite"
         return None, SECOND_LOOK
 
     def influence(self, sums: State, labels: Labels) -> Array:
@@ -312,9 +341,9 @@ class SlopeBound(MomentBound):
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say where a slope has no meaning."""
-        if float(to_host(self._line(sums)[1])[0]) == 0.0:
-            return ("all instances state the same spread: the slope is 0",)
-        return ()
+        same = float(to_host(self._line(sums)[1])[0]) == 0.0
+        said = ("all instances state the same spread: the slope is 0",) if same else ()
+        return (*super().observed_notes(sums), *said)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -569,11 +598,10 @@ class ExpectedNormalisedError(OfSpread):
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:
     """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
-    inner = rows.ranked(_variance, edge_ranks(rows.n, n_bins, "left"))
+    inner = np.asarray(rows.ranked(_variance, edge_ranks(rows.n, n_bins, "left")), dtype=np.float64)
     if isinstance(rows.sample.predictions, Samples):  # a variance is found in two ways, up to rounding
         inner = inner * (1.0 - 1e-9)
-    found: HostArray = np.concatenate([[0.0], np.asarray(inner, dtype=np.float64), [np.inf]])
-    return found
+    return np.pad(inner, 1, constant_values=(0.0, np.inf))
 
 
 def _variance(rows: Dataset) -> Array:
@@ -583,7 +611,5 @@ def _variance(rows: Dataset) -> Array:
 
 
 spread_ratio = SpreadRatio()
-
 spread_slope = SpreadSlope()
-
 ence = ExpectedNormalisedError()

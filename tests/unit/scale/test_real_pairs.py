@@ -16,7 +16,7 @@ from credibly.statistics import over_rows, real_kernels
 from credibly.statistics.over_rows import meets_in_blocks
 from credibly.statistics.subsampled import Subsampled
 
-N = 83
+N, CHUNK = 44, 16
 RNG = np.random.default_rng(3)
 MEAN, STD = RNG.normal(size=(N, 3)), RNG.uniform(0.5, 1.0, size=(N, 3))
 DRAWS = MEAN[:, :, None] + RNG.normal(size=(N, 3, 4))
@@ -51,16 +51,16 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(over_rows, "_LEAST_ROWS", 9)
-    monkeypatch.setattr(over_rows, "_MOST_ROWS", 9)  # parts of blocks, the last of them of a single row
-    monkeypatch.setattr(real_kernels, "_BANDWIDTH_VALUES", 40)  # fewer rows than there are
+    monkeypatch.setattr(over_rows, "_LEAST_ROWS", 15)
+    monkeypatch.setattr(over_rows, "_MOST_ROWS", 15)  # parts of blocks, the last of them of a single row
+    monkeypatch.setattr(real_kernels, "_BANDWIDTH_VALUES", 20)  # fewer rows than there are
 
 
 @pytest.mark.parametrize("beside", CASES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_blocks_give_the_estimate_of_all_rows(kind: str, beside: str, pool, small_parts) -> None:
     given, own = KINDS[kind], BESIDE[beside]
-    source = cr.scan(given, Y, chunk_rows=28, engine=pool, **own)
+    source = cr.scan(given, Y, chunk_rows=CHUNK, engine=pool, **own)
     assert meets_in_blocks(cr.skce, source)
     whole, cut = cr.skce(given, Y, **own), cr.skce(source)
     np.testing.assert_allclose(cut.value, whole.value, **SAME)
@@ -75,7 +75,7 @@ def test_blocks_give_the_replicates_of_all_rows(kind: str, beside: str, pool, sm
     given, own = KINDS[kind], BESIDE[beside]
     asked = {"statistics": "skce", "n_resamples": 19, "rng": 4}
     whole = cr.calibration_test(given, Y, **asked, **own)
-    cut = cr.calibration_test(cr.scan(given, Y, chunk_rows=28, engine=pool, **own), **asked)
+    cut = cr.calibration_test(cr.scan(given, Y, chunk_rows=CHUNK, engine=pool, **own), **asked)
     assert (cut.pvalue, cut.n, cut.notes) == (whole.pvalue, whole.n, whole.notes)
     np.testing.assert_allclose(cut.statistic, whole.statistic, **SAME)
     np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, **SAME)
@@ -83,7 +83,7 @@ def test_blocks_give_the_replicates_of_all_rows(kind: str, beside: str, pool, sm
 
 @pytest.mark.parametrize("kind", ["mixture", "samples", "quantiles"])
 def test_the_omnibus_and_other_estimators(kind: str, pool) -> None:
-    given, source = KINDS[kind], cr.scan(KINDS[kind], Y, chunk_rows=28, engine=pool)
+    given, source = KINDS[kind], cr.scan(KINDS[kind], Y, chunk_rows=CHUNK, engine=pool)
     asked = {"statistics": "omnibus", "n_resamples": 19, "rng": 4}
     whole, cut = cr.calibration_test(given, Y, **asked), cr.calibration_test(source, **asked)
     assert cut.pvalue == whole.pvalue
@@ -99,7 +99,7 @@ def test_the_omnibus_and_other_estimators(kind: str, pool) -> None:
 def test_clusters_of_rows_in_chunks_of_one_process(kind: str) -> None:
     asked = {"statistics": "skce", "n_resamples": 19, "rng": 4}
     whole = cr.calibration_test(KINDS[kind], Y, clusters=CLUSTERS, **asked)
-    cut = cr.calibration_test(cr.scan(KINDS[kind], Y, clusters=CLUSTERS, chunk_rows=28), **asked)
+    cut = cr.calibration_test(cr.scan(KINDS[kind], Y, clusters=CLUSTERS, chunk_rows=CHUNK), **asked)
     assert cut.pvalue == whole.pvalue
     np.testing.assert_allclose(cut.statistic, whole.statistic, **SAME)
 
@@ -109,12 +109,14 @@ def test_labels_of_a_part_are_choices_in_chunks_too(kind: str) -> None:
     """Of draws a replicate names the number that is the label, of quantiles its cell."""
     asked = {"statistics": Subsampled(cr.skce, np.arange(0, N, 2)), "n_resamples": 19, "rng": 4}
     whole = cr.calibration_test(KINDS[kind], Y, **asked)
-    cut = cr.calibration_test(cr.scan(KINDS[kind], Y, chunk_rows=28), **asked)
+    cut = cr.calibration_test(cr.scan(KINDS[kind], Y, chunk_rows=CHUNK), **asked)
     assert (cut.pvalue, cut.notes) == (whole.pvalue, whole.notes)
     np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, **SAME)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind != "mixture"]
+)  # the weighted one is dear enough
 def test_several_devices(kind: str) -> None:
     """Two devices whose arrays refuse to meet; on CUDA, what there is, else torch on the host."""
     torch = pytest.importorskip("torch", reason="needs the extra torch")
@@ -132,22 +134,23 @@ def test_several_devices(kind: str) -> None:
         (given, Y, found),
         (type(given)(**other), array_api_strict.asarray(Y), strict),
     ):
-        source = cr.scan(predictions, labels, chunk_rows=28, engine=Devices(devices))
+        source = cr.scan(predictions, labels, chunk_rows=CHUNK, engine=Devices(devices))
         cut = cr.calibration_test(source, **asked)
         assert cut.pvalue == whole.pvalue
         np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, **SAME)
 
 
 def test_the_matrix_of_all_pairs_is_never_held(pool) -> None:
-    n = 2500
+    n = 1000
     rng = np.random.default_rng(0)
     given, labels = cr.Gaussian(rng.normal(size=n), np.ones(n)), rng.normal(size=n)
-    source = cr.scan(given, labels, chunk_rows=500, engine=pool)
-    with cr.memory_limit(2**22):
+    source = cr.scan(given, labels, chunk_rows=n, engine=pool)  # one block, so that only parts are small
+    cr.skce(given[:2], labels[:2])  # what is imported here takes memory, too
+    with cr.memory_limit(2**20):
         tracemalloc.start()
         try:
-            cr.skce(source)
+            cr.skce(source, bandwidth=1.0)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert peak < 8 * n * n / 5  # parts of 362 rows, one under way in each of two threads
+    assert peak < 8 * n * n / 2  # parts of 181 rows, one under way in each of two threads

@@ -29,9 +29,9 @@ def test_values_are_those_of_scikit_learn(ties: bool) -> None:
     wrong = probs.argmax(axis=1) != labels
     two = np.sort(probs, axis=1)[:, -2:]
     measures = {
-        "confidence": 1 - two[:, 1],
-        "margin": 1 - (two[:, 1] - two[:, 0]),
-        "total": np.asarray(cr.uncertainty(probs).total),
+        "confidence": (1 - two[:, 1]).round(12),  # equal up to rounding is equal
+        "margin": (1 - (two[:, 1] - two[:, 0])).round(12),
+        "total": np.asarray(cr.uncertainty(probs).total).round(12),
     }
     assert list(found.scores) == list(measures)
     for name, u in measures.items():
@@ -45,7 +45,7 @@ def test_values_are_those_of_scikit_learn(ties: bool) -> None:
 def test_the_error_of_the_area_is_delongs() -> None:
     probs, labels = world(80, 2, ties=True)
     found = DETECTION(probs, labels, by="confidence", rng=0, n_resamples=9).scores["confidence"]
-    wrong, u = probs.argmax(axis=1) != labels, 1 - probs.max(axis=1)
+    wrong, u = probs.argmax(axis=1) != labels, (1 - probs.max(axis=1)).round(12)
     pairs = (u[wrong][:, None] > u[~wrong]) + 0.5 * (u[wrong][:, None] == u[~wrong])
     delong = pairs.mean(axis=1).var() / wrong.sum() + pairs.mean(axis=0).var() / (~wrong).sum()
     assert found.auroc.stderr == pytest.approx(np.sqrt(delong * 80 / 79))
@@ -113,7 +113,7 @@ def test_every_kind_has_its_measures(kind: str) -> None:
     sets = {"epistemic", "upper_entropy", "lower_entropy", "size", "nonspecificity"}
     assert sets <= set(found.scores)
     assert ("aleatoric" in found.scores) == (kind != "Belief")
-    u = np.asarray(cr.credal.upper_entropy(given, rng=0))
+    u = np.asarray(cr.credal.upper_entropy(given, rng=0, tolerance=1e-12)).round(9)
     own = DETECTION(given, labels, by={"mine": u}, rng=0, n_resamples=9).scores["mine"]
     assert own.auroc.value == pytest.approx(found.scores["upper_entropy"].auroc.value)
 
@@ -171,3 +171,31 @@ def test_errors_are_those_of_clusters() -> None:
     assert found.auroc.stderr == pytest.approx(once.auroc.stderr, rel=0.02)
     assert found.aupr.n_clusters == 200
     assert "come in clusters" in found.fpr.interval_refusal
+
+
+def test_what_differs_by_rounding_is_tied() -> None:
+    """Sets around the uniform distribution share their upper entropy, log k, whichever way it is searched."""
+    rng = np.random.default_rng(5)
+    probs = rng.dirichlet(np.ones(3), size=(60, 4))
+    for member in (1, 2):  # the first three members of every second set average to the uniform distribution
+        probs[::2, member] = np.roll(probs[::2, 0], member, axis=1)
+    outliers = rng.random(60) < 0.5
+    u = {
+        name: [
+            DETECTION(cr.Ensemble(probs[:, order]), outliers=outliers, by=name, rng=0, n_resamples=2).scores[
+                name
+            ]
+            for order in ([0, 1, 2, 3], [3, 2, 1, 0])
+        ]
+        for name in ("upper_entropy", "total", "confidence")
+    }
+    assert all(one.auroc.value == other.auroc.value for one, other in u.values())
+    assert all(one.aupr.value == other.aupr.value for one, other in u.values())
+    assert all(one.fpr.value == other.fpr.value for one, other in u.values())
+    exact = cr.credal.upper_entropy(cr.Ensemble(probs), tolerance=1e-12)
+    assert np.log(3) - exact[::2].min() < 1e-12
+    exact[exact > np.log(3) - 1e-12] = np.log(3)
+    pairs = (exact[outliers][:, None] > exact[~outliers]) + 0.5 * (
+        exact[outliers][:, None] == exact[~outliers]
+    )
+    assert u["upper_entropy"][0].auroc.value == pytest.approx(pairs.mean(), abs=1e-12)

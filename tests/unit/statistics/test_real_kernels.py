@@ -284,3 +284,36 @@ def test_weights_of_draws_are_multiplicities_where_a_bandwidth_sees_a_part(
 def test_rules_of_label_bandwidths_are_named() -> None:
     with pytest.raises(cr.InputError, match="must be one of 'standardised', 'median'"):
         cr.skce.with_(label_bandwidth="standard")
+
+
+NEAR, FAR = (np.array([[0.0, 1.0], [0.0, large], [2.0, 3.0]]) for large in (1.5, 1e160))
+OF_TABLE = {
+    "gaussian": lambda table: cr.Gaussian(table[:, 1], np.ones(3)),
+    "spread": lambda table: cr.Gaussian(table[:, 0], table[:, 1]),
+    "mixture": lambda table: cr.Gaussian(table, np.ones((3, 2))),
+    "samples": cr.Samples,
+    "quantiles": lambda table: cr.Quantiles(table, [0.3, 0.6]),
+}
+
+
+@pytest.mark.parametrize("statistic", ["skce", "ucme"])
+@pytest.mark.parametrize("kind", OF_TABLE)
+def test_numbers_too_large_to_square_are_refused(kind: str, statistic: str) -> None:
+    made, labels, compute = OF_TABLE[kind], [1.0, 2.0, 3.0], cr.statistics.registered()[statistic]
+    assert abs(compute(made(np.minimum(FAR, 1e149)), labels).value) < 1
+    for given in ((made(FAR), labels), (cr.scan(made(FAR), labels, chunk_rows=1),)):
+        with pytest.raises(cr.InputError, match=r"must not exceed 1e\+150 .* row 1 has 1e\+160\. Use other"):
+            compute(*given)
+
+
+def test_labels_too_large_to_square() -> None:
+    """A label is part of the place of its draws in `skce`; elsewhere a far one is just far."""
+    labels = [1.0, 1e160, 3.0]
+    with pytest.raises(cr.InputError, match=r"`predictions` and labels must not exceed .* row 1 has 1e\+160"):
+        cr.skce(cr.Samples(NEAR), labels)
+    nearer = [1.0, 1e3, 3.0]
+    for given in (cr.Samples(NEAR), cr.Gaussian(NEAR[:, 0], np.ones(3))):
+        ucme = cr.statistics.ucme
+        assert ucme(given, labels).value == pytest.approx(ucme(given, nearer).value, rel=1e-12)
+    normal = cr.Gaussian(NEAR[:, 0], np.ones(3))
+    assert cr.skce(normal, labels).value == pytest.approx(cr.skce(normal, nearer).value, rel=1e-12)

@@ -406,12 +406,12 @@ def test_few_draws_of_clusters_in_which_all_are_equal() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(size=(60, 5))
     values[:2] = 1.0
-    given, ids = cr.Samples(values, member_axis=1), np.arange(60) // 4
-    names = ["spread_ratio", "spread_slope", "ence"]
-    test = cr.calibration_test(
-        given, rng.normal(size=60), statistics=names, clusters=ids, n_resamples=49, rng=0
-    )
-    assert all(0 < one.pvalue <= 1 for one in test.components.values())
+    given, labels = cr.Samples(values, member_axis=1), rng.normal(size=60)
+    asked = {"clusters": np.arange(60) // 4, "n_resamples": 49, "rng": 0}
+    assert 0 < cr.calibration_test(given, labels, statistics="ence", **asked).pvalue <= 1
+    for name in ("spread_ratio", "spread_slope"):
+        with pytest.raises(cr.UnsupportedError, match=r"with clusters needs finite .* in 2 instances one of"):
+            cr.calibration_test(given, labels, statistics=name, **asked)
 
 
 @pytest.mark.parametrize("name", ["spread_ratio", "spread_slope"])
@@ -437,12 +437,60 @@ def test_variance_of_squared_z_scores_of_a_mixture() -> None:
     assert scatter_of_squares(given)[0] == pytest.approx(z2.var(), rel=0.02)
 
 
-def test_equal_draws_are_noted() -> None:
-    values = np.random.default_rng(7).normal(size=(10, 5))
-    values[:2] = 1.0
-    found = cr.statistics.spread_ratio(cr.Samples(values), np.ones(10))
-    assert "in 2 instances all draws are equal: the z-scores are 0 or very large" in found.notes
-    assert np.isfinite(found.value)
+EQUAL = np.random.default_rng(7).normal(size=(10, 5))
+EQUAL[-2:] = 0.1  # whose mean is not exactly that
+
+
+@pytest.mark.parametrize("name", ["spread_ratio", "spread_slope", "ence"])
+def test_equal_draws_are_noted(name: str) -> None:
+    statistic, given, labels = cr.statistics.registered()[name], cr.Samples(EQUAL), np.full(10, 0.1)
+    said = "in 2 instances all draws are equal: the z-scores are 0 or infinite"
+    whole, cut = statistic(given, labels), statistic(cr.scan(given, labels, chunk_rows=3))
+    assert said in whole.notes
+    assert whole.notes == cut.notes
+    assert np.isfinite(whole.value)
+
+
+def test_z_scores_of_equal_draws_are_infinite() -> None:
+    """A label off draws without spread is infinitely many of them away."""
+    given, labels = cr.Samples(EQUAL), np.full(10, 0.1)
+    labels[-1] = 0.3
+    ratio, slope = (cr.statistics.registered()[name] for name in ("spread_ratio", "spread_slope"))
+    assert ratio(given, labels).value == np.inf
+    assert ratio(given, labels).interval_refusal == "the mean is infinite"
+    assert slope(given, labels).value == -np.inf  # where the spread is smallest, z is largest
+    assert slope(given, labels).interval_refusal == "the slope is infinite"
+    assert slope(given, labels, clusters=np.arange(10) // 2).value == -np.inf
+    without = np.append(np.ones(9), 0.0)
+    for one in (ratio, slope):
+        left = one(given, labels, sample_weight=without).value
+        assert left == pytest.approx(one(given[:9], labels[:9]).value, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["spread_ratio", "spread_slope"])
+def test_replicates_without_spread_are_refused(name: str) -> None:
+    """Draws 0, 0, 0, 0, 1 and the label 0: with the label 1, as likely as any, the draws are equal."""
+    values = np.random.default_rng(7).normal(size=(20, 5))
+    values[3] = [0.0, 0.0, 1.0, 0.0, 0.0]
+    given, labels = cr.Samples(values), np.zeros(20)
+    asked = {"statistics": name, "n_resamples": 99, "rng": 0}
+    for rows in ((given, labels), (cr.scan(given, labels, chunk_rows=7),)):
+        # one replicate in six: 16.5 of 99
+        with pytest.raises(cr.UnsupportedError, match=r"needs finite values .* 1\d of 99 replicates are inf"):
+            cr.calibration_test(*rows, **asked)
+    assert 0 < cr.calibration_test(given, labels, **{**asked, "statistics": "ence"}).pvalue <= 1
+
+
+def test_an_evaluation_leaves_out_only_these_tests() -> None:
+    rng = np.random.default_rng(1)
+    values, labels = rng.poisson(0.5, size=(40, 6)), rng.poisson(0.5, size=40)
+    found = cr.evaluate(cr.Samples(values.astype(float)), labels.astype(float), rng=0, n_resamples=39)
+    assert {"spread_ratio", "spread_slope"} & set(found.tests) == set()
+    assert {"picp", "ence", "omnibus"} <= set(found.tests)
+    assert [what for what, _ in found.not_run if "spread" in what] == [
+        "test of spread_ratio",
+        "test of spread_slope",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
+from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.hypotests.resampling.choices import (
@@ -103,6 +104,7 @@ class SignedPool(PoolBound):
         however rows of a cluster depend on each other.
         """
         if self.mean is not None:
+            self._require_finite(to_host(self.mean.table))
             mean = ChoiceMean(self.statistic, self.mean.table, Plan(n=len(self.pool)), ())
             return mean.wild_sums(labels, codes, number)
         assert self.moments is not None and isinstance(self.inner, MomentBound)
@@ -115,6 +117,7 @@ class SignedPool(PoolBound):
         expected, added = State(), State()
         for name, term in self.inner.terms(self.pool.labels, mean, variance).items():
             own = to_host(term)
+            self._require_finite(own)
             usual = np.bincount(at.ravel(), own.ravel(), n * size).reshape(n, size) / p
             apart = np.bincount(at[:, 0], own[:, 0], n * size).reshape(n, size) - usual
             sums = np.zeros((number, size))
@@ -124,6 +127,17 @@ class SignedPool(PoolBound):
             expected[name] = weight @ usual if cell is None else (weight @ usual)[None, :]
             added[name] = sums[:, 0] if cell is None else sums
         return expected, added
+
+    def _require_finite(self, table: HostArray) -> None:
+        """Raise where a number of a pool (n, p) would add something infinite if it were the label."""
+        bad = int((~np.isfinite(table)).any(axis=1).sum())
+        if bad:
+            raise UnsupportedError(
+                f"a test of `{self.statistic.name}` with clusters",
+                "needs finite contributions of every label that the draws allow",
+                f"in {counted(bad, 'instance')} one of them is infinite",
+                "Use another statistic, such as `picp` or `skce`.",
+            )
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Widen as the statistic of draws does."""
