@@ -25,6 +25,7 @@ from credibly.evaluation.stages import INTERVAL
 from credibly.evaluation.words import Word, p_is, shown, verdicts
 from credibly.evaluation.work import Work
 from credibly.predictions import Rows
+from credibly.recalibrate import QuantileShift, SpreadScaling
 from credibly.recalibrate.comparison import REAL_METHODS
 from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, SpreadCurve
@@ -45,7 +46,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
     said = _below(parts.pit, near)
     conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
     word: Word = "conflict" if conflict else "no conflict found"
-    held = ""
+    held, biased = "", False
     if curve is not None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
@@ -74,7 +75,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         wide = apart is not None and apart[at]
         chance = f"more than chance explains{clustered(work)}"
         if shifted and (not wide or off >= abs(size or 0.0) / max(worst_size, 1e-9)):
-            way = "too low" if middle < centre else "too high"
+            biased, way = True, "too low" if middle < centre else "too high"
             sentence = f"Biased, its predictions are {way}: {said}, {chance}."
             sentence += f" And {held}." if held else ""
         elif wide:
@@ -123,7 +124,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         )
     )
     questions += _spread_answer(parts, work, other)
-    remedy, steps = _real_remedy(work, word)
+    remedy, steps = _real_remedy(work, word, biased=biased)
     return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
 
 
@@ -159,8 +160,11 @@ def _elsewhere_held(curve: EnvelopeCurve, off: HostArray, stated: float, size: f
     return f"{way}: {share}{_tied(level, expected)}, {points(float(apart[at]))} {_too_few(apart[at])}"
 
 
-def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return what a scale would do to the intervals in a sentence, and what to do next with a command."""
+def _real_remedy(work: Work, word: Word, *, biased: bool) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return what a scale would do to the intervals in a sentence, and what to do next with a command.
+
+    A scale keeps means and medians, so it is no remedy where these are off.
+    """
     report = work.found.get("recalibration")
     if word != "conflict" or report is None:
         return "", ()
@@ -174,6 +178,9 @@ def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ..
     others = (("Compare other recalibrations.", compare_command(file, REAL_METHODS)),)
     if not off:
         return "", others if tried else ()
+    if biased and all(name.startswith(SpreadScaling().method) for name in tried):
+        step = ("Recalibrate, then evaluate on new data.", fit_command(file, QuantileShift.method))
+        return "A scale would keep this bias; shifted quantiles can remove it.", (step, *others)
     name = min(off, key=lambda one: off[one])
     one, change = tried[name], tried[name].changes["picp"]
     stated = float(change.after.settings["level"])

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import counted
 from credibly.results.base import Result, Tested, require_level
 from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor
 
@@ -80,6 +81,21 @@ class SpreadCurve(Result):
     n: int
     z: np.ndarray[Any, Any]
     z_band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
+
+    def __str__(self) -> str:
+        ratio = self.observed / self.stated
+        at = int(np.abs(ratio - 1.0).argmax())
+        said = (
+            f"spread curve (n = {self.n}): errors are {ratio[at]:.3g} times the stated spread of "
+            f"{self.stated[at]:.4g}, the farthest of {counted(self.stated.size, 'bin')}"
+        )
+        if self.band is None or self.level is None:
+            return said
+        outside = int(((self.observed < self.band[0]) | (self.observed > self.band[1])).sum())
+        chance = (1.0 - self.level) * self.stated.size
+        return (
+            f"{said}; {outside} outside the {100 * self.level:.4g} % band ({chance:.2g} expected by chance)"
+        )
 
 
 @dataclasses.dataclass(frozen=True)

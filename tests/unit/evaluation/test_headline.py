@@ -106,6 +106,18 @@ def test_the_spread_of_few_draws_is_compared_with_what_right_draws_show() -> Non
     assert expected in answer.sentence
 
 
+def test_a_scale_is_no_remedy_for_a_bias() -> None:
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=200)
+    given, labels = cr.Gaussian(mean, np.ones(200)), mean + 1.0 + rng.normal(size=200)
+    found = cr.evaluate(given, labels, n_resamples=99, rng=0).headline
+    assert found.sentence.startswith("Biased, its predictions are too low")
+    assert found.remedy == "A scale would keep this bias; shifted quantiles can remove it."
+    assert found.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["shift"])'
+    tried = cr.evaluate(given, labels, n_resamples=99, recalibrate=["scale", "shift"], rng=0).headline
+    assert tried.remedy.startswith("Shifts of quantiles by ")
+
+
 def levels_drawn(density: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
     """Return numbers in (0, 1) with a density of at most 2."""
     rng = np.random.default_rng(5)

@@ -529,3 +529,12 @@ def test_bins_of_one_instance_are_named_where_they_are_left_out() -> None:
     assert some.value != 0.0
     assert cr.statistics.ence(given, labels, n_bins=3, debiased=True).notes == ()
     assert cr.statistics.ence(given, labels).notes == ()
+
+
+def test_a_spread_curve_prints_a_sentence() -> None:
+    given = cr.Gaussian(np.zeros(40), np.repeat([1.0, 2.0], 20))
+    labels = np.tile([-3.0, 3.0], 20)  # 3 times as large as stated, and 1.5 times
+    curve = cr.hypotests.spread_curve(given, labels, n_bins=2, n_resamples=99, rng=0)
+    said = "spread curve (n = 40): errors are 3 times the stated spread of 1, the farthest of 2 bins"
+    assert str(curve) == f"{said}; 2 outside the 95 % band (0.1 expected by chance)"
+    assert str(cr.hypotests.spread_curve(given, labels, n_bins=2, level=None)) == said
