@@ -524,15 +524,16 @@ class SpreadBound(MomentBound):
         return math.sqrt(each[several].sum()) / np.count_nonzero(several), None
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say which bins the debiased error leaves out, and where that leaves nothing."""
-        size = to_host(sums["size"])[0]
+        """Say also which bins the debiased error leaves out, and where that leaves nothing."""
+        said, size = super().observed_notes(sums), to_host(sums["size"])[0]
         alone, several = int((size == 1.0).sum()), bool((size > 1.0).any())
         if not self.statistic.debiased or not alone:
-            return ()
+            return said
         if not several:
-            return ("every bin contains a single instance, which leaves nothing to debias: the value is 0",)
+            nothing = "every bin contains a single instance, which leaves nothing to debias: the value is 0"
+            return (*said, nothing)
         left_out = counted(alone, "bin of a single instance was", "bins of a single instance were")
-        return (f"{left_out} left out, where nothing can be debiased",)
+        return (*said, f"{left_out} left out, where nothing can be debiased")
 
 
 def _products(beyond: Array, stated: Array) -> dict[str, Array]:
