@@ -299,37 +299,47 @@ def isotonic_fits(values: HostArray, weights: HostArray, tied: HostArray | None 
     have the value of the one before them.
     """
     b, g = values.shape
-    fitted = np.empty((b, g))
-    for rows in tiles(b, max(1, CACHE_ELEMENTS // g)):
-        fitted[rows] = _pooled(values[rows], weights, None if tied is None else tied[rows])
+    fitted, unequal = np.empty((b, g)), None if (weights == weights[0]).all() else weights
+    for rows in tiles(b, max(1, 4 * CACHE_ELEMENTS // g)):
+        fitted[rows] = _pooled(values[rows], unequal, None if tied is None else tied[rows])
     return fitted
 
 
-def _pooled(values: HostArray, weights: HostArray, tied: HostArray | None) -> HostArray:
+def _pooled(values: HostArray, weights: HostArray | None, tied: HostArray | None) -> HostArray:
+    """Pool rows of a tile, with equal weights where none are given: their sums are numbers of places."""
     b, g = values.shape
-    mean, weight = values.ravel(), np.broadcast_to(weights, (b, g)).ravel()
-    total, start, first = mean * weight, np.arange(b * g), np.zeros(b * g, dtype=bool)
-    first[::g] = True
+    mean = values.ravel()
+    weight = None if weights is None else np.broadcast_to(weights, (b, g)).ravel()
+    total = mean if weight is None else mean * weight
+    start, first = np.arange(b * g), np.arange(0, b * g, g)  # of the pools, and which of them begin a row
     begins = _begins(mean, first) if tied is None or not tied.any() else ~tied.ravel()
     for _ in range(_MOST_PASSES):
         begin = np.flatnonzero(begins)
         if begin.size == mean.size:
             break
-        total, weight = np.add.reduceat(total, begin), np.add.reduceat(weight, begin)
-        start, first, mean = start[begin], first[begin], total / weight
+        start, first, total = start[begin], np.searchsorted(begin, first), np.add.reduceat(total, begin)
+        weight = None if weight is None else np.add.reduceat(weight, begin)
+        mean = total / (_lengths(start, b * g) if weight is None else weight)
         begins = _begins(mean, first)
     else:  # something heavy takes in one neighbour after the other, for which a loop is faster
         from scipy.optimize import isotonic_regression  # slow to load
 
-        rows = np.split(np.arange(mean.size), np.flatnonzero(first)[1:])
+        weight = _lengths(start, b * g) if weight is None else weight
+        rows = np.split(np.arange(mean.size), first[1:])
         mean = np.concatenate([isotonic_regression(mean[own], weights=weight[own]).x for own in rows])
-    return np.repeat(mean, np.diff(np.append(start, b * g))).reshape(b, g)
+    return np.repeat(mean, _lengths(start, b * g)).reshape(b, g)
+
+
+def _lengths(start: HostArray, end: int) -> HostArray:
+    """Return how many places each pool has."""
+    return np.diff(start, append=end)
 
 
 def _begins(mean: HostArray, first: HostArray) -> HostArray:
     """Tell which means are above the one before them, or the first of their row."""
-    found = first.copy()
-    found[1:] |= mean[1:] > mean[:-1]
+    found = np.empty(mean.size, dtype=bool)
+    np.greater(mean[1:], mean[:-1], out=found[1:])
+    found[first] = True
     return found
 
 

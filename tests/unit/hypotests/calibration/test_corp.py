@@ -73,9 +73,10 @@ def test_ties_have_one_value_that_is_not_pooled_before_them() -> None:
     assert np.allclose(fitted[1], np.repeat(second, [1, 1, 2, 2]))
 
 
-def test_a_heavy_end_takes_in_all_that_is_above_it() -> None:
-    values = np.stack([np.append(np.linspace(0.0, 1.0, 300), 0.0), np.linspace(0.0, 1.0, 301)])
-    weights = np.append(np.ones(300), 1e4)  # one neighbour at a time: more passes than are made
+@pytest.mark.parametrize(("end", "weight"), [(0.0, 1e4), (-1e4, 1.0)], ids=["heavy", "far below"])
+def test_such_an_end_takes_in_all_that_is_above_it(end: float, weight: float) -> None:
+    values = np.stack([np.append(np.linspace(0.0, 1.0, 300), end), np.linspace(0.0, 1.0, 301)])
+    weights = np.append(np.ones(300), weight)  # one neighbour at a time: more passes than are made
     for row, fit in zip(values, isotonic_fits(values, weights), strict=True):
         assert np.allclose(fit, loop_pav(row, weights), atol=1e-12)
 
