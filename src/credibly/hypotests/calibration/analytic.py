@@ -306,7 +306,7 @@ def wild_null(
     values = np.empty(n_resamples)
     for reps in tiles(n_resamples, rows_within_budget(24 * n, 0.25)):
         uniform = uniforms.block(reps, slice(0, n), reference=residual)
-        signs = as_float64(xp.where(uniform < 0.5, -xp.ones_like(uniform), xp.ones_like(uniform)))
+        signs = 2.0 * xp.astype(uniform >= 0.5, xp.float64) - 1.0
         total = 0.0
         for rows in tiles(n, min(_SIGNED_ROWS, rows_within_budget(32 * n, 0.25))):
             terms = bound.pair_terms(residual, rows)
