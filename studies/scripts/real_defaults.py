@@ -3,13 +3,15 @@
 Worlds whose truth is known. In those of CHOICE the kernels of `skce` were chosen: right, shifted, too narrow,
 another shape, spread wrong at both ends, Gneiting's unfocused forecaster, a forecaster that forgets that
 labels depend on the label before, and two whose bias is a curve in what is stated. Those of FRESH were first
-run when the choice was made. Every data set is tested with all candidates on shared replicates; families are
+run when that choice was made, and with CHOICE they decided that `mean_slope` joins the default; those of NEW
+were first run after that. Every data set is tested with all candidates on shared replicates; families are
 read off the same replicates. "plain skce" compares labels as they are, by the median distance.
 
     python studies/scripts/real_defaults.py --repetitions 400 --workers 16 --out build/real-defaults.json
 
-Prints two tables of rejections at 5 %, a cell for every number of instances, and how often the best possible
-test rejects the unfocused forecaster. `--statistics skce quantile_calibration_error` leaves out the others.
+Prints three tables of rejections at 5 %, a cell for every number of instances, and how often the best
+possible test rejects the unfocused forecaster. `--statistics skce quantile_calibration_error` leaves out the
+others.
 """
 
 from __future__ import annotations
@@ -29,9 +31,18 @@ from credibly.hypotests.resampling.pvalues import pooled_pvalues, westfall_young
 Pair = tuple[cr.Gaussian, np.ndarray]
 LEVEL = 0.05
 RESAMPLES = 199
-SINGLE = ("skce", "quantile_calibration_error", "crps", "gaussian_log_loss", "spread_slope", "ucme")
+SINGLE = (
+    "skce",
+    "quantile_calibration_error",
+    "mean_slope",
+    "crps",
+    "gaussian_log_loss",
+    "spread_slope",
+    "ucme",
+)
 PLAIN = "plain skce"
 FAMILIES = (
+    ("skce", "quantile_calibration_error", "mean_slope"),
     ("skce", "quantile_calibration_error"),
     (PLAIN, "quantile_calibration_error"),
     ("skce", "gaussian_log_loss"),
@@ -166,6 +177,62 @@ def ensemble(rng: np.random.Generator, n: int) -> Pair:
     return cr.Gaussian(members, np.full((n, 5), 0.9)), truth + noise
 
 
+def right_mixture(rng: np.random.Generator, n: int) -> Pair:
+    """Two members with weights 0.3 and 0.7, far apart in some rows: calibrated."""
+    mean, std, noise = stated(rng, n)
+    members = mean[:, None] + np.stack([np.zeros(n), rng.exponential(2.0, size=n)], axis=1)
+    second = (rng.random(n) < 0.7).astype(int)
+    spread = np.stack([std, 0.5 * std], axis=1)
+    at = np.arange(n)
+    given = cr.Gaussian(members, spread, weights=[0.3, 0.7])
+    return given, members[at, second] + spread[at, second] * noise
+
+
+def timid(rng: np.random.Generator, n: int) -> Pair:
+    """States 0.7 of the mean, and the spread that its errors then have."""
+    mean, _, noise = stated(rng, n)
+    return cr.Gaussian(0.7 * mean, np.full(n, np.sqrt(1.09))), mean + noise
+
+
+def cut_off(rng: np.random.Generator, n: int) -> Pair:
+    """Never states a mean beyond one standard deviation of all."""
+    mean, std, noise = stated(rng, n)
+    return cr.Gaussian(np.clip(mean, -1.0, 1.0), std), mean + std * noise
+
+
+def two_humps(rng: np.random.Generator, n: int) -> Pair:
+    """Labels have two humps with the stated mean and spread."""
+    mean, std, noise = stated(rng, n)
+    side = rng.choice([-1.0, 1.0], size=n)
+    return cr.Gaussian(mean, std), mean + std * (np.sqrt(0.6) * side + np.sqrt(0.4) * noise)
+
+
+def yesterday(rng: np.random.Generator, n: int) -> Pair:
+    """Labels y' = 0.8 y + noise are forecast to stay as they are, with the right spread of errors."""
+    y = np.zeros(n + 1)
+    for t in range(n):
+        y[t + 1] = 0.8 * y[t] + rng.normal()
+    return cr.Gaussian(y[:-1], np.full(n, np.sqrt(1 + 0.04 / 0.36))), y[1:]
+
+
+def half_too_wide(rng: np.random.Generator, n: int) -> Pair:
+    """Too wide by a third for negative means, too narrow by a fifth for the others."""
+    mean, std, noise = stated(rng, n)
+    return cr.Gaussian(mean, std), mean + np.where(mean < 0, 0.75, 1.25) * std * noise
+
+
+def noisy_spread(rng: np.random.Generator, n: int) -> Pair:
+    """States the right mean and a spread that is right on average only."""
+    mean, std, noise = stated(rng, n)
+    return cr.Gaussian(mean, std * np.exp(0.4 * rng.normal(size=n))), mean + std * noise
+
+
+def saw(rng: np.random.Generator, n: int) -> Pair:
+    """Rounds to whole numbers what it states."""
+    mean, std, noise = stated(rng, n)
+    return cr.Gaussian(np.round(mean), 0.5 * std), mean + 0.5 * std * noise
+
+
 CHOICE: dict[str, Callable[[np.random.Generator, int], Pair]] = {
     "right": plain,
     "location": partial(plain, shift=0.15),
@@ -188,7 +255,17 @@ FRESH: dict[str, Callable[[np.random.Generator, int], Pair]] = {
     "counts": counts,
     "ensemble": ensemble,
 }
-WORLDS = CHOICE | FRESH
+NEW: dict[str, Callable[[np.random.Generator, int], Pair]] = {
+    "right mixture": right_mixture,
+    "timid": timid,
+    "cut off": cut_off,
+    "two humps": two_humps,
+    "yesterday": yesterday,
+    "half too wide": half_too_wide,
+    "noisy spread": noisy_spread,
+    "saw": saw,
+}
+WORLDS = CHOICE | FRESH | NEW
 
 
 def one(world: str, n: int, statistics: tuple[str, ...], seed: int) -> dict[str, float]:
@@ -240,7 +317,7 @@ def main() -> None:
                 rates.setdefault(str(n), {})[world] = own
                 print(n, world, own, flush=True)
             print(f"\n{n} unfocused, best possible: {best_against_unfocused(n):.2f}", flush=True)
-    for worlds in (CHOICE, FRESH):
+    for worlds in (CHOICE, FRESH, NEW):
         _print_table(rates, [world for world in worlds if world in given.worlds])
     if given.out is not None:
         given.out.parent.mkdir(parents=True, exist_ok=True)

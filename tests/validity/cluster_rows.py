@@ -110,7 +110,7 @@ def real_values(n_clusters: int, size: int, correlation: float) -> Callable[[int
     return run
 
 
-SPREADS = ("spread_ratio", "spread_slope", "ence")
+SPREADS = ("mean_slope", "spread_ratio", "spread_slope", "ence")
 SCORES = ("crps", "rmse", "mae", "interval_score")
 
 

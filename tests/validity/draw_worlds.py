@@ -12,7 +12,7 @@ import scipy.stats
 import credibly as cr
 
 DRAWN = ("crps", "rmse", "mae", "picp", "quantile_calibration_error", "interval_score")
-SPREADS = ("spread_ratio", "spread_slope", "ence")
+SPREADS = ("mean_slope", "spread_ratio", "spread_slope", "ence")
 CELLS = ("quantile_calibration_error",)
 DRAW_COUNTS = (1, 2, 3, 5, 10, 20, 100)
 LEVEL_COUNTS = (1, 2, 3, 9, 19, 39)

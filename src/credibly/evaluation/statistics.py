@@ -39,7 +39,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
 from credibly.statistics.over_rows import StatisticsTask, estimates_over, planned
 from credibly.statistics.registry import as_statistic
-from credibly.statistics.spread import states_one_spread
+from credibly.statistics.slopes import STATED, states_one
 from credibly.statistics.subsampled import Subsampled, random_rows
 
 MOST_GROUPS = 100
@@ -139,8 +139,9 @@ def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     """Return why a statistic is computed only where it is named."""
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another `label_kernel`"
-    if statistic.name == "spread_slope" and states_one_spread(rows.sample.predictions):
-        return "all instances state the same spread, and a slope needs two different ones"
+    what = STATED.get(statistic.name)
+    if what is not None and states_one(rows.sample.predictions, what):
+        return f"all instances state the same {what}, and a slope needs two different ones"
     if compares_pairs(statistic) and rows.n < 2:
         return "it compares pairs, and there is one instance"
     return None

@@ -28,9 +28,10 @@ from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights
 from credibly.statistics.skce import skce
+from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spiegelhalter import spiegelhalter_z
-from credibly.statistics.spread import ence, spread_ratio, spread_slope
+from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.ucme import ucme
 from credibly.statistics.walks import ecce, truthful_ce
 
@@ -62,6 +63,7 @@ __all__ = [
     "log_loss",
     "logistic_calibration",
     "mae",
+    "mean_slope",
     "mmd_ce",
     "picp",
     "pit",

@@ -138,8 +138,8 @@ class Plan:
 WILD = (
     "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
     "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ici, ecce, truthful_ce, skce or mmd_ce; for real "
-    "values picp, quantile_calibration_error, spread_ratio, spread_slope, ence, ucme or skce, and for draws "
-    "crps, rmse, mae or interval_score"
+    "values picp, quantile_calibration_error, mean_slope, spread_ratio, spread_slope, ence, ucme or skce, "
+    "and for draws crps, rmse, mae or interval_score"
 )
 """Statistics that clusters can be tested with."""
 

@@ -32,9 +32,10 @@ from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import gaussian_log_loss, mae, rmse
 from credibly.statistics.skce import skce
+from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spiegelhalter import spiegelhalter_z
-from credibly.statistics.spread import ence, spread_ratio, spread_slope
+from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.ucme import ucme
 from credibly.statistics.walks import ecce, truthful_ce
 
@@ -210,6 +211,7 @@ BUILTIN: tuple[Statistic, ...] = (
     interval_score,
     rmse,
     mae,
+    mean_slope,
     spread_ratio,
     spread_slope,
     ence,

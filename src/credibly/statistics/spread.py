@@ -2,7 +2,6 @@
 
     z = (y - mu) / sigma                                      mu, sigma^2: mean and variance of the prediction
     spread_ratio   mean z^2                                   1 where the stated variance is right on average
-    spread_slope   slope of z^2 on log sigma^2                0 where it is right whatever is stated
     ence           mean over bins of sigma of |rmv - rmse| / rmv
                    rmv^2 = mean sigma^2, rmse^2 = mean (y - mu)^2
     debiased       mean over bins of (1 - sqrt q)^2 - sqrt(q) c / 4,      q = rmse^2 / rmv^2
@@ -21,7 +20,6 @@ m / (m + 2). So c is the sample value times 1 + c. Coverage by simulation is in 
 Of s draws, sigma^2 is their variance with s - 1 in the denominator. The spread of few draws is uncertain, so
 mean z^2 is above 1 even for a calibrated model: (1 + 1/s) (s - 1) / (s - 3) for normal draws.
 
-The slope needs no bins: below 0 the largest stated variances are too large compared with the smallest ones.
 Levi, Gispan, Giladi and Fetaya 2022 (ENCE); Pernot 2022 (z-scores, consistency given the stated spread).
 """
 
@@ -36,7 +34,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, HostArray, clip, device, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, clip, device, namespace, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.sums import count_cells, group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows, Samples
@@ -46,13 +44,11 @@ from credibly.predictions.samples import LeftOut
 from credibly.statistics.cells import SPARSE_REFUSAL, are_sparse, bin_index, edge_ranks
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits, in_cache
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits, in_cache
 from credibly.statistics.regression import LossBound, RealMean, real_traits
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
-_FLAT = 1e-10
-"""Variance of log sigma^2 below which all rows state one spread, up to rounding."""
 _NO_SPREAD = 1e15
 """Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
 
@@ -63,7 +59,7 @@ PLUGIN_REFUSAL = (
 
 FEWEST_DRAWS = 4
 """Of fewer draws, mean z^2 has no expectation, whatever is predicted."""
-_FEW_DRAWS = 100
+FEW_DRAWS = 100
 """Below, what draws add to mean z^2 is noted: 3 % at 100."""
 
 
@@ -94,13 +90,6 @@ def scatter_of_squares(predictions: RealPredictions) -> Array:
     away = (mean - centre[:, None]) ** 2
     fourth = 3.0 * std**4 + 6.0 * std**2 * away + away**2
     return over_members(fourth, predictions.shares) / variance**2 - 1.0
-
-
-def states_one_spread(predictions: Predictions) -> bool:
-    """Tell whether all rows state the same variance, up to rounding."""
-    assert isinstance(predictions, RealPredictions)
-    variance = to_host(mean_and_variance(predictions)[1])
-    return bool(np.ptp(variance) <= 1e-12 * variance.max())
 
 
 def require_spread(predictions: Predictions, name: str) -> None:
@@ -137,7 +126,7 @@ def spread_notes(predictions: Predictions) -> tuple[str, ...]:
     if not isinstance(predictions, Samples) or isinstance(predictions, LeftOut):
         return predictions.notes
     number = predictions.n_effective
-    if number >= _FEW_DRAWS:
+    if number >= FEW_DRAWS:
         return predictions.notes
     usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
     said = f"the spread of {number:.3g} draws is itself uncertain: with normal draws, a calibrated model has "
@@ -149,6 +138,7 @@ class _NotesEqualDraws(Bound):
     """Counts the instances whose draws are all equal, for the notes."""
 
     given: RealPredictions
+    of_equal_draws = "the z-scores are 0 or infinite"
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the sums, and in how many instances all draws are equal."""
@@ -162,7 +152,7 @@ class _NotesEqualDraws(Bound):
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say in how many instances that is so."""
         flat = int(to_host(sums["flat"])[0]) if "flat" in sums else 0
-        said = f"in {counted(flat, 'instance')} all draws are equal: the z-scores are 0 or infinite"
+        said = f"in {counted(flat, 'instance')} all draws are equal: {self.of_equal_draws}"
         return (said,) if flat else ()
 
 
@@ -261,126 +251,6 @@ class MomentBound(_NotesEqualDraws):
             scatter = expected.get(f"scatter of {name}", np.zeros(1))
             made |= super().widened(State(scatter=scatter), State({name: own}))[1]
         return expected, made
-
-
-class SlopeBound(MomentBound):
-    """Sums of squared z-scores and of their products with log sigma^2."""
-
-    term_size = 1.0
-
-    def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
-        """Return what a row adds to the sums that a regression line needs."""
-        xp = namespace(variance)
-        log = xp.log(variance)
-        square = squared_z(labels, mean, variance, isinstance(self.given, Samples))
-        every = {"weight": xp.ones_like(log), "log": log, "log_log": log**2}
-        return {**every, "square": square, "both": log * square}
-
-    def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
-        """Return the sums that a regression line needs."""
-        xp = namespace(variance)
-        terms = self.terms(labels, mean, variance)
-        nothing = xp.zeros_like(terms["square"][:, 0])  # what no label changes is the same for all vectors
-        if weights is not None:  # 0 * inf = 0: an instance of weight zero is not there
-            terms = {
-                name: weights * xp.where(weights > 0, one, xp.zeros_like(one)) for name, one in terms.items()
-            }
-        return State({name: xp.sum(one, axis=1) + nothing for name, one in terms.items()})
-
-    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
-        """Return the sums of every cluster."""
-        terms, weight = self._host_terms(labels)
-        return State({name: np.bincount(codes, weight * one, number) for name, one in terms.items()})
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the sums where every squared z-score is 1, and what clusters add to them."""
-        terms, weight = self._host_terms(labels)
-        log, apart = terms["log"], weight * (terms["square"] - 1.0)
-        terms["square"], terms["both"] = np.ones_like(log), log
-        expected = State({name: np.array([weight @ one]) for name, one in terms.items()})
-        varies = weight**2 * to_host(scatter_of_squares(self.given))
-        expected |= {"scatter of square": varies.sum()[None], "scatter of both": (varies @ log**2)[None]}
-        each = {"square": apart, "both": apart * log}
-        return expected, State({name: np.bincount(codes, one, number) for name, one in each.items()})
-
-    def _line(self, state: State) -> tuple[Array, Array, Array, Array]:
-        """Return mean of log sigma^2, its variance, mean of z^2 and slope, (b,) each."""
-        xp, weight = namespace(state["weight"]), state["weight"]
-        centre, level = state["log"] / weight, state["square"] / weight
-        spread = state["log_log"] / weight - centre * centre
-        flat = spread <= _FLAT * (1.0 + centre * centre)  # what rounding leaves of a constant
-        spread = xp.where(flat, xp.zeros_like(spread), spread)
-        finite = xp.isfinite(level)
-        both, mean = (xp.where(finite, one, xp.zeros_like(one)) for one in (state["both"] / weight, level))
-        slope = (both - centre * mean) / xp.where(flat, xp.full_like(spread, xp.inf), spread)
-        # the smallest spread of all has the infinite z-score
-        return centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf))
-
-    def finish(self, state: State) -> Array:
-        """Return the slope; 0 where all rows state one spread."""
-        return self._line(state)[3]
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Look again, for the residuals of the line."""
-        if labels.weights is not None:
-            return None, "with weighted instances the slope has no standard error"
-        if self.n < 3:
-            return None, "a line through two instances leaves no residuals"
-        if float(to_host(self._line(sums)[1])[0]) == 0.0:
-            return None, "all instances state the same spread, and a line needs two different ones"
-        if not math.isfinite(float(to_host(self.finish(sums))[0])):
-            return None, "the slope is infinite"
-        return None, SECOND_LOOK
-
-    def influence(self, sums: State, labels: Labels) -> Array:
-        """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
-        centre, spread, level, slope = (like(to_host(one), self.variance)[0] for one in self._line(sums))
-        square = ((labels.values - self.mean) ** 2 / self.variance)[0, :]
-        away = namespace(self.variance).log(self.variance) - centre
-        return slope + away * (square - level - slope * away) / spread
-
-    def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say where a slope has no meaning."""
-        same = float(to_host(self._line(sums)[1])[0]) == 0.0
-        said = ("all instances state the same spread: the slope is 0",) if same else ()
-        return (*super().observed_notes(sums), *said)
-
-
-@dataclasses.dataclass(frozen=True)
-class SpreadSlope(OfSpread):
-    """Slope of squared z-scores on the logarithm of the stated variance: 0 if it is right everywhere.
-
-    Notes
-    -----
-    Needs no bins. Below 0, the spread is overstated where it is large or understated where it is small.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> given = cr.Gaussian([0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0])
-    >>> round(float(cr.statistics.spread_slope(given, [1.5, -1.5, 1.5, -1.5])), 6)  # (9/16 - 9/4) / log 4
-    -1.217274
-    """
-
-    name: ClassVar[str] = "spread_slope"
-    traits: ClassVar[Traits] = dataclasses.replace(real_traits(), range=(-math.inf, math.inf))
-    reference: ClassVar[str] = "Pernot 2022"
-    story: ClassVar[Story] = Story(
-        title="Spread slope",
-        meaning=(
-            "Slope of squared errors, in units of the stated variance, on the logarithm of that "
-            "variance; 0 if the spread is right for all stated values."
-        ),
-        formula="slope of ((y − μ) / σ)² on log σ²",
-        above="the spread is understated where it is large, or overstated where it is small",
-        below="the spread is overstated where it is large, or understated where it is small",
-        citation="Pernot, The long road to calibrated prediction uncertainty in computational chemistry, "
-        "Journal of Chemical Physics, 2022.",
-    )
-
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, RealPredictions)
-        return SlopeBound(self, predictions, plan)
 
 
 class SpreadBound(MomentBound):
@@ -612,5 +482,4 @@ def _variance(rows: Dataset) -> Array:
 
 
 spread_ratio = SpreadRatio()
-spread_slope = SpreadSlope()
 ence = ExpectedNormalisedError()

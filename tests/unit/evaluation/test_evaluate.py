@@ -187,10 +187,11 @@ def test_every_kind_of_real_prediction(predictions: Any) -> None:
     labels = 9.0 + np.random.default_rng(6).normal(size=40)
     evaluation = cr.evaluate(predictions, labels, n_resamples=199)
     expected = set(REAL_STATISTICS) - {"ucme"}  # which is computed where it is named
-    if "all instances state the same spread" in dict(evaluation.not_run).get("spread_slope", ""):
-        expected.remove("spread_slope")
+    for what in ("mean", "spread"):
+        if f"all instances state the same {what}" in dict(evaluation.not_run).get(f"{what}_slope", ""):
+            expected.remove(f"{what}_slope")
     if isinstance(predictions, cr.Quantiles):
-        expected -= {"spread_ratio", "spread_slope", "ence"}
+        expected -= {"mean_slope", "spread_ratio", "spread_slope", "ence"}
         assert "needs a stated variance" in dict(evaluation.not_run)["ence"]
     if not isinstance(predictions, cr.Gaussian):
         expected -= {"gaussian_log_loss"}
@@ -202,7 +203,8 @@ def test_every_kind_of_real_prediction(predictions: Any) -> None:
         assert "needs the values of labels" in dict(evaluation.not_run)["test of interval_score"]
     assert set(evaluation.tests) - {"omnibus"} == expected
     found = words(evaluation)
-    found.pop("spread_slope", None)  # the shift may be the same in units of every spread
+    for slope in ("mean_slope", "spread_slope"):  # the shift may be the same in units of every spread
+        found.pop(slope, None)
     if isinstance(predictions, cr.Samples):  # exchanged with such labels, draws are as wide as labels are far
         found.pop("ence")
     assert set(found.values()) == {"conflict"}  # labels are nine standard deviations off

@@ -71,6 +71,7 @@ def test_names_are_those_of_the_public_functions() -> None:
         "interval_score",
         "rmse",
         "mae",
+        "mean_slope",
         "spread_ratio",
         "spread_slope",
         "ence",

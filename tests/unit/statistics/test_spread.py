@@ -216,7 +216,7 @@ def test_tests_see_a_spread_that_is_wrong_at_both_ends() -> None:
 
 
 def test_other_kinds_are_refused() -> None:
-    for name in ("spread_ratio", "spread_slope", "ence"):
+    for name in ("mean_slope", "spread_ratio", "spread_slope", "ence"):
         with pytest.raises(cr.InputTypeError, match=f"`{name}` needs a stated variance"):
             cr.statistics.registered()[name](QUANTILES, Y)
         with pytest.raises(cr.UnsupportedError, match=r"at least 4 draws per instance.*got 3"):
@@ -308,7 +308,7 @@ def test_choices_of_draws_by_brute_force() -> None:
     given, labels = drawn(12, 5, 1)
     rows = LabelSource("independent", (1, 2), None).pose(Dataset(given, labels))
     choices = np.random.default_rng(3).integers(0, 6, size=(4, 12))
-    for name in ("spread_ratio", "spread_slope", "ence"):
+    for name in ("mean_slope", "spread_ratio", "spread_slope", "ence"):
         statistic = cr.statistics.registered()[name]
         plan = statistic.plan(given)
         bound = bound_to(partial(statistic.bind, plan=plan), rows.predictions, rows.batch)
@@ -335,7 +335,7 @@ def test_few_draws_are_not_miscalibrated() -> None:
     assert ((low <= curve.z) & (curve.z <= high)).sum() >= 3
 
 
-@pytest.mark.parametrize("name", ["spread_ratio", "spread_slope", "ence", "crps", "rmse"])
+@pytest.mark.parametrize("name", ["mean_slope", "spread_ratio", "spread_slope", "ence", "crps", "rmse"])
 def test_signs_of_draws_move_what_labels_add_to_the_mean_over_their_pools(name: str) -> None:
     """Every number of a pool is the label once: the brute force of what clusters expect, and add."""
     given, labels = drawn(12, 5, 9)
@@ -392,7 +392,7 @@ def test_chunks_of_draws_in_clusters(kind: str) -> None:
         "weighted draws": cr.Samples(draws, member_axis=1, weights=np.arange(4, 12) / 60),
         "members": cr.Samples(draws.reshape(60, 2, 4), member_axis=1),
     }[kind]
-    ask = {"statistics": ["spread_slope", "crps"], "n_resamples": 49, "rng": 0}
+    ask = {"statistics": ["mean_slope", "spread_slope", "crps"], "n_resamples": 49, "rng": 0}
     whole = cr.calibration_test(given, labels, clusters=ids, **ask)
     parts = cr.calibration_test(cr.scan(given, labels, clusters=ids, chunk_rows=23), **ask)
     for name, one in whole.components.items():

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import (
+    CrediblyError,
     InputError,
     InputTypeError,
     UnsupportedError,
@@ -52,13 +53,14 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.over_rows import for_pairs
 from credibly.statistics.registry import as_statistic
+from credibly.statistics.slopes import states_one
 from credibly.statistics.subsampled import Subsampled, random_rows
 
 MOST_RESAMPLES = 10_000_000
 
-REAL_OMNIBUS = ("skce", "quantile_calibration_error")
-"""For real values: one detects predictions that are wrong given what they state, the other a shift of all
-(studies/scripts/real_defaults.py)."""
+REAL_OMNIBUS = ("skce", "quantile_calibration_error", "mean_slope")
+"""For real values: the first detects predictions that are wrong given what they state, the second a shift of
+all, the third means that are too extreme or too timid (studies/scripts/real_defaults.py)."""
 
 MOST_UNASKED_ROWS = 1000
 """Instances whose pairs are compared where nobody asked for that: the test then takes seconds for any n."""
@@ -98,11 +100,12 @@ def calibration_test(
         they were would reject calibrated models. `validity_test` uses all of them.
     statistics : str, Statistic or a sequence of them, optional
         What to compare. Default: `confidence_ece` for classes, and for real values `skce` (on at most 1000
-        instances, drawn at random) and `quantile_calibration_error` together. Several statistics give one
-        omnibus p-value (smallest p, Westfall-Young) and one result per statistic in ``components``, all on
-        the same replicates. ``"omnibus"`` is the pair that detects the most kinds of miscalibration,
-        ``("skce", "log_loss")`` for classes and ``("skce", "quantile_calibration_error")`` for real values,
-        on all instances; time grows with n squared.
+        instances, drawn at random), `quantile_calibration_error` and `statistics.mean_slope` together (the
+        last unless only quantiles, or one mean for all, are predicted). Several statistics give one omnibus
+        p-value (smallest p, Westfall-Young) and one result per statistic in ``components``, all on the same
+        replicates. ``"omnibus"`` is the family that detects the most kinds of miscalibration, ``("skce",
+        "log_loss")`` for classes and the default one for real values, on all instances; time grows with n
+        squared.
     method : {"resample", "moments", "asymptotic", "bound"}
         Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
         moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference
@@ -179,7 +182,8 @@ def calibration_test(
         asked, left_out = ("confidence_gap", ()) if margin is not None else _unasked(rows, method, seed)
         said = (*said, *left_out)
     if isinstance(asked, str) and asked == "omnibus":
-        asked = REAL_OMNIBUS if isinstance(rows.sample.predictions, RealPredictions) else OMNIBUS
+        given = rows.sample.predictions
+        asked = _real_omnibus(given) if isinstance(given, RealPredictions) else OMNIBUS
     several = isinstance(asked, Sequence) and not isinstance(asked, str)
     chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
     require_distinct(chosen)
@@ -333,15 +337,24 @@ def _unasked(rows: Rows, method: str, seed: Seed) -> tuple[str | Sequence[str | 
     """Return what a test compares if nothing is named, of many rows the pairs of some, and what to note."""
     if not isinstance(rows.sample.predictions, RealPredictions):
         return CLASS_DEFAULT, ()
-    pairs, whole = REAL_OMNIBUS
+    pairs, *sums = _real_omnibus(rows.sample.predictions)
     if method != "resample":
         return pairs, ()
     reason = "it compares pairs" if rows.n < 2 else why_no_sides(rows, as_statistic(pairs))
     if reason is not None:
-        return whole, (f"{pairs} was left out: {reason}",)
+        return sums if len(sums) > 1 else sums[0], (f"{pairs} was left out: {reason}",)
     if rows.n <= MOST_UNASKED_ROWS:
-        return REAL_OMNIBUS, ()
-    return (Subsampled(as_statistic(pairs), random_rows(rows.n, MOST_UNASKED_ROWS, seed)), whole), ()
+        return [pairs, *sums], ()
+    return [Subsampled(as_statistic(pairs), random_rows(rows.n, MOST_UNASKED_ROWS, seed)), *sums], ()
+
+
+def _real_omnibus(predictions: RealPredictions) -> tuple[str, ...]:
+    """Return the family of real values, without the slope if no spread, or only one mean, is stated."""
+    try:
+        as_statistic(REAL_OMNIBUS[-1]).require_predictions(predictions)
+    except CrediblyError:
+        return REAL_OMNIBUS[:-1]
+    return REAL_OMNIBUS[:-1] if states_one(predictions, "mean") else REAL_OMNIBUS
 
 
 def _observed(rows: Dataset) -> Labels:

@@ -1,0 +1,303 @@
+"""Do errors change with what is predicted? Regression lines, which need no bins.
+
+    z = (y - mu) / sigma                                      mu, sigma^2: mean and variance of the prediction
+    mean_slope     slope of z on mu, times the standard deviation of mu       0 where means are right
+    spread_slope   slope of z^2 on log sigma^2                                0 where spreads are right
+
+Both are 0 on average for a calibrated model, whatever it states. Mean slope below 0: high predictions are too
+high and low ones too low. Spread slope below 0: the largest stated variances are too large compared with the
+smallest ones.
+
+The mean of s draws is itself uncertain. A right model then has labels that are closer to the average than
+its means are, so the mean slope is below 0; tests exchange labels with draws and allow for that.
+Mincer and Zarnowitz 1969 (labels on predictions); Pernot 2022 (consistency given the stated spread).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
+from credibly.predictions import Dataset, Labels, Predictions, RealPredictions, Rows, Samples
+from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
+from credibly.statistics.regression import real_traits
+from credibly.statistics.spread import (
+    FEW_DRAWS,
+    MomentBound,
+    OfSpread,
+    mean_and_variance,
+    scatter_of_squares,
+    squared_z,
+)
+
+_FLAT = 1e-10
+"""Variance of log sigma^2, or of means in units of their size, below which all are equal, up to rounding."""
+
+STATED = {"mean_slope": "mean", "spread_slope": "spread"}
+"""What slopes are taken on."""
+
+
+def states_one(predictions: Predictions, what: str) -> bool:
+    """Tell whether all rows state the same mean, or the same spread, up to rounding."""
+    assert isinstance(predictions, RealPredictions)
+    stated = to_host(mean_and_variance(predictions)[what == "spread"])
+    return bool(np.ptp(stated) <= 1e-12 * np.abs(stated).max())
+
+
+class SlopeBound(MomentBound):
+    """Sums of x, of an outcome, and of their products."""
+
+    term_size = 1.0
+    usual: float
+    """The outcome that predictions expect."""
+
+    @abstractmethod
+    def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+        """Return weight, x and outcome of labels (b, n) with means and variances (b, n) or (1, n)."""
+
+    @abstractmethod
+    def scatter(self) -> Array:
+        """Return the variance of every outcome that predictions expect, (n,)."""
+
+    def size(self, centre: Array) -> Array:
+        """Return how large x is, for what rounding leaves of a constant."""
+        return 1.0 + centre * centre
+
+    def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
+        """Return what a row adds to the sums that a regression line needs."""
+        weight, x, outcome = self.pairs(labels, mean, variance)
+        return {"weight": weight, "x": x, "x_x": x * x, "outcome": outcome, "both": x * outcome}
+
+    def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
+        """Return the sums that a regression line needs."""
+        xp = namespace(variance)
+        terms = self.terms(labels, mean, variance)
+        nothing = xp.zeros_like(terms["outcome"][:, 0])  # what no label changes is the same for all vectors
+        if weights is not None:  # 0 * inf = 0: an instance of weight zero is not there
+            terms = {
+                name: weights * xp.where(weights > 0, one, xp.zeros_like(one)) for name, one in terms.items()
+            }
+        return State({name: xp.sum(one, axis=1) + nothing for name, one in terms.items()})
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
+        """Return the sums of every cluster."""
+        terms, weight = self._host_terms(labels)
+        return State({name: np.bincount(codes, weight * one, number) for name, one in terms.items()})
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the sums where every outcome is the usual one, and what clusters add to them."""
+        terms, weight = self._host_terms(labels)
+        x, apart = terms["x"], weight * (terms["outcome"] - self.usual)
+        terms["outcome"], terms["both"] = np.full_like(x, self.usual), self.usual * x
+        expected = State({name: np.array([weight @ one]) for name, one in terms.items()})
+        varies = weight**2 * to_host(self.scatter())
+        expected |= {"scatter of outcome": varies.sum()[None], "scatter of both": (varies @ x**2)[None]}
+        each = {"outcome": apart, "both": apart * x}
+        return expected, State({name: np.bincount(codes, one, number) for name, one in each.items()})
+
+    def line(self, state: State) -> tuple[Array, Array, Array, Array]:
+        """Return mean of x, its variance, mean of the outcome and slope, (b,) each; 0 where x is flat."""
+        xp, weight = namespace(state["weight"]), state["weight"]
+        weight = xp.where(weight > 0, weight, xp.ones_like(weight))
+        centre, level = state["x"] / weight, state["outcome"] / weight
+        spread = state["x_x"] / weight - centre * centre
+        flat = spread <= _FLAT * self.size(centre)
+        spread = xp.where(flat, xp.zeros_like(spread), spread)
+        finite = xp.isfinite(level)
+        both, mean = (xp.where(finite, one, xp.zeros_like(one)) for one in (state["both"] / weight, level))
+        slope = (both - centre * mean) / xp.where(flat, xp.full_like(spread, xp.inf), spread)
+        # the smallest spread of all has the infinite z-score
+        return centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf))
+
+    def finish(self, state: State) -> Array:
+        """Return the slope."""
+        return self.line(state)[3]
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Look again, for the residuals of the line."""
+        if labels.weights is not None:
+            return None, "with weighted instances the slope has no standard error"
+        if float(to_host(sums["weight"])[0]) < 3:
+            return None, "a line through two instances leaves no residuals"
+        if float(to_host(self.line(sums)[1])[0]) == 0.0:
+            what = STATED[self.statistic.name]
+            return None, f"all instances state the same {what}, and a line needs two different ones"
+        if not math.isfinite(float(to_host(self.finish(sums))[0])):
+            return None, "the slope is infinite"
+        return None, SECOND_LOOK
+
+    def influence(self, sums: State, labels: Labels) -> Array:
+        """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
+        centre, spread, level, slope = (like(to_host(one), self.variance)[0] for one in self.line(sums))
+        weight, x, outcome = self.pairs(labels.values, self.mean[None, :], self.variance[None, :])
+        away = (x - centre)[0, :]
+        share = self.n / like(to_host(sums["weight"]), self.variance)[0]
+        return slope + (weight * away * (outcome - level - slope * away) / spread)[0, :] * share
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say where a slope has no meaning."""
+        said = super().observed_notes(sums)
+        if float(to_host(self.line(sums)[1])[0]) != 0.0:
+            return said
+        return (*said, f"all instances state the same {STATED[self.statistic.name]}: the slope is 0")
+
+
+class MeanSlopeBound(SlopeBound):
+    """z-scores against predicted means, both in units of their spread."""
+
+    usual = 0.0
+    of_equal_draws = "those with another label were left out"
+
+    def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
+        super().__init__(statistic, predictions, plan)
+        self.centre = float(to_host(plan.edges)[0])
+        self.notes = _notes(predictions)
+
+    def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+        """Return means less one of them, and z-scores; infinite ones, of equal draws, have no weight."""
+        xp, square = namespace(variance), squared_z(labels, mean, variance, isinstance(self.given, Samples))
+        known = xp.isfinite(square)
+        weight = xp.astype(known, variance.dtype)
+        z = xp.where(known, (labels - mean) / xp.sqrt(variance), xp.zeros_like(square))
+        return weight, weight * (mean - self.centre), z
+
+    def scatter(self) -> Array:
+        """Return 1."""
+        return namespace(self.variance).ones_like(self.variance)
+
+    def size(self, centre: Array) -> Array:
+        """Return the square of the means, of which rounding leaves a part of 1e-16."""
+        return namespace(centre).zeros_like(centre) + _FLAT * self.centre**2
+
+    def finish(self, state: State) -> Array:
+        """Return the change of z for one standard deviation of the means."""
+        _, spread, _, slope = self.line(state)
+        return slope * namespace(spread).sqrt(spread)
+
+    def influence(self, sums: State, labels: Labels) -> Array:
+        """Return the same in standard deviations of the means, which are given."""
+        return super().influence(sums, labels) * float(np.sqrt(to_host(self.line(sums)[1])[0]))
+
+
+def _notes(predictions: Predictions) -> tuple[str, ...]:
+    """Return the notes of predictions, and what few draws do to their means."""
+    if not isinstance(predictions, Samples) or predictions.n_effective >= FEW_DRAWS:
+        return predictions.notes
+    said = (
+        f"the mean of {predictions.n_effective:.3g} draws is itself uncertain, which moves the slope below 0 "
+        "even if the draws are right; tests allow for that, intervals do not"
+    )
+    return (*predictions.notes, said)
+
+
+@dataclasses.dataclass(frozen=True)
+class MeanSlope(OfSpread):
+    """Slope of z-scores on predicted means, for one standard deviation of these: 0 if means are right.
+
+    Notes
+    -----
+    Needs no bins. Below 0, predictions are too extreme: high ones are too high and low ones too low, as those
+    of an overfitted model are. Above 0, they are too close to their average.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> given = cr.Gaussian([-1.0, -1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0])
+    >>> float(cr.statistics.mean_slope(given, [0.0, -1.0, 1.0, 0.0]))  # z is 1/2, 0, 0, -1/2
+    -0.25
+    """
+
+    name: ClassVar[str] = "mean_slope"
+    traits: ClassVar[Traits] = dataclasses.replace(real_traits(), range=(-math.inf, math.inf))
+    reference: ClassVar[str] = "Mincer and Zarnowitz 1969"
+    story: ClassVar[Story] = Story(
+        title="Mean slope",
+        meaning=(
+            "Change of the error, in units of the stated spread, if the predicted mean rises by one standard "
+            "deviation of all predicted means; 0 if means are right."
+        ),
+        formula="slope of (y − μ) / σ on μ, times the standard deviation of μ",
+        above="high predictions are too low, or low ones too high (too close to their average)",
+        below="high predictions are too high, or low ones too low (too extreme)",
+        citation="Mincer and Zarnowitz, The evaluation of economic forecasts, NBER, 1969.",
+        aliases={
+            "mincer_zarnowitz": "whose slope is of the labels themselves, and 1 if predictions are right"
+        },
+    )
+
+    def _plan(self, rows: Rows) -> Plan:
+        """Return a predicted mean in the middle: sums of squares around it lose no digits."""
+        self.require_predictions(rows.sample.predictions)
+        return Plan(rows.n, rows.ranked(_mean, np.array([rows.n // 2])))
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(predictions, RealPredictions)
+        return MeanSlopeBound(self, predictions, plan)
+
+
+def _mean(rows: Dataset) -> Array:
+    given = rows.predictions
+    assert isinstance(given, RealPredictions)
+    return mean_and_variance(given)[0]
+
+
+class SpreadSlopeBound(SlopeBound):
+    """Squared z-scores against log sigma^2."""
+
+    usual = 1.0
+
+    def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+        """Return log sigma^2 and squared z-scores."""
+        xp = namespace(variance)
+        log = xp.log(variance)
+        return xp.ones_like(log), log, squared_z(labels, mean, variance, isinstance(self.given, Samples))
+
+    def scatter(self) -> Array:
+        """Return the variance of squared z-scores."""
+        return scatter_of_squares(self.given)
+
+
+@dataclasses.dataclass(frozen=True)
+class SpreadSlope(OfSpread):
+    """Slope of squared z-scores on the logarithm of the stated variance: 0 if it is right everywhere.
+
+    Notes
+    -----
+    Needs no bins. Below 0, the spread is overstated where it is large or understated where it is small.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> given = cr.Gaussian([0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0])
+    >>> round(float(cr.statistics.spread_slope(given, [1.5, -1.5, 1.5, -1.5])), 6)  # (9/16 - 9/4) / log 4
+    -1.217274
+    """
+
+    name: ClassVar[str] = "spread_slope"
+    traits: ClassVar[Traits] = dataclasses.replace(real_traits(), range=(-math.inf, math.inf))
+    reference: ClassVar[str] = "Pernot 2022"
+    story: ClassVar[Story] = Story(
+        title="Spread slope",
+        meaning=(
+            "Slope of squared errors, in units of the stated variance, on the logarithm of that "
+            "variance; 0 if the spread is right for all stated values."
+        ),
+        formula="slope of ((y − μ) / σ)² on log σ²",
+        above="the spread is understated where it is large, or overstated where it is small",
+        below="the spread is overstated where it is large, or understated where it is small",
+        citation="Pernot, The long road to calibrated prediction uncertainty in computational chemistry, "
+        "Journal of Chemical Physics, 2022.",
+    )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(predictions, RealPredictions)
+        return SpreadSlopeBound(self, predictions, plan)
+
+
+mean_slope = MeanSlope()
+spread_slope = SpreadSlope()
