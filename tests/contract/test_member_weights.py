@@ -72,7 +72,7 @@ _OF_SETS = (
     r"nonspecificity\w*|distance \w+ (nearest|farthest)|epistemic_score)\b.* hull|"
     r"rank_models|score_stability|compare|detection"
 )
-_COUNTS = r"spread_ratio|spread_slope|ence|skce|ucme|observation_check|IsotonicRecalibration|evaluate reals"
+_COUNTS = r"(mean|spread)_(ratio|slope)|ence|skce|ucme|observation_check|IsotonicRecalibration|evaluate reals"
 _EXCHANGED = r"calibration_test .*|audit .*|pit_test|coverage_curve|spread_curve|predictive_check reals"
 OTHERWISE: dict[str, dict[str, str]] = {
     "ensemble": {rf"{_LEARNED}|validity_test|sample hull|error_over_weights": HULL},
@@ -84,8 +84,8 @@ OTHERWISE: dict[str, dict[str, str]] = {
 """By kind and the names of cases: what is not the same, and why."""
 OF_HULLS = {("ensemble", name) for name in ("credal_test constant", "inflate", "sample hull")}
 """What sees the members alone, whatever their weights."""
-VARIANCES = re.compile(r"spread_(ratio|slope)( weighted)?")
-"""What is in units of a variance over 1 - sum w^2, of weights and of equal draws."""
+SPREADS = re.compile(r"(mean|spread)_(ratio|slope)( weighted)?")
+"""What is in units of a variance over 1 - sum w^2, of weights and of equal draws, or of its root."""
 
 PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.weights$")
 """Facts about members themselves: how many there are, and what each of them does."""
@@ -179,9 +179,10 @@ def test_weights_are_repetitions(kind: str, name: str) -> None:
         return
     repeated = found(kind, name, "repeated")
     assert differing(weighted, repeated)  # else it is no exception, and must go
-    if VARIANCES.fullmatch(name):
+    if SPREADS.fullmatch(name):
         each = DRAWS.shape[2]  # weights w / each, or 6 each equal draws
         factor = (1 - (WEIGHTS**2).sum() / each) / (1 - 1 / (len(AGAIN) * each))
+        factor = np.sqrt(factor) if name.startswith("mean") else factor
         for where in ("result.value", "result.stderr"):
             assert weighted.get(where, 0.0) == pytest.approx(factor * repeated.get(where, 0.0), rel=1e-9)
 

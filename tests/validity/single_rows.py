@@ -200,6 +200,18 @@ def all_real_statistics(n: int, spread: float = 1.0) -> Callable[[int], Numbers]
     return run
 
 
+def too_extreme(n: int) -> Callable[[int], Numbers]:
+    """Noisy means, of which a right forecaster states 0.8, with the spread that their errors have."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([33, n, seed])
+        truth, noise, error = rng.normal(size=(3, n))
+        given = cr.Gaussian(truth + 0.5 * error, np.full(n, np.sqrt(1.25)))
+        return components(cr.calibration_test(given, truth + noise, n_resamples=REPLICATES, rng=seed))
+
+    return run
+
+
 def envelope(
     test: Callable[..., cr.results.EnvelopeCurve], n: int, spread: float = 1.0
 ) -> Callable[[int], Numbers]:
@@ -452,6 +464,16 @@ REAL_ROWS = [
         "Gaussians, labels too spread, n = 100",
         "alternative",
         all_real_statistics(100, 1.6),
+    ),
+    *(
+        Row(
+            "calibration_test",
+            f"Gaussians, means too extreme, n = {n}",
+            "alternative",
+            too_extreme(n),
+            few=few,
+        )
+        for n, few in REAL_SIZES
     ),
     *draws_and_quantiles("calibration_test"),
     *draws_and_quantiles("pit_test"),

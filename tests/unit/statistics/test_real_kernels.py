@@ -241,7 +241,7 @@ def test_the_choice_in_a_pool_is_the_label_of_the_estimate() -> None:
 
 def test_omnibus_of_real_values() -> None:
     found = cr.calibration_test(cr.Gaussian(MEAN, STD), Y, statistics="omnibus", n_resamples=19, rng=0)
-    assert list(found.components) == ["skce", "quantile_calibration_error"]
+    assert list(found.components) == ["skce", "quantile_calibration_error", "mean_slope"]
 
 
 def test_rows_in_chunks_are_gathered() -> None:

@@ -77,9 +77,7 @@ def test_the_default_test_finds_predictions_that_are_too_extreme() -> None:
     """Right on average, with the right spread of errors: quantiles and coverage see nothing."""
     rng = np.random.default_rng(2)
     truth, noise = rng.normal(size=(2, 400))
-    mean = truth + 0.5 * rng.normal(
-        size=400
-    )  # of which a right one states 0.8
+    mean = truth + 0.5 * rng.normal(size=400)  # of which a right one states 0.8
     given = cr.Gaussian(mean, np.full(400, np.sqrt(1.25)))
     found = cr.calibration_test(given, truth + noise, n_resamples=199, rng=0)
     assert set(found.components) == {"skce", "quantile_calibration_error", "mean_slope"}

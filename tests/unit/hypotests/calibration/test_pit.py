@@ -235,13 +235,12 @@ def test_what_the_check_of_one_label_refuses() -> None:
 # calibration_test
 
 
-def test_the_default_is_the_pair_that_the_study_of_worlds_chose() -> None:
-    """docs/theory/regression.md: one finds what is wrong given the prediction, the other a shift of all."""
+def test_the_default_is_the_family_that_the_study_of_worlds_chose() -> None:
+    """docs/theory/regression.md: what is wrong given the prediction, a shift of all, means too extreme."""
     result = cr.calibration_test(MEMBERS, LABELS, n_resamples=19, rng=0)
-    named = cr.calibration_test(
-        MEMBERS, LABELS, statistics=["skce", "quantile_calibration_error"], n_resamples=19, rng=0
-    )
-    assert list(result.components) == ["skce", "quantile_calibration_error"]
+    chosen = ["skce", "quantile_calibration_error", "mean_slope"]
+    named = cr.calibration_test(MEMBERS, LABELS, statistics=chosen, n_resamples=19, rng=0)
+    assert list(result.components) == chosen
     assert result.pvalue == named.pvalue
     alone = cr.calibration_test(MEMBERS[:1], LABELS[:1], n_resamples=19, rng=0)
     assert alone.statistic_name == "quantile_calibration_error"  # one instance has no pairs

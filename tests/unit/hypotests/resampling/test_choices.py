@@ -132,8 +132,10 @@ def test_draws_of_a_mixture_are_different_draws_of_drawn_members() -> None:
     assert np.mean(members[:, 0] == members[:, 1]) == pytest.approx(1 / 3, abs=0.1)
     part = pooled(rows.rows(slice(100, 200)), SEED, shared=False).predictions
     assert np.array_equal(part.values, pool.values[100:200])
-    note = cr.calibration_test(cr.Samples(MEMBERS), LABELS, n_resamples=9, rng=0).notes[-1]
-    assert "4 draws of the mixture, taken at random from the 12 draws of 3 members" in note
+    notes = cr.calibration_test(cr.Samples(MEMBERS), LABELS, n_resamples=9, rng=0).notes
+    assert any(
+        "4 draws of the mixture, taken at random from the 12 draws of 3 members" in one for one in notes
+    )
 
 
 @pytest.mark.slow
