@@ -15,6 +15,7 @@ from credibly.evaluation.phrases import (
     compare_command,
     file_of,
     fit_command,
+    groups_of,
     interval_of,
     percents,
     points,
@@ -199,7 +200,10 @@ def _real_remedy(
                 f"{what}, fitted on held-out folds, would change the coverage of {level} intervals from "
                 f"{before} to {after}{', and keep the medians, which shifted quantiles move' * kept}."
             ),
-            (("Recalibrate, then evaluate on new data.", fit_command(file, name)), *others),
+            (
+                ("Recalibrate, then evaluate on new data.", fit_command(file, name, groups_of(work))),
+                *others,
+            ),
         )
     vain = f"would not help: {level} intervals contain {before} before and {after} after."
     return f"{what}, fitted on held-out folds, {vain}", others

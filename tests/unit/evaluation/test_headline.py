@@ -150,6 +150,19 @@ def test_intervals_of_few_draws_are_compared_with_what_right_draws_show() -> Non
     assert re.search("within .* points of what is expected, 95 % sure", right.sentence)
 
 
+def test_a_scale_for_each_group_is_tried_where_groups_differ() -> None:
+    rng = np.random.default_rng(0)
+    groups, labels = np.arange(400) % 2, rng.normal(size=400)
+    given = cr.Gaussian(np.zeros(400), np.where(groups == 1, 1.0, 0.4))
+    found = cr.evaluate(given, labels, groups=groups, n_resamples=99, rng=0).headline
+    assert re.match(r"Scales from .* in 2 groups, fitted on held-out folds, would change", found.remedy)
+    call = 'cr.recalibration_report(predictions, labels, ["scale_by_group"], groups=groups)'
+    assert found.steps[0][1] == call
+    alike = cr.Gaussian(np.zeros(400), np.full(400, 0.6))
+    found = cr.evaluate(alike, labels, groups=groups, n_resamples=99, rng=0).headline
+    assert found.remedy.startswith("A scale of ")
+
+
 def levels_drawn(density: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
     """Return numbers in (0, 1) with a density of at most 2."""
     rng = np.random.default_rng(5)
