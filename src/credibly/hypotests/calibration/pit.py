@@ -63,7 +63,6 @@ from credibly.statistics import quantile_calibration_error
 from credibly.statistics.coverage import LevelShares, OrderedShares, central_coverage
 from credibly.statistics.protocol import Bound, State
 
-
 _POINT = 0.01
 
 
