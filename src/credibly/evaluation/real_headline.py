@@ -71,7 +71,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         worst_size = 1.0 if size is None else expected if size > 0 else 1 - expected
         worst_shift = centre if middle < centre else 1 - centre
         off = abs(middle - centre) / max(worst_shift, 1e-9)
-        shifted = bool(_off(parts.pit, work)[near])
+        shifted = _is_shifted(parts.pit, work, near)
         apart = None if curve is None else _off(curve, work)
         wide = apart is not None and apart[at]
         chance = f"more than chance explains{clustered(work)}"
@@ -140,6 +140,19 @@ def _off(curve: EnvelopeCurve, work: Work) -> HostArray:
         return np.zeros(curve.levels.shape, dtype=bool)
     touches = (curve.observed <= curve.lower) | (curve.observed >= curve.upper)
     return curve.outside if curve.outside.any() else touches
+
+
+def _is_shifted(curve: EnvelopeCurve, work: Work, near: int) -> bool:
+    """Tell whether the median is off, and quantiles next to it in the same direction.
+
+    Labels that equal their median lie below the next quantile and above the one before.
+    """
+    apart = curve.observed - curve.expected
+    beside = np.abs(curve.levels - curve.levels[near]) < _BESIDE
+    return bool(_off(curve, work)[near] and (apart[beside] * apart[near] > 0).all())
+
+
+_BESIDE = 0.015
 
 
 def _too_few(size: float) -> str:

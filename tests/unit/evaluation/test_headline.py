@@ -163,6 +163,14 @@ def test_a_scale_for_each_group_is_tried_where_groups_differ() -> None:
     assert found.remedy.startswith("A scale of ")
 
 
+def test_labels_that_equal_their_median_are_no_bias() -> None:
+    """All are at most as large as the median, and none is below it."""
+    mean = np.random.default_rng(0).normal(size=100)
+    found = cr.evaluate(cr.Gaussian(mean, np.ones(100)), mean, n_resamples=99, rng=0).headline
+    assert found.sentence.startswith("Too wide: its 90 % intervals contain 100.0 % of the labels")
+    assert " And " not in found.sentence
+
+
 def levels_drawn(density: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
     """Return numbers in (0, 1) with a density of at most 2."""
     rng = np.random.default_rng(5)
