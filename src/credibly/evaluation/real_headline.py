@@ -153,6 +153,7 @@ def _is_shifted(curve: EnvelopeCurve, work: Work, near: int) -> bool:
 
 
 _BESIDE = 0.015
+_NO_SPREAD = 1e7
 
 
 def _too_few(size: float) -> str:
@@ -255,9 +256,11 @@ def _below(curve: EnvelopeCurve, at: int) -> str:
 
 
 def _elsewhere(curve: EnvelopeCurve, at: int) -> str:
-    """Say at which quantile the share of labels differs most from the share that should be below it."""
+    """Say at which quantile the share of labels differs most from the share that should be below it, if so."""
     level, expected = float(curve.levels[at]), float(curve.expected[at])
     share, right = percents(float(curve.observed[at])), percents(expected)
+    if share == right:
+        return ""
     where, more = ("below", "") if expected == level else ("at or below", f" instead of {right[0]}")
     quantile = f"{shown(100 * level)} % quantile"
     return f"; the largest difference is at the {quantile}, {where} which {share[0]} of the labels lie{more}"
@@ -271,9 +274,10 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
     tests = dict(work.found["tests"] or {})
     own = [tests[name] for name in ("spread_slope", "ence") if name in tests]
     conflict = any(one.verdict(work.level) == "conflict" for one in own)
+    # equal draws have a spread of 0 only up to rounding
+    stated = np.where(curve.observed < _NO_SPREAD * curve.stated, curve.stated, 0.0)
     ends = [
-        f"{shown(float(curve.observed[at]))} where it states {shown(float(curve.stated[at]))}"
-        for at in (0, -1)
+        f"{shown(float(curve.observed[at]))} where it states {shown(float(stated[at]))}" for at in (0, -1)
     ]
     said = f"Its errors (root mean square) are {ends[0]} and {ends[1]}"
     said += _of_few_draws(curve) if work.summary.kind == "Samples" else ""

@@ -171,6 +171,20 @@ def test_labels_that_equal_their_median_are_no_bias() -> None:
     assert " And " not in found.sentence
 
 
+def test_equal_draws_state_a_spread_of_zero() -> None:
+    rng = np.random.default_rng(0)
+    given = cr.Samples(rng.poisson(0.3, (200, 10)) * 1.0)
+    found = cr.evaluate(given, rng.poisson(0.3, 200) * 1.0, n_resamples=99, rng=0).headline
+    (answer,) = [one for one in found.questions if one.about == "stated"]
+    assert re.match(r"Its errors \(root mean square\) are 0\.\d+ where it states 0 and ", answer.sentence)
+
+
+def test_no_largest_difference_is_told_where_there_is_none() -> None:
+    same = cr.evaluate(cr.Samples(np.zeros((50, 8))), np.zeros(50), n_resamples=99, rng=0)
+    (answer,) = [one for one in same.headline.questions if one.about == "where"]
+    assert "largest difference" not in answer.sentence
+
+
 def levels_drawn(density: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
     """Return numbers in (0, 1) with a density of at most 2."""
     rng = np.random.default_rng(5)

@@ -46,6 +46,10 @@ def test_the_page_of_real_values() -> None:
     for text in ("Class by class", "Calibration and refinement loss", "refinement loss, which"):
         assert text not in page
     assert page == render_report(given)  # byte by byte
+    assert (
+        "the chance of a false conflict is at most 5 % for all of these together, and the same for each of "
+        "the two curves, of intervals and of quantiles." in page
+    )
 
 
 @pytest.mark.usefixtures("without_pictures")
