@@ -256,7 +256,7 @@ def _below(curve: EnvelopeCurve, at: int) -> str:
 
 
 def _elsewhere(curve: EnvelopeCurve, at: int) -> str:
-    """Say at which quantile the share of labels differs most from the share that should be below it, if so."""
+    """Say at which quantile the share of labels differs most from what should be below it, if so."""
     level, expected = float(curve.levels[at]), float(curve.expected[at])
     share, right = percents(float(curve.observed[at])), percents(expected)
     if share == right:
