@@ -54,6 +54,9 @@ Methods = Annotated[
     list[str] | None,
     typer.Option("--method", metavar="NAME", help=f"What to compare; repeat for several: {METHODS}."),
 ]
+_WITHOUT_META = (".csv", ".tsv")
+"""Tables of text, which have no place for what was done to the predictions."""
+
 Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Number of folds; each is held out once.")]
 
 
@@ -178,6 +181,7 @@ def apply_file(
             features=_features(chosen, data.features),
             groups=_one_group(data.groups) if chosen.takes_groups else None,
         )
+    applied = {} if out.suffix.lower() in _WITHOUT_META else {"recalibration": chosen.describe()}
     written = save(
         out,
         made,
@@ -187,7 +191,7 @@ def apply_file(
         clusters=data.clusters,
         ids=data.ids,
         classes=data.classes,
-        meta={**data.meta, "recalibration": chosen.describe()},
+        meta={**data.meta, **applied},
         overwrite=force,
     )
     if output.as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Sequence
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import counted
@@ -82,7 +83,8 @@ def file_of(work: Work, *, plan: bool = False) -> str | None:
     kept = [
         one for one in _READING if not plan or one not in _DEPENDENCE
     ]  # plans take rows that are independent
-    return shlex.join([str(path), *_how_read(str(work.source.get("command", "")), kept)]) if path else None
+    read = *_how_read(work, kept), *_switches(work)
+    return shlex.join([str(path), *read]) if path else None
 
 
 _DEPENDENCE = ("--clusters", "--blocks")
@@ -91,22 +93,42 @@ _DEPENDENCE = ("--clusters", "--blocks")
 _COLUMNS = ("--labels", "--columns", "--exclude", "--ignore-label", "--id", "--classes", "--levels")
 
 
-_READING = (*_COLUMNS, "--kind", "--member-axis", "--n-raters", "--claimed", *_DEPENDENCE)
+_READING = (
+    *_COLUMNS,
+    "--kind",
+    "--member-axis",
+    "--member-weights",
+    "--n-raters",
+    "--claimed",
+    *_DEPENDENCE,
+)
 """Flags that say how a file is read, each with a value: without them the next command would not run."""
 
 
-def _how_read(command: str, kept: list[str]) -> list[str]:
-    """Return the flags of a recorded command that the next one needs, too."""
-    words = shlex.split(command)
-    valued = [one for at, flag in enumerate(words[:-1]) if flag in kept for one in (flag, words[at + 1])]
-    return valued + [flag for flag in words if flag in ("--drop-invalid", "--normalise")]
+def _how_read(work: Work, kept: Sequence[str]) -> list[str]:
+    """Return the flags of a recorded command that the next one needs, too, each with its value."""
+    words = shlex.split(str(work.source.get("command", "")))
+    return [one for at, flag in enumerate(words[:-1]) if flag in kept for one in (flag, words[at + 1])]
 
 
-def fit_command(file: str | None, method: str) -> str:
-    """Write how a recalibration is fitted."""
+def _switches(work: Work) -> list[str]:
+    """Return those without a value."""
+    words = shlex.split(str(work.source.get("command", "")))
+    return [flag for flag in words if flag in ("--drop-invalid", "--normalise")]
+
+
+def groups_of(work: Work) -> str:
+    """Return the flag that names the columns of groups, as it was typed; nothing where none was."""
+    return shlex.join(_how_read(work, ["--by"]))
+
+
+def fit_command(file: str | None, method: str, groups: str = "") -> str:
+    """Write how a recalibration is fitted; `groups` is the flag that names them, for those that use them."""
     if file is None:
-        return f'cr.recalibration_report(predictions, labels, ["{method}"])'
-    return f"credibly calibrate fit {file} calibration.json --method {method}"
+        more = "".join(f", {one}s={one}s" for one in ("group", "feature") if f"by_{one}" in method)
+        return f'cr.recalibration_report(predictions, labels, ["{method}"]{more})'
+    by = f" {groups}" if groups and "by_group" in method else ""
+    return f"credibly calibrate fit {file} calibration.json --method {method}{by}"
 
 
 def compare_command(file: str | None, methods: tuple[str, ...] = ("temperature", "vector", "matrix")) -> str:

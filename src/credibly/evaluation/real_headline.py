@@ -15,6 +15,7 @@ from credibly.evaluation.phrases import (
     compare_command,
     file_of,
     fit_command,
+    groups_of,
     interval_of,
     percents,
     points,
@@ -46,7 +47,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
     said = _below(parts.pit, near)
     conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
     word: Word = "conflict" if conflict else "no conflict found"
-    held, biased = "", False
+    held, biased, shifted = "", False, False
     if curve is not None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
@@ -70,7 +71,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         worst_size = 1.0 if size is None else expected if size > 0 else 1 - expected
         worst_shift = centre if middle < centre else 1 - centre
         off = abs(middle - centre) / max(worst_shift, 1e-9)
-        shifted = _off(parts.pit, work)[near]
+        shifted = _is_shifted(parts.pit, work, near)
         apart = None if curve is None else _off(curve, work)
         wide = apart is not None and apart[at]
         chance = f"more than chance explains{clustered(work)}"
@@ -81,6 +82,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         elif wide:
             assert size is not None
             sentence = f"{_spread_is(size)}: {held}, {points(size)} {_too_few(size)}; {chance}."
+            sentence += f" And {said}." if shifted else ""
         elif curve is not None and apart is not None and apart.any():
             assert size is not None
             sentence = f"{_elsewhere_held(curve, apart, stated, size)}; {chance}. And {held}."
@@ -96,10 +98,11 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
             f"intervals can be off by as much as {at_most(most)} ({sure(work)} that it is not more)."
         )
     else:
+        promised = "what they promise" if expected == stated else "what is expected"
         limit = (
             ""
             if most is None
-            else (f"; their true coverage is within {at_most(most)} of what they promise, {sure(work)}")
+            else (f"; their true coverage is within {at_most(most)} of {promised}, {sure(work)}")
         )
         sentence = f"No sign of miscalibration in {seen(rows, work)}: {held or said}{limit}."
     questions = []
@@ -124,7 +127,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         )
     )
     questions += _spread_answer(parts, work, other)
-    remedy, steps = _real_remedy(work, word, biased=biased)
+    remedy, steps = _real_remedy(work, word, expected - stated, biased=biased, shifted=shifted)
     return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
 
 
@@ -137,6 +140,20 @@ def _off(curve: EnvelopeCurve, work: Work) -> HostArray:
         return np.zeros(curve.levels.shape, dtype=bool)
     touches = (curve.observed <= curve.lower) | (curve.observed >= curve.upper)
     return curve.outside if curve.outside.any() else touches
+
+
+def _is_shifted(curve: EnvelopeCurve, work: Work, near: int) -> bool:
+    """Tell whether the median is off, and quantiles next to it in the same direction.
+
+    Labels that equal their median lie below the next quantile and above the one before.
+    """
+    apart = curve.observed - curve.expected
+    beside = np.abs(curve.levels - curve.levels[near]) < _BESIDE
+    return bool(_off(curve, work)[near] and (apart[beside] * apart[near] > 0).all())
+
+
+_BESIDE = 0.015
+_NO_SPREAD = 1e7
 
 
 def _too_few(size: float) -> str:
@@ -160,10 +177,13 @@ def _elsewhere_held(curve: EnvelopeCurve, off: HostArray, stated: float, size: f
     return f"{way}: {share}{_tied(level, expected)}, {points(float(apart[at]))} {_too_few(apart[at])}"
 
 
-def _real_remedy(work: Work, word: Word, *, biased: bool) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _real_remedy(
+    work: Work, word: Word, more: float, *, biased: bool, shifted: bool
+) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return what a scale would do to the intervals in a sentence, and what to do next with a command.
 
-    A scale keeps means and medians, so it is no remedy where these are off.
+    A scale keeps means and medians, so it is no remedy where these are off. Intervals of few or repeated
+    draws should contain `more` labels than they state.
     """
     report = work.found.get("recalibration")
     if word != "conflict" or report is None:
@@ -171,29 +191,33 @@ def _real_remedy(work: Work, word: Word, *, biased: bool) -> tuple[str, tuple[tu
     file = file_of(work)
     tried = {name: one for name, one in report.methods.items() if one.failure is None}
     off = {
-        name: abs(float(one.changes["picp"].after.value) - float(one.changes["picp"].after.settings["level"]))
-        for name, one in tried.items()
-        if "picp" in one.changes
+        name: abs(float(change.after.value) - float(change.after.settings["level"]) - more)
+        for name, change in ((name, one.changes.get("picp")) for name, one in tried.items())
+        if change is not None
     }
     others = (("Compare other recalibrations.", compare_command(file, REAL_METHODS)),)
-    if not off:
-        return "", others if tried else ()
     if biased and all(name.startswith(SpreadScaling().method) for name in tried):
         step = ("Recalibrate, then evaluate on new data.", fit_command(file, QuantileShift.method))
         return "A scale would keep this bias; shifted quantiles can remove it.", (step, *others)
+    if not off:
+        return "", others if tried else ()
     name = min(off, key=lambda one: off[one])
     one, change = tried[name], tried[name].changes["picp"]
     stated = float(change.after.settings["level"])
     (level,) = percents(stated)
     before, after = percents(float(change.before.value), float(change.after.value))
     what = one.description[0].upper() + one.description[1:]
-    if off[name] < abs(float(change.before.value) - stated):
+    kept = shifted and name.startswith(SpreadScaling().method)
+    if off[name] < abs(float(change.before.value) - stated - more):
         return (
             (
                 f"{what}, fitted on held-out folds, would change the coverage of {level} intervals from "
-                f"{before} to {after}."
+                f"{before} to {after}{', and keep the medians, which shifted quantiles move' * kept}."
             ),
-            (("Recalibrate, then evaluate on new data.", fit_command(file, name)), *others),
+            (
+                ("Recalibrate, then evaluate on new data.", fit_command(file, name, groups_of(work))),
+                *others,
+            ),
         )
     vain = f"would not help: {level} intervals contain {before} before and {after} after."
     return f"{what}, fitted on held-out folds, {vain}", others
@@ -232,9 +256,11 @@ def _below(curve: EnvelopeCurve, at: int) -> str:
 
 
 def _elsewhere(curve: EnvelopeCurve, at: int) -> str:
-    """Say at which quantile the share of labels differs most from the share that should be below it."""
+    """Say at which quantile the share of labels differs most from what should be below it, if so."""
     level, expected = float(curve.levels[at]), float(curve.expected[at])
     share, right = percents(float(curve.observed[at])), percents(expected)
+    if share == right:
+        return ""
     where, more = ("below", "") if expected == level else ("at or below", f" instead of {right[0]}")
     quantile = f"{shown(100 * level)} % quantile"
     return f"; the largest difference is at the {quantile}, {where} which {share[0]} of the labels lie{more}"
@@ -248,9 +274,10 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
     tests = dict(work.found["tests"] or {})
     own = [tests[name] for name in ("spread_slope", "ence") if name in tests]
     conflict = any(one.verdict(work.level) == "conflict" for one in own)
+    # equal draws have a spread of 0 only up to rounding
+    stated = np.where(curve.observed < _NO_SPREAD * curve.stated, curve.stated, 0.0)
     ends = [
-        f"{shown(float(curve.observed[at]))} where it states {shown(float(curve.stated[at]))}"
-        for at in (0, -1)
+        f"{shown(float(curve.observed[at]))} where it states {shown(float(stated[at]))}" for at in (0, -1)
     ]
     said = f"Its errors (root mean square) are {ends[0]} and {ends[1]}"
     said += _of_few_draws(curve) if work.summary.kind == "Samples" else ""

@@ -413,12 +413,21 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     return None
 
 
-def _preview(predictions: Predictions, work: Work) -> tuple[tuple[str, ...], tuple[str | Statistic, ...]]:
+def _preview(rows: Dataset, work: Work) -> tuple[tuple[str, ...], tuple[str | Statistic, ...]]:
     """Return the method that is tried unasked, and what is measured of it."""
-    if not isinstance(predictions, RealPredictions):
+    if not isinstance(rows.predictions, RealPredictions):
         return ("temperature",), PREVIEW
     level = stated_coverage(work.found["reals"])
-    return ("scale",), ("crps",) if level is None else (picp.with_(level=level), "crps")
+    method = "scale_by_group" if _differ(rows, work) else "scale"
+    return (method,), ("crps",) if level is None else (picp.with_(level=level), "crps")
+
+
+def _differ(rows: Dataset, work: Work) -> bool:
+    """Tell whether intervals are off in some groups, and a scale for each of these can be fitted."""
+    found = work.found.get("audit")
+    if found is None or rows.groups is None or isinstance(rows.groups, Mapping):
+        return False
+    return any(one.measure == "coverage" and one.conditions for one in found.findings)
 
 
 def stated_coverage(parts: RealParts | None) -> float | None:
@@ -432,7 +441,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     whole = cast(Dataset, rows.loaded(MOST_FITTED))
     asked = work.recalibrate
     some = whole.predictions
-    methods, measured = _preview(some, work)
+    methods, measured = _preview(whole, work)
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
@@ -443,7 +452,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
             cv=FOLDS,
             statistics=measured if asked is None else None,
             features=None if asked is None else whole.features,
-            groups=None if asked is None else whole.groups,
+            groups=None if asked is None and "scale_by_group" not in methods else whole.groups,
             n_bins=work.n_bins,
             n_resamples=_draws_of_recalibration(work, some),
             rng=work.seed,

@@ -265,6 +265,10 @@ class EnvelopeCurve(Tested, Result):
         Probabilities that the predictions state.
     observed : ndarray (l,)
         Shares of labels.
+    expected : ndarray (l,)
+        Shares that right predictions show: the levels, unless draws are few or repeat themselves. A label
+        that equals a quantile counts as below it, and as inside an interval that ends there, so counts show
+        more than their levels; 5 draws split at sixths.
     lower, upper : ndarray (l,)
         Envelope: the curve of a replicate leaves it anywhere with probability at most 1 - `coverage`. A curve
         that leaves it is rejected; one that is rejected leaves it, or touches it where curves tie.
@@ -287,6 +291,7 @@ class EnvelopeCurve(Tested, Result):
     name: Literal["pit", "coverage"]
     levels: HostArray
     observed: HostArray
+    expected: HostArray
     lower: HostArray
     upper: HostArray
     coverage: float
@@ -302,20 +307,6 @@ class EnvelopeCurve(Tested, Result):
     def difference(self) -> HostArray:
         """Observed shares minus levels."""
         return self.observed - self.levels
-
-    @property
-    def expected(self) -> HostArray:
-        """Shares that right predictions show: the levels, unless draws are few or repeat themselves.
-
-        A label that equals a quantile counts as below it, and as inside an interval that ends there, so
-        counts show more than their levels; 5 draws split at sixths. An envelope that excludes a level says
-        so, and its middle is the share to compare with. Shares of n labels move in steps of 1 / n, so an
-        envelope that ends nearer than that to a level does not exclude it.
-        """
-        step = 1.0 / self.n + 1e-9
-        inside = (self.lower < self.levels + step) & (self.levels < self.upper + step)
-        found: HostArray = np.where(inside, self.levels, (self.lower + self.upper) / 2)
-        return found
 
     @property
     def outside(self) -> HostArray:

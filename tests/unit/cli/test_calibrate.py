@@ -167,3 +167,27 @@ def test_columns_of_any_name_form_groups(folder: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
     assert main(["calibrate", "compare", "sites.npz", *by, "--n-resamples", "19"]) == 0
     assert "scale_by_group\tcrps" in capsys.readouterr().out
+
+
+def test_what_is_applied_to_a_table_becomes_a_table(folder: Path) -> None:
+    """It has no place for what was done, which does not keep the predictions out."""
+    rows = ["y,mean,std", *(f"{y},0,1" for y in np.random.default_rng(0).normal(size=40).tolist())]
+    (folder / "reals.csv").write_text("\n".join(rows))
+    assert main(["calibrate", "fit", "reals.csv", "s.json", "-q"]) == 0
+    assert main(["calibrate", "apply", "s.json", "reals.csv", "out.csv", "-q"]) == 0
+    assert np.allclose(cr.load("out.csv").predictions.std, cr.recalibrate.load("s.json").scale)
+
+
+def test_suggested_commands_take_groups_and_weights_along(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    site = np.where(np.arange(400) % 2, "a", "b")
+    labels = np.where(site == "a", 1.0, 4.0) * rng.normal(size=400)
+    np.savez("m.npz", mean=np.zeros((400, 2)), std=np.ones((400, 2)), y=labels, site=site)
+    asked = ["--by", "site", "--member-weights", "0.7,0.3", "--n-resamples", "99"]
+    assert main(["report", "m.npz", *asked, "--out", "r.html", "-q"]) == 0
+    page = (folder / "r.html").read_text()
+    fit = "calibrate fit m.npz --member-weights 0.7,0.3 calibration.json --method scale_by_group --by site"
+    assert f"credibly {fit}" in page
+    assert main([*fit.split(), "-q"]) == 0
+    scales = cr.recalibrate.load("calibration.json").scales
+    assert 0.8 < scales["a"] < 1.2 < 3.4 < scales["b"] < 4.6

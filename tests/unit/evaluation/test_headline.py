@@ -118,6 +118,73 @@ def test_a_scale_is_no_remedy_for_a_bias() -> None:
     assert tried.remedy.startswith("Shifts of quantiles by ")
 
 
+def test_a_bias_of_single_draws_has_a_remedy() -> None:
+    """They have no spread to scale."""
+    rng = np.random.default_rng(0)
+    given, labels = cr.Samples(rng.normal(size=(100, 1))), rng.normal(size=100) + 2.0
+    found = cr.evaluate(given, labels, n_resamples=99, rng=0).headline
+    assert found.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["shift"])'
+
+
+def test_a_headline_about_width_tells_a_median_that_is_off_too() -> None:
+    """Skewed errors: 63 % of exponential ones are below their mean, and 90 % intervals contain 93 %."""
+    rng = np.random.default_rng(5)
+    given = cr.Gaussian(np.zeros(2000), np.ones(2000))
+    found = cr.evaluate(given, rng.exponential(size=2000) - 1.0, n_resamples=99, rng=0).headline
+    assert found.sentence.startswith("Too wide: its 90 % intervals contain 93 %")
+    assert re.search(r"And 6\d % of the labels lie below the predicted median\.$", found.sentence)
+    assert found.remedy.endswith(", and keep the medians, which shifted quantiles move.")
+
+
+def test_intervals_of_few_draws_are_compared_with_what_right_draws_show() -> None:
+    """The 90 % interval of 10 draws ends at the smallest and the largest: 9 / 11 = 82 % are expected."""
+    rng = np.random.default_rng(1)
+    narrow = cr.evaluate(cr.Samples(rng.normal(size=(100, 10)) / 2), rng.normal(size=100), rng=0)
+    size = 9 / 11 - narrow["picp"].value
+    assert narrow.headline.size == pytest.approx(size, abs=0.01)  # 8 points more if 90 % were expected
+    assert ", where 82 % are expected because draws are few" in narrow.headline.sentence
+    wide = cr.evaluate(cr.Samples(1.3 * rng.normal(size=(1500, 10))), rng.normal(size=1500), rng=0).headline
+    assert wide.sentence.startswith("Too wide")
+    assert "would change the coverage" in wide.remedy  # from 88 % to 82 %, so farther from 90 %
+    right = cr.evaluate(cr.Samples(rng.normal(size=(600, 10))), rng.normal(size=600), rng=0).headline
+    assert re.search("within .* points of what is expected, 95 % sure", right.sentence)
+
+
+def test_a_scale_for_each_group_is_tried_where_groups_differ() -> None:
+    rng = np.random.default_rng(0)
+    groups, labels = np.arange(400) % 2, rng.normal(size=400)
+    given = cr.Gaussian(np.zeros(400), np.where(groups == 1, 1.0, 0.4))
+    found = cr.evaluate(given, labels, groups=groups, n_resamples=99, rng=0).headline
+    assert re.match(r"Scales from .* in 2 groups, fitted on held-out folds, would change", found.remedy)
+    call = 'cr.recalibration_report(predictions, labels, ["scale_by_group"], groups=groups)'
+    assert found.steps[0][1] == call
+    alike = cr.Gaussian(np.zeros(400), np.full(400, 0.6))
+    found = cr.evaluate(alike, labels, groups=groups, n_resamples=99, rng=0).headline
+    assert found.remedy.startswith("A scale of ")
+
+
+def test_labels_that_equal_their_median_are_no_bias() -> None:
+    """All are at most as large as the median, and none is below it."""
+    mean = np.random.default_rng(0).normal(size=100)
+    found = cr.evaluate(cr.Gaussian(mean, np.ones(100)), mean, n_resamples=99, rng=0).headline
+    assert found.sentence.startswith("Too wide: its 90 % intervals contain 100.0 % of the labels")
+    assert " And " not in found.sentence
+
+
+def test_equal_draws_state_a_spread_of_zero() -> None:
+    rng = np.random.default_rng(0)
+    given = cr.Samples(rng.poisson(0.3, (200, 10)) * 1.0)
+    found = cr.evaluate(given, rng.poisson(0.3, 200) * 1.0, n_resamples=99, rng=0).headline
+    (answer,) = [one for one in found.questions if one.about == "stated"]
+    assert re.match(r"Its errors \(root mean square\) are 0\.\d+ where it states 0 and ", answer.sentence)
+
+
+def test_no_largest_difference_is_told_where_there_is_none() -> None:
+    same = cr.evaluate(cr.Samples(np.zeros((50, 8))), np.zeros(50), n_resamples=99, rng=0)
+    (answer,) = [one for one in same.headline.questions if one.about == "where"]
+    assert "largest difference" not in answer.sentence
+
+
 def levels_drawn(density: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
     """Return numbers in (0, 1) with a density of at most 2."""
     rng = np.random.default_rng(5)

@@ -10,7 +10,7 @@ import pytest
 
 import credibly as cr
 from credibly.evaluation import shown_range
-from credibly.report.content import decomposition_finding, decomposition_table
+from credibly.report.content import decomposition_finding, decomposition_table, how_tested
 from credibly.report.page import render_report
 from credibly.report.sections import real_section
 
@@ -46,6 +46,10 @@ def test_the_page_of_real_values() -> None:
     for text in ("Class by class", "Calibration and refinement loss", "refinement loss, which"):
         assert text not in page
     assert page == render_report(given)  # byte by byte
+    assert how_tested(given).endswith(
+        "the chance of a false conflict is at most 5 % for all of these together, and the same for each of "
+        "the two curves, of intervals and of quantiles."
+    )
 
 
 @pytest.mark.usefixtures("without_pictures")

@@ -40,7 +40,7 @@ from credibly.hypotests.resampling.pvalues import (
     pooled_pvalues,
 )
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
-from credibly.hypotests.resampling.wild import signs
+from credibly.hypotests.resampling.wild import bound_in_clusters, signs, taken_notes
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -62,6 +62,8 @@ from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics import quantile_calibration_error
 from credibly.statistics.coverage import LevelShares, OrderedShares, central_coverage
 from credibly.statistics.protocol import Bound, State
+
+_POINT = 0.01
 
 
 def envelope(curves: HostArray, level: float) -> tuple[float, HostArray, HostArray]:
@@ -334,16 +336,18 @@ def _curve(
         bound, curves = found.bound, found.values
         notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
     else:
-        bound, curves = bind(few), _wild_curves(rows, bind, clusters, seed, n_resamples)
+        bound = bind(few)
+        curves, centre = _wild_curves(rows, bind, clusters, seed, n_resamples)
         words, least = CLUSTERED, smallest_pvalue(clusters.number)
-        notes = (*bound.notes, *clusters.notes)
+        notes = (*bound.notes, *taken_notes(few), *clusters.notes)
     assert isinstance(bound, LevelShares)
     stated = to_host(bound.levels)
-    pvalue, lower, upper = envelope(curves, level) if clusters is None else _even_band(curves, stated, level)
+    pvalue, lower, upper = envelope(curves, level) if clusters is None else _even_band(curves, centre, level)
     return EnvelopeCurve(
         name=name,
         levels=stated,
         observed=curves[0],
+        expected=_expected(curves[1:], stated) if isinstance(few, Samples) else stated,
         lower=np.maximum(lower, 0.0),
         upper=np.minimum(upper, 1.0),
         coverage=1.0 - level,
@@ -357,17 +361,24 @@ def _curve(
     )
 
 
-def _even_band(curves: HostArray, stated: HostArray, level: float) -> tuple[float, HostArray, HostArray]:
-    """Return the p-value of the largest distance from the stated shares, and a band of one width around them.
+def _expected(replicates: HostArray, stated: HostArray) -> HostArray:
+    """Return the mean shares of replicates where they are clearly not those stated: by a point or more."""
+    mean = replicates.mean(axis=0)
+    error = replicates.std(axis=0) / math.sqrt(len(replicates))
+    return np.where(np.abs(mean - stated) > np.maximum(_POINT, 4.0 * error), mean, stated)
+
+
+def _even_band(curves: HostArray, centre: HostArray, level: float) -> tuple[float, HostArray, HostArray]:
+    """Return the p-value of the largest distance from expected shares, and a band of one width around them.
 
     Signs of clusters make replicates symmetric, which shares near 0 and 1 are not: ranks level by level, as
     `envelope` takes them, would reject 10 % of calibrated data at 5 %. The largest distance is that of levels
     in the middle.
     """
-    distance = np.abs(curves - stated).max(axis=1)
+    distance = np.abs(curves - centre).max(axis=1)
     pvalue, _ = monte_carlo_pvalue(float(distance[0]), distance[1:], "greater")
     _, width = acceptance_region(distance[1:], "greater", (0.0, 1.0), level)
-    return pvalue, stated - width, stated + width
+    return pvalue, centre - width, centre + width
 
 
 def _wild_curves(
@@ -376,20 +387,25 @@ def _wild_curves(
     clusters: Clusters,
     seed: Seed,
     n_resamples: int,
-) -> HostArray:
-    """Return the shares of the observed labels and of wild replicates, (1 + b, levels)."""
-    (total,) = rows.merged([partial(_wild_sums, bind, clusters)])
+) -> tuple[HostArray, HostArray]:
+    """Return shares of the observed labels and of wild replicates, (1 + b, levels), and what is expected."""
+    (total,) = rows.merged([partial(_wild_sums, bind, clusters, seed)])
     expected, added = total.states["expected"], total.states["added"]
     bound = bind(rows.sample.predictions[:1])
+    number = clusters.number
     drawn = np.concatenate(
-        [np.ones((1, clusters.number)), signs(seed, slice(0, n_resamples), clusters.number)]
+        [np.ones((1, number)), signs(seed, slice(0, n_resamples), number), np.zeros((1, number))]
     )
-    return np.asarray(bound.shares(bound.wild_state(expected, added, drawn)))
+    curves = np.asarray(bound.shares(bound.wild_state(expected, added, drawn)))
+    return curves[:-1], curves[-1]
 
 
-def _wild_sums(bind: Callable[[Predictions], LevelShares], clusters: Clusters, chunk: Dataset) -> Sums:
+def _wild_sums(
+    bind: Callable[[Predictions], LevelShares], clusters: Clusters, seed: Seed, chunk: Dataset
+) -> Sums:
     codes = clusters.codes(chunk.clusters)
-    expected, added = bind(chunk.predictions).wild_sums(chunk.batch, codes, clusters.number)
+    bound, labels = bound_in_clusters(bind, chunk, seed)
+    expected, added = bound.wild_sums(labels, codes, clusters.number)
     return Sums({"expected": expected, "added": added})
 
 

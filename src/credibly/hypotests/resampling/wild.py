@@ -47,11 +47,11 @@ from credibly.hypotests.resampling.choices import (
 )
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.replicates import member_probs
-from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Rows, Samples
+from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, merged
 from credibly.predictions.samples import Pool
-from credibly.statistics.coverage import ShareBound
+from credibly.statistics.coverage import CoverageShares
 from credibly.statistics.over_rows import Pairs, Planned, for_pairs, meets_in_blocks, require_rows
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
@@ -107,6 +107,8 @@ class SignedPool(PoolBound):
             self._require_finite(to_host(self.mean.table))
             mean = ChoiceMean(self.statistic, self.mean.table, Plan(n=len(self.pool)), ())
             return mean.wild_sums(labels, codes, number)
+        if self.places:
+            return self._wild_counts(labels, codes, number)
         assert self.moments is not None and isinstance(self.inner, MomentBound)
         mean, variance = self.moments  # (n, p)
         cell, size = self.inner.cells(variance)
@@ -126,6 +128,21 @@ class SignedPool(PoolBound):
             expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
             expected[name] = weight @ usual if cell is None else (weight @ usual)[None, :]
             added[name] = sums[:, 0] if cell is None else sums
+        return expected, added
+
+    def _wild_counts(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the same for counts of labels between quantiles."""
+        assert isinstance(self.inner, CoverageShares)
+        weight = np.ones(len(self.pool)) if labels.weights is None else to_host(labels.weights)[0]
+        expected, added = State(weight=np.array([weight.sum()])), State()
+        for name, places in self.places.items():
+            at = to_host(places)  # (n, p)
+            size, p = self.inner.heights.shape[0] + 1, at.shape[1]
+            cells = codes[:, None] * size + at
+            usual = np.bincount(cells.ravel(), np.repeat(weight / p, p), number * size)
+            seen = np.bincount(cells[:, 0], weight, number * size)
+            expected[name] = usual.reshape(number, size).sum(axis=0)[None, :]
+            added[name] = (seen - usual).reshape(number, size)
         return expected, added
 
     def _require_finite(self, table: HostArray) -> None:
@@ -151,19 +168,26 @@ class SignedPool(PoolBound):
 def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Labels]:
     """Bind to rows in clusters, and return their labels as the bound statistic takes them.
 
-    What draws expect of a loss or of the spread is known of pools alone: the mean over all choices. Shares of
-    labels and pairs have expectations of their own.
+    What draws expect of a loss, of the spread, or of shares of labels if draws repeat themselves, is known of
+    pools alone: the mean over all choices. Pairs have expectations of their own.
     """
     bound = bind(rows.predictions)
-    pools = isinstance(bound, (LossBound, MomentBound)) and not isinstance(bound, ShareBound)
+    pools = isinstance(bound, (LossBound, MomentBound, CoverageShares))
     if not (isinstance(rows.predictions, Samples) and pools):
         return bound, rows.batch
     chosen = pooled(rows, seed, shared=False)
     assert isinstance(chosen.predictions, Pool)
     found = SignedPool(bind, chosen.predictions, bind(chosen.predictions.samples()))
-    if is_stratified(rows.predictions) or rows.predictions.weights is not None:
-        found.notes = (*found.notes, *drawing_notes(rows.predictions))
+    found.notes = (*found.notes, *taken_notes(rows.predictions))
     return found, chosen.batch
+
+
+def taken_notes(predictions: Predictions) -> tuple[str, ...]:
+    """Say where a statistic is computed from a part of the draws, those that are exchanged with the label."""
+    taken = isinstance(predictions, Samples) and (
+        is_stratified(predictions) or predictions.weights is not None
+    )
+    return drawing_notes(predictions) if taken else ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

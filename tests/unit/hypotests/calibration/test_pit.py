@@ -382,6 +382,31 @@ def test_grades_that_are_too_high_are_found() -> None:
         cr.pit_test(GRADES, cr.LabelCounts(np.eye(4, dtype=int)[GIVEN_GRADES]))
 
 
+def test_clusters_of_repeated_draws_are_not_miscalibrated() -> None:
+    """Labels that equal a draw count as below it, and as inside an interval that ends there."""
+    ids, found = np.arange(400) // 10, []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rate = np.exp(rng.normal(size=400) / 2)
+        given, labels = cr.Samples(rng.poisson(rate[:, None], (400, 30)) * 1.0), rng.poisson(rate) * 1.0
+        asked = {"clusters": ids, "n_resamples": 99, "rng": seed}
+        found.append([curve(given, labels, **asked).pvalue for curve in (cr.pit_test, cr.coverage_curve)])
+        for name in ("picp", "quantile_calibration_error"):
+            found[-1].append(cr.calibration_test(given, labels, statistics=[name], **asked).pvalue)
+    # at most 4 of 10 with probability .9999 each if calibrated; without pools of label and draws, all were
+    assert (np.array(found) <= 0.05).sum(axis=0).max() <= 4
+
+
+def test_clusters_of_few_draws_are_compared_with_what_these_expect() -> None:
+    rng = np.random.default_rng(0)
+    given, ids = cr.Samples(rng.normal(size=(1000, 5))), np.arange(1000) // 10
+    right = cr.pit_test(given, rng.normal(size=1000), clusters=ids, rng=0)
+    assert abs(right.expected[19] - 1 / 6) < 0.002  # the 20 % quantile of 5 draws is the smallest of them
+    wide = cr.pit_test(given, rng.normal(size=1000) * 1.3, clusters=ids, rng=0)
+    assert right.pvalue > 0.1
+    assert wide.pvalue <= 0.05  # 0.46 where distances from 0.99 hid that from 5/6
+
+
 def test_clusters_of_few_draws_are_not_miscalibrated() -> None:
     """The 90 % interval of 15 draws holds 14 of 16 numbers; signs of clusters start from that share."""
     rng = np.random.default_rng(11)
