@@ -264,3 +264,20 @@ def test_isotonic_levels_of_few_draws_help_where_they_are_too_narrow() -> None:
     assert cr.interval_score(after, labels[400:]).value < 0.9 * cr.interval_score(before, labels[400:]).value
     low, high = np.asarray(after.quantile([0.05, 0.95])).T
     assert np.mean(high - low) < 1.8 * 2 * 1.645 * 2.0
+
+
+@pytest.mark.parametrize("kind", ["Gaussian", "Samples"])
+def test_isotonic_levels_count_labels_beyond_every_level(kind: str) -> None:
+    """Labels 400 spreads away on both sides: half of them are below all that F can tell, half above."""
+    rng = np.random.default_rng(0)
+    mean, sides = rng.normal(size=100), np.where(np.arange(100) % 2, 400.0, -400.0)
+    draws = mean[:, None] + np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    given = {"Gaussian": cr.Gaussian(mean, np.ones(100)), "Samples": cr.Samples(draws)}[kind]
+    found = cr.recalibrate.IsotonicRecalibration(levels=20).fit(given, mean + sides)
+    made = found.apply(given[:50])
+    away = made.values - mean[:50, None]
+    assert (away[:, :9] < -30.0).all()  # levels up to 0.45; they were those of the model
+    assert (away[:, 10:] > 8.0).all()
+    assert "quantiles would be so far out" in made.notes[-1]
+    scaled = cr.recalibrate.SpreadScaling().then(found.unfitted()).fit(given, mean + sides)
+    assert "so far out" not in "".join(scaled.apply(given[:50]).notes)
