@@ -28,6 +28,8 @@ MOST_KNOTS = 1000
 """Points at which R is kept: more would make files of megabytes that change no level by 0.001."""
 _STEP = 0.01
 """How far beyond the outermost draw its tail is measured, in units of its scale."""
+_ALONG, _LEAST_STEP = 10, 1e-9
+"""Places of a label along a step of F, and the least height of a step."""
 _LOWEST, _HIGHEST = 5e-324, 1.0 - 2.0**-53
 
 
@@ -55,7 +57,8 @@ class IsotonicRecalibration(RealRecalibration):
     draws and between quantiles, which must be dense (levels at most 0.05 apart), F is linear, and beyond the
     outermost its tails are exponential. The scale of a tail of draws is the mean distance of the sqrt(s)
     outermost ones from the next. Where F is 1 up to rounding, beyond 8.2 standard deviations of a Gaussian,
-    quantiles end, and a note says so: fit a scale first, ``SpreadScaling().then(IsotonicRecalibration())``.
+    quantiles end, and a note says so: fit a scale first, ``SpreadScaling().then(IsotonicRecalibration())``. A
+    label that equals several draws or quantiles, as counts do, is spread evenly over their levels.
 
     References
     ----------
@@ -107,7 +110,7 @@ class IsotonicRecalibration(RealRecalibration):
                 )
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
-        levels, share = _level_shares(_cdf(data.predictions, data.labels), data.host_weight)
+        levels, share = _level_shares(*_places(data.predictions, data.labels, data.host_weight))
         self.before, self.after = np.r_[0.0, levels, 1.0], np.r_[0.0, share, 1.0]
         losses = mean_losses(data, lambda rows: self._mapped(data.predictions[rows]))
         return Convergence(True, 1, 0.0, *losses, "one sort")
@@ -188,6 +191,18 @@ def _cdf(predictions: RealPredictions, labels: Array) -> HostArray:
     found = to_host(table_cdf(table, levels, labels[None, :])[0, :])
     below, above = (to_host(table[:, j + 1] > table[:, j]) for j in (0, -2))
     return found.clip(np.where(below, _LOWEST, 0.0), np.where(above, _HIGHEST, 1.0))
+
+
+def _places(predictions: RealPredictions, labels: Array, weight: HostArray) -> tuple[HostArray, HostArray]:
+    """Return the levels of labels and their weights; a label at a step of F has places all along it."""
+    level = _cdf(predictions, labels)
+    if isinstance(predictions, Gaussian):
+        return level, weight
+    below = _cdf(predictions, like(np.nextafter(to_host(labels), -np.inf), labels))
+    step = level - below > _LEAST_STEP
+    along = below[step, None] + (level - below)[step, None] * (np.arange(_ALONG) + 0.5) / _ALONG
+    shared = np.repeat(weight[step] / _ALONG, _ALONG)
+    return np.append(level[~step], along), np.append(weight[~step], shared)
 
 
 def _level_shares(level: HostArray, weight: HostArray) -> tuple[HostArray, HostArray]:

@@ -281,3 +281,24 @@ def test_isotonic_levels_count_labels_beyond_every_level(kind: str) -> None:
     assert "quantiles would be so far out" in made.notes[-1]
     scaled = cr.recalibrate.SpreadScaling().then(found.unfitted()).fit(given, mean + sides)
     assert "so far out" not in "".join(scaled.apply(given[:50]).notes)
+
+
+@pytest.mark.parametrize("kind", ["Samples", "Quantiles"])
+def test_isotonic_levels_leave_right_counts_as_they_are(kind: str) -> None:
+    """Rain: labels at the upper end of the step at 0 would all seem to be too high."""
+    rng = np.random.default_rng(0)
+    levels, n = np.arange(1, 40) / 40, 1000
+    dry, size = rng.uniform(0.2, 0.8, size=(2 * n, 1)), rng.uniform(1.0, 3.0, size=(2 * n, 1))
+    wet = np.maximum(levels - dry, 0.0) / (1 - dry)
+    shape = {"Samples": (2 * n, 101), "Quantiles": (2 * n, 1)}[kind]
+    drawn = np.where(rng.random(shape) < dry, 0.0, size * rng.exponential(size=shape))
+    labels = drawn[:, 0]
+    given = {
+        "Samples": lambda: cr.Samples(drawn[:, 1:]),
+        "Quantiles": lambda: cr.Quantiles(-size * np.log1p(-wet), levels),
+    }[kind]()
+    found = cr.recalibrate.IsotonicRecalibration(levels=40).fit(given[:n], labels[:n])
+    assert np.abs(found.after - found.before).max() < 0.05  # it was 0.27
+    made = found.apply(given[n:])
+    raw = cr.Quantiles(given[n:].quantile(levels), levels)
+    assert float(cr.crps(made, labels[n:])) < 1.01 * float(cr.crps(raw, labels[n:]))
