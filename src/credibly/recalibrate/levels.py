@@ -28,6 +28,8 @@ MOST_KNOTS = 1000
 """Points at which R is kept: more would make files of megabytes that change no level by 0.001."""
 _STEP = 0.01
 """How far beyond the outermost draw its tail is measured, in units of its scale."""
+_ALONG, _LEAST_STEP = 10, 1e-9
+"""Places of a label along a step of F, and the least height of a step."""
 _LOWEST, _HIGHEST = 5e-324, 1.0 - 2.0**-53
 
 
@@ -54,7 +56,9 @@ class IsotonicRecalibration(RealRecalibration):
     of s is placed at level j / (s + 1), where weighted draws count as 1 / sum of squared weights; between
     draws and between quantiles, which must be dense (levels at most 0.05 apart), F is linear, and beyond the
     outermost its tails are exponential. The scale of a tail of draws is the mean distance of the sqrt(s)
-    outermost ones from the next.
+    outermost ones from the next. Where F is 1 up to rounding, beyond 8.2 standard deviations of a Gaussian,
+    quantiles end, and a note says so: fit a scale first, ``SpreadScaling().then(IsotonicRecalibration())``. A
+    label that equals several draws or quantiles, as counts do, is spread evenly over their levels.
 
     References
     ----------
@@ -106,21 +110,31 @@ class IsotonicRecalibration(RealRecalibration):
                 )
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
-        levels, share = _level_shares(_cdf(data.predictions, data.labels), data.host_weight)
+        levels, share = _level_shares(*_places(data.predictions, data.labels, data.host_weight))
         self.before, self.after = np.r_[0.0, levels, 1.0], np.r_[0.0, share, 1.0]
         losses = mean_losses(data, lambda rows: self._mapped(data.predictions[rows]))
         return Convergence(True, 1, 0.0, *losses, "one sort")
 
     def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
-        return self._noted(self._mapped(predictions), predictions)
+        _, at = self._levels(predictions)
+        ends = int(((at == _LOWEST) | (at == _HIGHEST)).sum())
+        said = (
+            f"{ends} of {counted(len(at), 'quantile')} would be so far out that F is 0 or 1 up to rounding, "
+            "and end there; fit a scale first, `SpreadScaling().then(IsotonicRecalibration())`"
+        )
+        return self._noted(self._mapped(predictions), predictions, *((said,) if ends else ()))
 
-    def _mapped(self, predictions: RealPredictions) -> Quantiles:
+    def _levels(self, predictions: RealPredictions) -> tuple[HostArray, HostArray]:
+        """Return the levels of the result, and those of the predictions that become them."""
         assert self.before is not None and self.after is not None
         if isinstance(predictions, Quantiles):
             wanted = to_host(as_float64(predictions.levels))
         else:
             wanted = np.arange(1, self.levels) / self.levels
-        at = np.interp(wanted, self.after, self.before).clip(_LOWEST, _HIGHEST)
+        return wanted, np.interp(wanted, self.after, self.before).clip(_LOWEST, _HIGHEST)
+
+    def _mapped(self, predictions: RealPredictions) -> Quantiles:
+        wanted, at = self._levels(predictions)
         if isinstance(predictions, Gaussian):
             values = predictions.quantile(at.tolist())  # wherever the predictions are
         else:
@@ -170,9 +184,25 @@ def _with_tails(draws: Array, levels: HostArray) -> tuple[Array, Array]:
 
 
 def _cdf(predictions: RealPredictions, labels: Array) -> HostArray:
+    """Return F(y), (n,): 0 or 1 only beyond tails without width, elsewhere the numbers next to them."""
     if isinstance(predictions, Gaussian):
-        return to_host(predictions.cdf(labels))
-    return to_host(table_cdf(*_table(predictions), labels[None, :])[0, :])
+        return to_host(predictions.cdf(labels)).clip(_LOWEST, _HIGHEST)
+    table, levels = _table(predictions)
+    found = to_host(table_cdf(table, levels, labels[None, :])[0, :])
+    below, above = (to_host(table[:, j + 1] > table[:, j]) for j in (0, -2))
+    return found.clip(np.where(below, _LOWEST, 0.0), np.where(above, _HIGHEST, 1.0))
+
+
+def _places(predictions: RealPredictions, labels: Array, weight: HostArray) -> tuple[HostArray, HostArray]:
+    """Return the levels of labels and their weights; a label at a step of F has places all along it."""
+    level = _cdf(predictions, labels)
+    if isinstance(predictions, Gaussian):
+        return level, weight
+    below = _cdf(predictions, like(np.nextafter(to_host(labels), -np.inf), labels))
+    step = level - below > _LEAST_STEP
+    along = below[step, None] + (level - below)[step, None] * (np.arange(_ALONG) + 0.5) / _ALONG
+    shared = np.repeat(weight[step] / _ALONG, _ALONG)
+    return np.append(level[~step], along), np.append(weight[~step], shared)
 
 
 def _level_shares(level: HostArray, weight: HostArray) -> tuple[HostArray, HostArray]:
@@ -187,7 +217,12 @@ def _level_shares(level: HostArray, weight: HostArray) -> tuple[HostArray, HostA
     kept = np.flatnonzero(np.append(np.diff(level) > 0, True) & (level > 0) & (level < 1))
     if len(kept) > MOST_KNOTS:
         kept = kept[np.unique(np.linspace(0, len(kept) - 1, MOST_KNOTS).round().astype(int))]
-    return level[kept], share[kept]
+    inside = int(np.searchsorted(level, _HIGHEST))
+    level, before, share = level[kept], share[inside - 1] if inside else 0.0, share[kept]
+    if not len(level) or level[-1] < _HIGHEST:
+        return level, share
+    # no straight line leads to labels that are beyond all others
+    return np.insert(level, -1, _HIGHEST), np.insert(share, -1, before)
 
 
 @dataclasses.dataclass(eq=False)

@@ -264,3 +264,41 @@ def test_isotonic_levels_of_few_draws_help_where_they_are_too_narrow() -> None:
     assert cr.interval_score(after, labels[400:]).value < 0.9 * cr.interval_score(before, labels[400:]).value
     low, high = np.asarray(after.quantile([0.05, 0.95])).T
     assert np.mean(high - low) < 1.8 * 2 * 1.645 * 2.0
+
+
+@pytest.mark.parametrize("kind", ["Gaussian", "Samples"])
+def test_isotonic_levels_count_labels_beyond_every_level(kind: str) -> None:
+    """Labels 400 spreads away on both sides: half of them are below all that F can tell, half above."""
+    rng = np.random.default_rng(0)
+    mean, sides = rng.normal(size=100), np.where(np.arange(100) % 2, 400.0, -400.0)
+    draws = mean[:, None] + np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    given = {"Gaussian": cr.Gaussian(mean, np.ones(100)), "Samples": cr.Samples(draws)}[kind]
+    found = cr.recalibrate.IsotonicRecalibration(levels=20).fit(given, mean + sides)
+    made = found.apply(given[:50])
+    away = made.values - mean[:50, None]
+    assert (away[:, :9] < -30.0).all()  # levels up to 0.45; they were those of the model
+    assert (away[:, 10:] > 8.0).all()
+    assert "quantiles would be so far out" in made.notes[-1]
+    scaled = cr.recalibrate.SpreadScaling().then(found.unfitted()).fit(given, mean + sides)
+    assert "so far out" not in "".join(scaled.apply(given[:50]).notes)
+
+
+@pytest.mark.parametrize("kind", ["Samples", "Quantiles"])
+def test_isotonic_levels_leave_right_counts_as_they_are(kind: str) -> None:
+    """Rain: labels at the upper end of the step at 0 would all seem to be too high."""
+    rng = np.random.default_rng(0)
+    levels, n = np.arange(1, 40) / 40, 1000
+    dry, size = rng.uniform(0.2, 0.8, size=(2 * n, 1)), rng.uniform(1.0, 3.0, size=(2 * n, 1))
+    wet = np.maximum(levels - dry, 0.0) / (1 - dry)
+    shape = {"Samples": (2 * n, 101), "Quantiles": (2 * n, 1)}[kind]
+    drawn = np.where(rng.random(shape) < dry, 0.0, size * rng.exponential(size=shape))
+    labels = drawn[:, 0]
+    given = {
+        "Samples": lambda: cr.Samples(drawn[:, 1:]),
+        "Quantiles": lambda: cr.Quantiles(-size * np.log1p(-wet), levels),
+    }[kind]()
+    found = cr.recalibrate.IsotonicRecalibration(levels=40).fit(given[:n], labels[:n])
+    assert np.abs(found.after - found.before).max() < 0.05  # it was 0.27
+    made = found.apply(given[n:])
+    raw = cr.Quantiles(given[n:].quantile(levels), levels)
+    assert float(cr.crps(made, labels[n:])) < 1.01 * float(cr.crps(raw, labels[n:]))

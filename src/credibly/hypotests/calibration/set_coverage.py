@@ -27,6 +27,7 @@ from scipy.special import bdtr, bdtrc, betaincinv
 from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import HostArray, is_array, ndtri, rows_within_budget, tiles, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import crossed_levels
@@ -132,7 +133,8 @@ def set_coverage(
     conflict. The exact p-value is twice the smaller tail, the one that belongs to Clopper and Pearson's
     interval; `scipy.stats.binomtest` adds up all counts that are at most as probable, so its p-value differs
     a little. Intervals between few draws contain fewer labels than they claim even if the draws are right
-    (86 % instead of 90 % with 20 draws), and a note says so; `coverage_curve` allows for that.
+    (86 % instead of 90 % with 20 draws), and those of counts contain more, because their ends belong to them;
+    a note says so, and `coverage_curve` allows for that.
 
     References
     ----------
@@ -162,7 +164,7 @@ def coverage_of(
     some = rows.sample.predictions
     claimed = _claim(some, claimed)
     parts = list(rows.map(partial(_facts, claimed)))
-    held, size, score, groups, features = (
+    held, size, score, ends, groups, features = (
         _joined([getattr(one, field.name) for one in parts]) for field in dataclasses.fields(_Facts)
     )
     n = held.size
@@ -202,8 +204,25 @@ def coverage_of(
         tests=tests,
         n=n,
         n_resamples=int(n_resamples),
-        notes=(*some.notes, *_notes_of_draws(some, claimed), *(() if clusters is None else clusters.notes)),
+        notes=(
+            *some.notes,
+            *(_notes_of_steps(ends) or _notes_of_draws(some, claimed)),
+            *(() if clusters is None else clusters.notes),
+        ),
     )
+
+
+def _notes_of_steps(ends: HostArray | None) -> tuple[str, ...]:
+    """Say what intervals between quantiles of counts hold: an end with a probability of its own is inside."""
+    number = 0 if ends is None else int(ends.sum())
+    if ends is None or number <= math.sqrt(ends.size) / 10.0:
+        return ()
+    note = (
+        f"in {counted(number, 'instance')} the label equals an end of its interval; intervals of counts, "
+        "rain and the like contain more labels than they claim even if the distributions are right, so this "
+        "test rejects right ones too often; `coverage_curve` and a test of `picp` allow for that"
+    )
+    return (note,)
 
 
 def _notes_of_draws(predictions: Predictions, claimed: float) -> tuple[str, ...]:
@@ -268,11 +287,15 @@ def _claim(predictions: Predictions, claimed: float | None) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class _Facts:
-    """Of some rows: which labels are held, sizes, interval scores or None, and what stands beside them."""
+    """Of some rows: which labels are held, sizes, interval scores or None, and what stands beside them.
+
+    `ends` says which labels equal an end of the central interval of a distribution.
+    """
 
     held: HostArray
     size: HostArray
     score: HostArray | None
+    ends: HostArray | None
     groups: Any
     features: HostArray | None
 
@@ -285,14 +308,16 @@ def _facts(claimed: float, rows: Dataset) -> _Facts:
         raise UnsupportedError(
             "`set_coverage`", "counts every instance once", "got sample weights", "Leave them out."
         )
+    central = isinstance(given, RealPredictions)
     if isinstance(given, RealPredictions):
         given = PredictionIntervals(*central_interval(given, claimed), claimed)
     if isinstance(given, PredictionIntervals) and isinstance(batch, Reals):
-        beyond = to_host(given.beyond(batch))[0]
+        beyond, values = to_host(given.beyond(batch))[0], to_host(batch.values)[0]
+        ends = (values == to_host(given.lower)) | (values == to_host(given.upper)) if central else None
         size = to_host(given.sizes())
-        return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, *beside)
+        return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, ends, *beside)
     if isinstance(given, PredictionSets) and isinstance(batch, Classes):
-        return _Facts(to_host(given.held(batch))[0], to_host(given.sizes()), None, *beside)
+        return _Facts(to_host(given.held(batch))[0], to_host(given.sizes()), None, None, *beside)
     raise UnsupportedError(
         "`set_coverage`",
         "takes one label per instance",

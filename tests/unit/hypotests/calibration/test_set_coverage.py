@@ -143,6 +143,24 @@ def test_a_note_says_what_intervals_between_few_draws_hold() -> None:
     assert COVER(cr.Gaussian(labels, np.ones(4000)), labels, claimed=0.9, n_resamples=9, rng=0).notes == ()
 
 
+def test_a_note_says_that_ends_of_counts_belong_to_their_intervals() -> None:
+    """Labels are 0 or 1 with probability 1/2: the interval from 0 to 1 contains all, and claims 80 %."""
+    labels = np.random.default_rng(4).integers(0, 2, size=400).astype(float)
+    levels = np.arange(1, 20) / 20
+    quantiles = cr.Quantiles(np.tile((levels > 0.5).astype(float), (400, 1)), levels)
+    found = COVER(quantiles, labels, claimed=0.8, n_resamples=9, rng=0)
+    assert found.coverage.value == 1.0
+    (note,) = found.notes
+    assert note.startswith("in 400 instances the label equals an end of its interval")
+    chunks = cr.scan(quantiles, labels, chunk_rows=150)
+    assert COVER(chunks, claimed=0.8, n_resamples=9, rng=0).notes[-1:] == found.notes
+    draws = cr.Samples(np.random.default_rng(5).integers(0, 2, size=(400, 20)).astype(float))
+    (note,) = COVER(draws, labels, claimed=0.8, n_resamples=9, rng=0).notes  # and not that they hold less
+    assert "contain more labels than they claim" in note
+    stated = cr.predictions.PredictionIntervals(np.zeros(400), np.ones(400), claimed=0.8)
+    assert COVER(stated, labels, n_resamples=9, rng=0).notes == ()  # what they claim is theirs
+
+
 def test_adjusted_pvalues_hold_together() -> None:
     low, high, y = intervals(400, missed=0.3)
     found = COVER(
