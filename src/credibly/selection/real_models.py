@@ -305,14 +305,10 @@ def _require_same(first: tuple[str, HostArray], second: tuple[str, HostArray]) -
 
 
 def _estimate(statistic: Statistic, values: HostArray, codes: HostArray | None) -> Estimate:
-    n, finite = len(values), bool(np.isfinite(values).all())
-    if n < 2 or not finite:
-        reason = "one instance has no standard error" if finite else "some scores are infinite"
-        return Estimate(statistic.name, float(values.mean()), None, n, interval_refusal=reason)
     return Estimate(
         statistic.name,
         float(values.mean()),
-        n=n,
+        n=len(values),
         settings=statistic.settings(),
         **mean_error(values, codes),
     )

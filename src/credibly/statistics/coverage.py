@@ -45,10 +45,20 @@ from credibly.predictions import (
     as_point,
     paired,
 )
+from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.results.base import require_level
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.proper import MeanBound, share_moments
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits, total_weight
+from credibly.statistics.protocol import (
+    BIASED_UPWARDS,
+    Bound,
+    Plan,
+    State,
+    Statistic,
+    Story,
+    Traits,
+    total_weight,
+)
 from credibly.statistics.regression import LossBound, RealMean, central_interval, real_traits
 
 MOST_LEVELS = 10_000
@@ -204,7 +214,7 @@ class LevelShares(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it can be trusted"
+        return None, BIASED_UPWARDS
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs, replicates in front."""
@@ -258,7 +268,7 @@ class CoverageShares(LevelShares):
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the expected counts between neighbouring ends, and per cluster what the labels add."""
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         total = np.bincount(codes, weight, minlength=number)
         expected, added = State(weight=np.array([weight.sum()])), State()
         for name, places in self.places(labels.values).items():
@@ -383,8 +393,6 @@ interval_score = IntervalScore()
 
 quantile_calibration_error = QuantileCalibrationError()
 
-_SAME_LEVEL = 1e-9
-
 
 class CentralShares(CoverageShares):
     """How many labels lie between the quantiles at two places of the table, (i,) each, the widest first."""
@@ -450,7 +458,7 @@ class OrderedShares(LevelShares):
         """Return the levels, which are expected, and per cluster what the labels add to them."""
         assert isinstance(labels, Classes)
         n, levels = self.n, to_host(self.levels)
-        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         added = np.zeros((number, levels.size))
         for rows in tiles(n, max(1, _TABLE_ELEMENTS // (self.probs.shape[1] * levels.size))):
             at = to_host(labels.values)[0, rows].astype(np.intp)
@@ -467,8 +475,8 @@ class OrderedShares(LevelShares):
 def symmetric_levels(predictions: Quantiles) -> tuple[HostArray, HostArray]:
     """Return the places of levels l and 1 - l that are both predicted, the widest interval first."""
     own = to_host(as_float64(predictions.levels))
-    partner = np.abs(1.0 - own[:, None] - own[None, :]) <= _SAME_LEVEL
-    low = np.flatnonzero(partner.any(axis=1) & (own < 0.5 - _SAME_LEVEL))
+    partner = np.abs(1.0 - own[:, None] - own[None, :]) <= SAME_LEVEL
+    low = np.flatnonzero(partner.any(axis=1) & (own < 0.5 - SAME_LEVEL))
     return low, partner[low].argmax(axis=1) if low.size else low
 
 

@@ -46,7 +46,17 @@ from credibly.predictions.samples import LeftOut
 from credibly.statistics.cells import SPARSE_REFUSAL, are_sparse, bin_index, edge_ranks
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits, in_cache
+from credibly.statistics.protocol import (
+    BIASED_UPWARDS,
+    SECOND_LOOK,
+    Bound,
+    Plan,
+    State,
+    Statistic,
+    Story,
+    Traits,
+    in_cache,
+)
 from credibly.statistics.regression import LossBound, RealMean, real_traits
 
 _TINY = 1e-100
@@ -56,10 +66,7 @@ _FLAT = 1e-10
 _NO_SPREAD = 1e15
 """Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
 
-PLUGIN_REFUSAL = (
-    "near calibration this error is biased upwards, and no interval around it can be trusted; "
-    "`debiased=True` has one"
-)
+PLUGIN_REFUSAL = f"{BIASED_UPWARDS}; `debiased=True` has one"
 
 FEWEST_DRAWS = 4
 """Of fewer draws, mean z^2 has no expectation, whatever is predicted."""
@@ -69,14 +76,10 @@ _FEW_DRAWS = 100
 
 def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     """Return mean and variance, (n,) each, of mixtures of normal members, or of draws."""
-    if isinstance(predictions, Samples):
-        variance = predictions.variance()
-        return predictions.expectation(), clip(variance, _TINY, None)  # an exchanged label may leave ties
-    assert isinstance(predictions, Gaussian)
-    mean, std = predictions.members()
-    shares = predictions.shares
-    centre = over_members(mean, shares)
-    return centre, over_members(std * std + (mean - centre[:, None]) ** 2, shares)
+    assert isinstance(predictions, (Gaussian, Samples))
+    mean, variance = predictions.expectation(), predictions.variance()
+    # an exchanged label may leave draws that are all equal
+    return mean, clip(variance, _TINY, None) if isinstance(predictions, Samples) else variance
 
 
 def squared_z(labels: Array, mean: Array, variance: Array, drawn: bool) -> Array:
@@ -251,7 +254,7 @@ class MomentBound(_NotesEqualDraws):
     def _host_terms(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
         """Return the terms of one label vector and the weights of its rows, (n,) each."""
         terms = self.terms(labels.values, self.mean[None, :], self.variance[None, :])
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         return {name: np.broadcast_to(to_host(one)[0], weight.shape) for name, one in terms.items()}, weight
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
@@ -475,7 +478,7 @@ class SpreadBound(MomentBound):
         """Return what the stated variances expect, and what squares add to it, (number, bins)."""
         expected = on_host(self.state(labels))
         variance, cells = to_host(self.variance), codes * self.n_bins + to_host(self.bins)
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         apart = weight * ((to_host(labels.values)[0] - to_host(self.mean)) ** 2 - variance)
         observed, z = (
             np.bincount(cells, one, minlength=number * self.n_bins).reshape(number, self.n_bins)
