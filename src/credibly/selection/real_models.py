@@ -218,7 +218,7 @@ def _chosen(
         if statistic.name in _NO_SCORES:
             raise InputError(
                 "`statistics`",
-                "must be scores, of which the smallest is the best",
+                "must be scores for which smaller is better",
                 f"{statistic.name!r} {_NO_SCORES[statistic.name]}",
                 remedy,
             )

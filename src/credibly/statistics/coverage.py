@@ -173,8 +173,8 @@ class IntervalScore(RealMean):
         title="Interval score",
         meaning="Mean width of the central interval, plus a penalty for labels outside; smaller is better.",
         formula="mean of (u − l) + 2/α (l − y)⁺ + 2/α (y − u)⁺",
-        above="labels lie further outside the intervals than these say",
-        below="labels lie less far outside the intervals than these say",
+        above="labels lie further outside the intervals than the predictions say",
+        below="labels lie less far outside the intervals than the predictions say",
         citation="Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA "
         "2007.",
         aliases={"winkler": "", "winkler_score": ""},
@@ -364,7 +364,7 @@ def quantile_grid(
     """Return quantiles (n, l), their levels (l,) and what is worth noting about the levels."""
     if isinstance(predictions, Quantiles) and isinstance(levels, int):
         own = as_float64(predictions.levels)
-        note = f"the {own.shape[0]} levels of the quantiles themselves are used"
+        note = f"uses the {own.shape[0]} levels of the predicted quantiles"
         return as_float64(predictions.values), own, (note,)
     chosen = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
     wanted = like(chosen, predictions._leading, predictions.xp.float64)
@@ -504,14 +504,14 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
         if not low.size:
             raise UnsupportedError(
                 "central intervals of `Quantiles`",
-                "lie between two levels l and 1 - l",
+                "need two levels l and 1 - l",
                 f"got levels {', '.join(f'{one:g}' for one in own[:8])}",
                 "Predict symmetric levels, for example 0.05 and 0.95.",
             )
         quantiles = quantile_calibration_error.bind(predictions)
         assert isinstance(quantiles, QuantileErrorBound)
         held = like(np.ascontiguousarray(1.0 - 2.0 * own[low][::-1]), quantiles.heights)
-        note = f"the {low.size} intervals between symmetric levels of the quantiles are used"
+        note = f"uses the {low.size} intervals between symmetric levels of the predicted quantiles"
         return CentralShares(quantiles, low, high, held, *predictions.notes, note)
     # interval j / M lies between the levels (M - j) / 2M and (M + j) / 2M
     quantiles = quantile_calibration_error.with_(levels=2 * number).bind(predictions)

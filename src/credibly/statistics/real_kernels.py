@@ -502,4 +502,4 @@ def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...
         found, largest = float(np.median(apart)), float(ranked[-1] - ranked[0])
     if not as_number(found) > 0:
         found = largest if largest > 0 else 1.0
-    return found, (f"bandwidth {as_number(found):.4g} of labels is the median distance of {what}",)
+    return found, (f"label bandwidth {as_number(found):.4g} is the median distance between {what}",)

@@ -394,7 +394,7 @@ class Skce(KernelError):
     label_bandwidth : float, "median" or "standardised"
         For real labels, the standard deviation of the Gaussian kernel that compares them. "median" uses the
         median distance between predicted labels. "standardised" is for Gaussians: labels are compared in
-        units of the predicted spread, and the kernel of predictions is centred, which finds more; for
+        units of the predicted spread, and the kernel of predictions is centred, which detects more; for
         `Samples` it means "median". `Quantiles` compare cells of labels and need no bandwidth.
 
     Notes
@@ -406,8 +406,8 @@ class Skce(KernelError):
     range counts as if it were at the end of that range.
 
     Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n
-    times the block size. Rows in chunks meet on an engine two blocks at a time, with the same values up to
-    the rounding of sums. Weights of instances are multiplicities: a weight of 2 is the same as listing the
+    times the block size. Rows in chunks are compared two blocks at a time, with the same values up to the
+    rounding of sums. Weights of instances are multiplicities: a weight of 2 is the same as listing the
     instance twice.
 
     Examples

@@ -536,7 +536,7 @@ class SpreadBound(MomentBound):
             nothing = "every bin contains a single instance, which leaves nothing to debias: the value is 0"
             return (*said, nothing)
         left_out = counted(alone, "bin of a single instance was", "bins of a single instance were")
-        return (*said, f"{left_out} left out, where nothing can be debiased")
+        return (*said, f"{left_out} left out, because it takes two to debias")
 
 
 def _products(beyond: Array, stated: Array) -> dict[str, Array]:
@@ -551,10 +551,10 @@ class ExpectedNormalisedError(OfSpread):
     Parameters
     ----------
     n_bins : int
-        Number of bins with equally many instances, up to one; equal spreads stay together. Every bin counts
-        the same.
+        Number of equally filled bins (sizes differ by at most one); equal spreads stay together. Every bin
+        counts the same.
     debiased : bool
-        Average the squared relative differences instead, each without what chance adds to it: 0 on average
+        Average the squared relative differences instead, corrected for what chance adds to each: 0 on average
         for a calibrated model, so it may be negative. It has an interval.
 
     Examples
@@ -580,7 +580,7 @@ class ExpectedNormalisedError(OfSpread):
         above="errors differ from their stated spread by more than chance explains",
         citation="Levi, Gispan, Giladi and Fetaya, Evaluating and calibrating uncertainty prediction in "
         "regression tasks, Sensors, 2022.",
-        aliases={"uce": "which is of variances and not relative"},
+        aliases={"uce": "which compares standard deviations, relative to what is stated"},
     )
 
     def __post_init__(self) -> None:

@@ -101,7 +101,7 @@ def test_rows_in_chunks_give_the_same_ranking(tmp_path) -> None:
         ({"a": RIGHT}, {"statistics": "crps"}, "must be a sequence"),
         ({"a": RIGHT}, {"statistics": ["picp_"]}, "picp"),
         ({"a": RIGHT}, {"statistics": ["quantile_calibration_error"]}, "must be means over instances"),
-        ({"a": RIGHT}, {"statistics": ["picp"]}, "must be scores, of which the smallest is the best"),
+        ({"a": RIGHT}, {"statistics": ["picp"]}, "must be scores for which smaller is better"),
         ({"a": RIGHT}, {"statistics": []}, "at least one"),
         (
             {"a": cr.predictions.PredictionIntervals(MEAN - 1, MEAN + 1, claimed=0.9)},

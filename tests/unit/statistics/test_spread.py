@@ -525,7 +525,7 @@ def test_bins_of_one_instance_are_named_where_they_are_left_out() -> None:
     assert (alone.value, alone.notes) == (0.0, (alone.notes[0],))
     assert "every bin contains a single instance" in alone.notes[0]
     some = cr.statistics.ence(given, labels, n_bins=4, debiased=True)
-    assert some.notes == ("2 bins of a single instance were left out, where nothing can be debiased",)
+    assert some.notes == ("2 bins of a single instance were left out, because it takes two to debias",)
     assert some.value != 0.0
     assert cr.statistics.ence(given, labels, n_bins=3, debiased=True).notes == ()
     assert cr.statistics.ence(given, labels).notes == ()

@@ -67,9 +67,9 @@ def spread_curve(
 
     Notes
     -----
-    Few draws scatter in their spread, so z-scores are above 1 even for a calibrated model, most where the
-    spread happens to be small. The band shows the same, because every label is exchanged with one of its
-    draws.
+    The spread of few draws is uncertain, so z-scores are above 1 even for a calibrated model, especially
+    where the spread happens to be small. The band allows for this, because it exchanges every label with one
+    of its draws.
 
     References
     ----------

@@ -523,9 +523,7 @@ def _unlike(predictions: Samples) -> str:
 def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, ...]:
     """Return what is worth knowing about how replicates were made of draws or quantiles."""
     if isinstance(predictions, Quantiles):
-        return (
-            "replicates draw only the cell between two quantiles that a label lies in, no value inside it",
-        )
+        return ("replicates only draw which two quantiles a label lies between, not its value",)
     if not isinstance(predictions, Samples):
         return ()
     s = int(predictions.values.shape[-1])
