@@ -210,7 +210,7 @@ def _chosen(
     found: dict[str, Statistic] = {}
     told = []
     real = any(isinstance(one, RealPredictions) for one in samples.values())
-    remedy = "Use `brier`, `log_loss` or, where classes have an order, `rps`."
+    remedy = "Use `brier`, `log_loss` or, for ordered classes, `rps`."
     if real:
         remedy = "Use `crps`, `interval_score`, `gaussian_log_loss` or `mae`."
     for one in SCORES if statistics is None else statistics:

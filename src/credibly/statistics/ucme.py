@@ -195,7 +195,7 @@ class UnnormalisedMeanEmbedding(Statistic):
         if isinstance(predictions, Samples) and not isinstance(self.locations, int):
             raise InputTypeError(
                 f"`{self.name}` with `locations`",
-                "needs class probabilities or single Gaussians, of which a few numbers tell everything",
+                "needs class probabilities or single Gaussians, which a few numbers describe completely",
                 "got Samples",
                 "Give only the number of locations, and they are taken from the draws.",
                 argument="predictions",
