@@ -225,4 +225,4 @@ def test_in_every_library(library: Library) -> None:
 def test_draws_of_equal_weight_are_counted_in_every_precision(dtype: type) -> None:
     weights = np.array([1 / 3, 1 / 3, 1 / 6, 1 / 6], dtype=dtype)
     assert cr.Samples(np.zeros((2, 4)), weights=weights).n_exchanged == 3
-    assert cr.Samples(np.zeros((2, 6)), weights=np.full(6, 1 / 12).tolist()[:5] + [7 / 12]).n_exchanged == 1
+    assert cr.Samples(np.zeros((2, 6)), weights=[*[1 / 12] * 5, 7 / 12]).n_exchanged == 1
