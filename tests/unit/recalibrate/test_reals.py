@@ -264,3 +264,18 @@ def test_isotonic_levels_of_few_draws_help_where_they_are_too_narrow() -> None:
     assert cr.interval_score(after, labels[400:]).value < 0.9 * cr.interval_score(before, labels[400:]).value
     low, high = np.asarray(after.quantile([0.05, 0.95])).T
     assert np.mean(high - low) < 1.8 * 2 * 1.645 * 2.0
+
+
+@pytest.mark.parametrize(
+    ("levels", "centre"),
+    [
+        ([0.2, 0.7], 3.0),  # 0 + 5 (0.5 - 0.2) / 0.5
+        ([0.5, 0.9], 0.0),
+        ([0.6, 0.8], 0.0),  # beyond the outermost level: its quantile
+        ([0.1, 0.3], 5.0),
+    ],
+)
+def test_the_centre_of_quantiles_is_their_median(levels: list[float], centre: float) -> None:
+    given = cr.Quantiles([[0.0, 5.0]], levels)
+    assert centre_of(given).tolist() == pytest.approx([centre])
+    assert scaled(given, 2.0).values[0].tolist() == pytest.approx([-centre, 10.0 - centre])

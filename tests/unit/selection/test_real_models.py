@@ -192,3 +192,12 @@ def test_the_command_line_compares_files(tmp_path, monkeypatch, capsys) -> None:
     assert main(words) == 0
     assert list(json.loads(capsys.readouterr().out)["ranking"]["standings"]) == ["mae"]
     assert main(["compare", "right.npz", "table.npz", "--measure", "hartley"]) == 2
+
+
+@pytest.mark.parametrize(("draws", "noted"), [(30, False), (8, True)])
+def test_quantiles_of_fewer_draws_are_noted(draws: int, noted: bool) -> None:
+    """Eight draws have wider scatter in their quantiles than thirty, so interval scores are not alike."""
+    rng = np.random.default_rng(0)
+    models = {"many": cr.Samples(rng.normal(size=(60, 30))), "few": cr.Samples(rng.normal(size=(60, draws)))}
+    found = cr.rank_models(models, rng.normal(size=60), n_resamples=100, rng=0)
+    assert any("quantiles of the draws represent few, many" in note for note in found.notes) is noted

@@ -158,8 +158,8 @@ def pit_test(
     counts as below it, so the curves of label and replicates all lie above the levels. So
     compare the curve with its envelope or with ``expected``, not with the levels.
 
-    For ordered classes, F(y) has steps. Every label is spread evenly over its step, which is the mean over all
-    randomised transforms (`pit`), and labels drawn from the predictions give the envelope: exact for any
+    For ordered classes, F(y) has steps. Every label is spread evenly over its step, which is the mean over
+    all randomised transforms (`pit`), and labels drawn from the predictions give the envelope: exact for any
     number of classes.
 
     References

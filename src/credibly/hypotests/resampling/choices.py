@@ -444,7 +444,7 @@ class CellBound(ByChoice):
         if isinstance(self.inner, ShareBound):
             low, high = ends["low"], ends["high"]
             closed = xp.take(most, high, axis=1) - xp.take(least, low, axis=1)
-            inside = xp.clip(xp.take(least, high, axis=1) - xp.take(most, low, axis=1), 0.0, None)
+            inside = xp.take(least, high, axis=1) - xp.take(most, low, axis=1)
             wanted = weight * (levels[high[0]] - levels[low[0]])
             return State(weight=weight, total=_nearest(wanted, inside[:, 0], closed[:, 0]))
         counts = _nearest(weight[:, None] * levels[None, :], least, most)
