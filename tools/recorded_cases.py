@@ -73,6 +73,11 @@ STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "mmd_ce": (*PAIRED, {"label_kernel": "ordinal"}),
     "kde_ce": ({"bandwidth": 0.1}, {"p": 1.0}),
     "kl_ce": ({"bandwidth": 0.1}, {"clip": 1e-3}),
+    "ucme": (),
+    **dict.fromkeys(
+        ("confidence_gap", "ecce", "ici", "rps", "smooth_ece", "spiegelhalter_z", "t_cal", "truthful_ce"), ()
+    ),
+    **dict.fromkeys(("calibration_in_the_large", "calibration_slope"), ()),
 }
 REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "picp": ({"level": 0.5},),
@@ -82,6 +87,15 @@ REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "interval_score": ({"level": 0.5},),
     "rmse": (),
     "mae": (),
+    "spread_ratio": (),
+    "spread_slope": (),
+    "ence": ({"n_bins": 5}, {"n_bins": 5, "debiased": True}),
+    "skce": (
+        {"label_bandwidth": "median"},
+        {"label_bandwidth": 0.5, "bandwidth": 0.5},
+        {"estimator": "block"},
+    ),
+    "ucme": (),
 }
 WITH_MEMBERS = ("ensemble", "weighted", "dirichlets", "gaussians", "member_samples")
 WEIGHTED = ("numpy", "torch", "chunks", "dask")
@@ -134,7 +148,7 @@ def statistics() -> Iterator[Case]:
                 yield from over(name, Given(kind, seen, ("sample_weight",)), ROWS)
             for own in settings:
                 yield from over(name, Given(one, labels[0]), ROWS, **own)
-    for name in (*STATISTICS, *REAL_STATISTICS):
+    for name in {**STATISTICS, **REAL_STATISTICS}:
         yield f"registered/{name}", functools.partial(registered, name)
         yield f"RunningStatistic/{name}", functools.partial(running, name)
     for name in DIFFERENTIABLE:
@@ -223,13 +237,13 @@ def tests() -> Iterator[Case]:
             "calibration_test",
             Given("point", "classes", ("sample_weight",)),
             WEIGHTED,
-            statistic=statistic,
+            statistics=statistic,
             **FEW,
         )
         yield from over("calibration_test", classes, ROWS, statistics=statistic, resample="instances", **FEW)
     yield from over("calibration_test", classes, ROWS, statistics="omnibus", **FEW)
     yield from over(
-        "calibration_test", ensemble, EVERYWHERE, statistic=["skce", "brier", "classwise_ece"], **FEW
+        "calibration_test", ensemble, EVERYWHERE, statistics=["skce", "brier", "classwise_ece"], **FEW
     )
     for method in ("moments", "bound"):
         yield from over("calibration_test", classes, ROWS, statistics="skce", method=method)
@@ -266,6 +280,9 @@ def tests() -> Iterator[Case]:
             lambda basis=basis: cr.Basis(basis).fit(COLUMNS["features"], (7, 7)).columns(COLUMNS["features"]),
         )
 
+    yield from over("pit", classes, MEMORY, rng=7)
+    yield from over("calibration_test", Given("point", "counts"), ROWS, **FEW)
+    yield from over("predictive_check", Given("ensemble", "counts"), ROWS, **FEW)
     for kind in ("point", "ensemble", "weighted", "intervals", "belief"):
         yield from over("validity_test", Given(kind, "counts"), MEMORY, **FEW)
     groups = ("groups",)
@@ -288,6 +305,22 @@ def tests() -> Iterator[Case]:
         hypotheses = ("independent", "bayesian") if kind in WITH_MEMBERS else ("independent",)
         for hypothesis, name in itertools.product(hypotheses, ("pit_test", "coverage_curve")):
             yield from over(name, Given(kind, "reals"), ROWS, hypothesis=hypothesis, levels=10, **FEW)
+        yield from over("audit", Given(kind, "reals", groups), ROWS, min_size=5, **FEW)
+        yield from over("calibration_test", Given(kind, "reals"), ROWS, blocks=3, **FEW)
+    yield from over("audit", Given("ensemble", "classes", groups), ROWS, min_size=5, **FEW)
+    for statistic in ("confidence_ece", "classwise_ece"):
+        yield from over("certificate", classes, ROWS, statistic=statistic)
+    for settings in ({"width": 0.1}, {"gap": 0.1}, {"margin": 0.1}):
+        yield from over("plan_labels", Given("point"), MEMORY, **settings)
+    sets = (MEAN > 0.25).astype(np.float64)
+    yield (
+        "set_coverage/sets",
+        lambda: cr.set_coverage(sets, COLUMNS["classes"], claimed=0.8, groups=COLUMNS["groups"], **FEW),
+    )
+    yield (
+        "set_coverage/intervals",
+        lambda: cr.set_coverage(cr.Gaussian(MEANS[:, 0], STDS[:, 0]), COLUMNS["reals"], claimed=0.8, **FEW),
+    )
 
 
 def asymptotic() -> Any:
@@ -313,8 +346,8 @@ def learned(name: str) -> Any:
 def of_combination(name: str) -> Any:
     """Return what a credal test says of the combination that it found."""
     given = cr.Ensemble(MEMBERS), COLUMNS["classes"], COLUMNS["features"]
-    found = cr.credal_test(*given, refit=False, n_resamples=9, rng=7)
-    return getattr(found, name)(*(given[::2] if name == "combine" else given))
+    found = cr.credal_test(*given[:2], features=given[2], refit=False, n_resamples=9, rng=7)
+    return getattr(found, name)(*given[: 1 if name == "combine" else 2], features=given[2])
 
 
 def inflated(by: str) -> Any:
@@ -372,6 +405,18 @@ def curves() -> Iterator[Case]:
             cr.Ensemble(MEMBERS), column("counts"), statistic=cr.rater_statistic(same, order=2, name="same")
         ),
     )
+    for kind in REAL_KINDS:
+        yield from over("decompose_crps", Given(kind, "reals"), MEMORY)
+        yield from over("spread_curve", Given(kind, "reals"), ROWS, n_bins=5, **FEW)
+    yield (
+        "logistic_calibration/two classes",
+        lambda: cr.logistic_calibration(
+            np.stack([1.0 - MEAN[:, 0], MEAN[:, 0]], axis=1), COLUMNS["classes"] == 0
+        ),
+    )
+    yield from over("murphy_curve", Given("point", "classes"), ROWS, n_points=9)
+    yield from over("decision_costs", Given("point", "classes"), ROWS, costs=1.0 - np.eye(K))
+    yield from over("detection", Given("ensemble", "classes"), MEMORY, n_resamples=29, rng=7)
     for name in ("error_over_simplex", "error_over_weights"):
         yield from over(name, Given("ensemble", "classes"), MEMORY, n_steps=5)
     for kind in ("gaussians", "member_samples"):
@@ -542,6 +587,12 @@ def selection() -> Iterator[Case]:
             {"a": as_dask(MEMBERS), "b": as_dask(OTHERS)}, as_dask(COLUMNS["classes"]), n_resamples=100
         ),
     )
+    yield (
+        "compare/reals",
+        lambda: cr.compare(
+            {kind: KINDS[kind](as_numpy) for kind in REAL_KINDS}, COLUMNS["reals"], n_resamples=100
+        ),
+    )
     for name, arguments in (("at", {"tradeoff": 0.7}), ("leaders", {}), ("order", {"tradeoff": 0.7})):
         yield (
             f"Ranking/{name}",
@@ -585,6 +636,12 @@ def methods() -> dict[str, tuple[Callable[[], Any], Given]]:
             Given("point", "counts", ("features",)),
         ),
         "chain": (lambda: cr.TemperatureScaling().then(cr.AlphaCalibration()), rated),
+        **{
+            f"{name} of {kind}": (lambda name=name: getattr(cr, name)(), Given(kind, "reals"))
+            for name, kind in itertools.product(
+                ("SpreadScaling", "IsotonicRecalibration", "QuantileShift"), REAL_KINDS
+            )
+        },
         "Chain": (lambda: cr.Chain([cr.TemperatureScaling(), cr.VectorScaling()]), Given("point", "classes")),
     }
 
@@ -631,6 +688,9 @@ def evaluations() -> Iterator[Case]:
         yield from over("evaluate", Given(kind, "classes"), places, **few)
     for kind in REAL_KINDS:
         yield from over("evaluate", Given(kind, "reals", ("groups",)), ROWS, **few)
+        yield from over(
+            "evaluate", Given(kind, "reals"), ("numpy",), blocks=3, recalibrate=["scale", "isotonic"], **few
+        )
     yield from over("evaluate", Given("ensemble", "counts"), ROWS, **few)
     yield from over("evaluate", Given("ensemble", "classes", every), EVERYWHERE[:5], **few)
     yield from over("evaluate", Given("point", "classes"), EVERYWHERE, pairwise_rows=50, n_bins=5, **few)
@@ -854,8 +914,6 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "unknown paper": lambda: cr.skce(MEAN, COLUMNS["classes"], paper="X00"),
     "negative weights": lambda: cr.brier(MEAN, COLUMNS["classes"], sample_weight=-np.ones(N)),
     "raters of hosmer_lemeshow": lambda: cr.hosmer_lemeshow(MEAN, column("counts")),
-    "raters of a calibration test": lambda: cr.calibration_test(MEAN, column("counts")),
-    "raters of a check": lambda: cr.predictive_check(cr.Ensemble(MEMBERS), column("counts")),
     "pairs in batches": lambda: cr.RunningStatistic("skce").update(MEAN, COLUMNS["classes"]),
     "weights of parts": lambda: cr.scan([(MEAN, COLUMNS["classes"])], sample_weight=np.ones(N)),
     "fair score without draws": lambda: cr.crps(cr.Gaussian(MEANS, STDS), COLUMNS["reals"], estimator="fair"),
@@ -879,7 +937,6 @@ REFUSED: dict[str, Callable[[], Any]] = {
         cr.scan(MEAN, COLUMNS["classes"]), ids=np.arange(N)
     ),
     "paper of chunks": lambda: cr.compare({"a": cr.scan(MEAN, COLUMNS["classes"])}, paper="C25"),
-    "pit of classes": lambda: cr.pit(MEAN, COLUMNS["classes"]),
     "no models": lambda: cr.rank_models({}, COLUMNS["classes"]),
     "unknown measure": lambda: cr.nonspecificity(cr.Ensemble(MEMBERS), measure="nonsense"),
     "unknown divergence": lambda: cr.credal_distance(
@@ -894,7 +951,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "missing recalibration": lambda: cr.load_recalibration("missing.json"),
     "unknown format": lambda: cr.save("point.xyz", cr.Point(MEAN), COLUMNS["classes"]),
     "no memory": lambda: cr.memory_limit(0).__enter__(),
-    "unknown kind": lambda: cr.scan(MEAN, COLUMNS["classes"], kind="nonsense"),
+    "unknown kind": lambda: cr.brier(cr.scan(MEAN, COLUMNS["classes"], kind="nonsense")),
     "strings": lambda: cr.as_predictions("nonsense"),
     "unknown world": lambda: cr.BinaryWorld("nonsense"),
 }

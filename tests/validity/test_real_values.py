@@ -20,6 +20,8 @@ FEWER = worlds.repetitions(15, 5000)
 N, M, REPLICATES = 40, 3, worlds.repetitions(39, 99)
 LEVEL = 0.1  # 4 of 40 ranks, 2 on either side
 DISCRETE = {"picp"}
+WITHOUT_INTERVAL = {"quantile_calibration_error", "skce", "ucme", "ence"}
+"""Biased near calibration, or without a normal limit: their intervals are refused."""
 
 
 def members(rng: np.random.Generator, n: int = N, m: int = M) -> cr.Gaussian:
@@ -169,7 +171,7 @@ def test_power_in_both_directions(name: str) -> None:
         assert found.rejects(0.05)
 
 
-@pytest.mark.parametrize("name", sorted(set(REAL_STATISTICS) - {"quantile_calibration_error", "skce"}))
+@pytest.mark.parametrize("name", sorted(set(REAL_STATISTICS) - WITHOUT_INTERVAL))
 @pytest.mark.parametrize("n", [50, 300])
 def test_intervals_cover(name: str, n: int) -> None:
     """Of the 95 % intervals that are handed out, those that miss are about 5 %, and at most 8 %."""
@@ -177,13 +179,14 @@ def test_intervals_cover(name: str, n: int) -> None:
     statistic = cr.statistics.registered()[name]
     many = members(rng, n=10_000)
     truth = float(statistic(many, 1.3 * labels_of(many, rng)))
-    missed = 0
+    missed = handed = 0
     for _ in range(FEWER):
         given = members(rng, n=n)
         estimate = statistic(given, 1.3 * labels_of(given, rng))
         if estimate.interval_refusal is None:
             low, high = estimate.interval(0.95)
-            missed += not low <= truth <= high
+            missed, handed = missed + (not low <= truth <= high), handed + 1
+    assert handed > (0 if n == 50 else 0.5 * FEWER)  # skewed means of few instances are refused
     assert missed <= worlds.bounds(FEWER, 0.08)[1]
 
 

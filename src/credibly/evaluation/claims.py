@@ -74,7 +74,7 @@ def claims_verdicts(
 def _finding(name: str, result: HypotestResult, claims: SetCoverage, level: float) -> str:
     word = result.verdict(level)
     if name == MARGINAL:
-        said = f"{_held(claims)}; chance would give {shown_range(result.acceptance_region)}"
+        said = f"{_held(claims)}; chance alone would explain {shown_range(result.acceptance_region)}"
         return f"{_capital(said)}: {word}."
     told = {
         "coverage_by_size": lambda: _part(claims.by_size, claims),
@@ -150,7 +150,7 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     elif off:
         where = _worst_part(claims, off)
         right = interval is None or interval[0] <= claims.claimed <= interval[1]
-        start = "Right on average, but not everywhere" if right else "Not everywhere as claimed"
+        start = "Right on average, but not everywhere" if right else "Not as claimed everywhere"
         sentence = f"{start}: {held}, but {where}, {chance}."
     elif not tests:
         word, sentence = "cannot tell", f"Not tested: {held}; whether chance explains it was not tested."

@@ -300,7 +300,7 @@ def _tied(level: float, expected: float) -> str:
     """Say what share is right where it is not the level."""
     if expected == level:
         return ""
-    return f", where {percents(expected)[0]} are expected because draws are few or repeat"
+    return f" ({percents(expected)[0]} are expected, because draws are few or repeat)"
 
 
 def _at(curve: EnvelopeCurve, shares: HostArray, level: float) -> float:

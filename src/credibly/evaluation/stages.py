@@ -215,7 +215,7 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
         what = "coverage curve"
         coverage = coverage_curve(*rows.arguments, level=work.level, **work.drawn, progress=told)
     except UnsupportedError as error:
-        work.leave_out(what, f"{error.subject} {error.rule}, {error.evidence}")
+        work.leave_out(what, error)
     work.tell("curves", 1, 1)
     if pit is None:
         return None
@@ -224,7 +224,7 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
         try:
             spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
         except UnsupportedError as error:
-            work.leave_out("spread curve", f"{error.subject} {error.rule}, {error.evidence}")
+            work.leave_out("spread curve", error)
     return RealParts(pit, coverage, spread, *_widths(rows))
 
 

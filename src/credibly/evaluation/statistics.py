@@ -236,7 +236,7 @@ def _audit(rows: Rows, work: Work) -> AuditResult | None:
             progress=lambda done, total: work.tell("audit of groups", done, total),
         )
     except UnsupportedError as error:
-        work.leave_out("audit of groups", f"{error.subject} {error.rule}, {error.evidence}")
+        work.leave_out("audit of groups", error)
         return None
 
 
@@ -255,7 +255,7 @@ def _decomposition(rows: Rows, work: Work) -> BrierDecomposition | CrpsDecomposi
         try:
             found = decompose_crps(part)
         except UnsupportedError as error:  # a few quantiles have a CRPS and no distribution function
-            work.leave_out("parts of the CRPS", f"{error.subject} {error.rule}, {error.evidence}")
+            work.leave_out("parts of the CRPS", error)
     work.tell("decomposition", 1, 1)
     return found
 
@@ -284,7 +284,7 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
             # only replicates show that one of them is infinite too often; the others can be tested
             refused = [one for one in testable if f"`{one.name}`" in error.subject]
             if not refused:
-                work.leave_out("calibration tests", f"{error.subject} {error.rule}, {error.evidence}")
+                work.leave_out("calibration tests", error)
                 return {}
             work.leave_out(f"test of {refused[0].name}", f"it {error.rule}, {error.evidence}")
             testable = [one for one in testable if one not in refused]
@@ -300,20 +300,12 @@ def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     """Tell whether labels can be drawn for a statistic; where not, the reason is left."""
     try:
         require_sides(work.single, [statistic])
-    except UnsupportedError as error:
-        work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
-        return False
-    if rows.sample.clusters is not None:
-        few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
-        try:
+        if rows.sample.clusters is None:
+            require_drawable(rows.sample.predictions, [statistic])
+        else:  # two rows tell
+            few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
             bound, labels = bound_in_clusters(_inner(statistic).bind, few, (0, 0))
             bound.wild_sums(labels, np.arange(len(few)), len(few))
-        except UnsupportedError as error:
-            work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
-            return False
-        return True
-    try:
-        require_drawable(rows.sample.predictions, [statistic])
     except UnsupportedError as error:
         work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
         return False

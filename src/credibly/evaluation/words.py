@@ -126,8 +126,8 @@ def crps_in_words(parts: CrpsDecomposition, n: int) -> str:
     return (
         f"{begin} costs {costs} of the CRPS of {shown(parts.loss.value)} ({level}{joined}), which "
         f"recalibration could save. Discrimination, telling instances apart, saves {saves} ({level}) of the "
-        f"uncertainty, {shown(parts.uncertainty.value)}: what one distribution for all instances, that of "
-        "the labels, would cost."
+        f"uncertainty, {shown(parts.uncertainty.value)}: the CRPS of always predicting the distribution of "
+        "all labels."
     )
 
 

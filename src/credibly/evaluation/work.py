@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from credibly._arrays.errors import CrediblyError
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import PredictionSummary
@@ -75,8 +76,10 @@ class Work:
         """How labels are drawn: the number of replicates and the seed."""
         return {"n_resamples": self.n_resamples, "rng": self.seed}
 
-    def leave_out(self, what: str, reason: str) -> None:
-        """Record what could not be run, and why."""
+    def leave_out(self, what: str, reason: str | CrediblyError) -> None:
+        """Record what could not be run, and why; of an error what was needed and what was given."""
+        if isinstance(reason, CrediblyError):
+            reason = f"{reason.subject} {reason.rule}, {reason.evidence}"
         self.left_out.append((what, reason))
 
 

@@ -14,6 +14,7 @@ from credibly._arrays.checks import as_array, as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import (
     Array,
+    HostArray,
     as_float64,
     beside,
     device,
@@ -64,6 +65,10 @@ class _Batch:
         weights = None if self.weights is None else self.weights[:, rows]
         values = self.values[:, rows, ...]
         return dataclasses.replace(self, values=values, weights=weights)  # type: ignore[type-var]
+
+    def row_weights(self) -> HostArray:
+        """Return the weights of the instances of one label vector, (n,), on the host; 1 without weights."""
+        return np.ones(self.n) if self.weights is None else np.asarray(to_host(self.weights)[0])
 
     def _weighted(self, tile: Array, rows: slice, reps: slice) -> Array:
         """Multiply a tile (reps, rows, k) by the weights of its instances."""

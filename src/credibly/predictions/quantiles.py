@@ -95,7 +95,8 @@ def table_mean(table: Array, levels: Array) -> Array:
 DENSE = 0.05
 """Widest gap between levels (0 and 1 included) at which quantiles say enough to interpolate and draw."""
 
-_SAME_LEVEL = 1e-9
+SAME_LEVEL = 1e-9
+"""Levels that differ by no more are the same, up to rounding."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -160,7 +161,7 @@ class Quantiles(RealPredictions):
     def is_dense(self) -> bool:
         """Whether no gap between levels, 0 and 1 included, is wider than 0.05."""
         heights = to_host(as_float64(self.levels))
-        return bool(np.diff(heights, prepend=0.0, append=1.0).max() <= DENSE + _SAME_LEVEL)
+        return bool(np.diff(heights, prepend=0.0, append=1.0).max() <= DENSE + SAME_LEVEL)
 
     def _cdf(self, values: Array) -> Array:
         self._require_dense("a distribution function")
@@ -188,7 +189,7 @@ class Quantiles(RealPredictions):
         wanted = self._levels(levels)
         own, asked = to_host(as_float64(self.levels)), to_host(wanted)
         nearest = np.abs(own[None, :] - asked[:, None]).argmin(axis=1)
-        known = np.abs(own[nearest] - asked) <= _SAME_LEVEL
+        known = np.abs(own[nearest] - asked) <= SAME_LEVEL
         table = as_float64(self.values)
         xp = namespace(table)
         given = xp.take(table, like(nearest, table), axis=1)
@@ -247,7 +248,7 @@ def shared_levels(models: Sequence[RealPredictions]) -> HostArray | None:
         return None
     shared = heights[0]
     for other in heights[1:]:
-        shared = shared[(np.abs(shared[:, None] - other[None, :]) <= _SAME_LEVEL).any(axis=1)]
+        shared = shared[(np.abs(shared[:, None] - other[None, :]) <= SAME_LEVEL).any(axis=1)]
     if len(given) == len(models) and all(len(one) == len(shared) for one in heights):
         return None
     if shared.size:

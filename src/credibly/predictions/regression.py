@@ -428,5 +428,11 @@ class Gaussian(RealPredictions):
         """Return the mean of the mixture, (n,)."""
         return over_members(self.members()[0], self.shares)
 
+    def variance(self) -> Array:
+        """Return the variance of the mixture, (n,)."""
+        mean, std = self.members()
+        away = mean - self.expectation()[:, None]
+        return over_members(std * std + away * away, self.shares)
+
     def _facts(self) -> str:
         return f"n={len(self)}, m={self.n_members}{', weighted' * (self.weights is not None)}"

@@ -101,7 +101,8 @@ class Samples(RealPredictions):
         several = self.values.ndim == 3 and self.values.shape[2] > 1
         if several or self.weights is None:
             return int(self.values.shape[-1] if several else math.prod(self.values.shape[1:]))
-        return int(1.0 / float(to_host(as_float64(self.weights)).max()) + 1e-9)
+        # a third is a little more in single precision
+        return int(1.0 / float(to_host(as_float64(self.weights)).max()) + 1e-6)
 
     def flat(self) -> Array:
         """Return the draws of all members, (n, m s), double precision."""

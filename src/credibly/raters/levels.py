@@ -10,6 +10,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.results.estimates import (
+    ONE_INSTANCE,
     Estimate,
     Estimates,
     cluster_refusal,
@@ -34,7 +35,6 @@ Terms = Mapping[str, tuple[float, ...]]
 Refusals = Mapping[str, str]
 NO_REFUSALS: Refusals = {}
 _ROUNDING = 1e-12
-_ONE_ROW = "one instance has no standard error"
 
 
 def products_of(terms: Sequence[Terms]) -> list[tuple[int, int]]:
@@ -168,7 +168,7 @@ class Level:
         found = {}
         for place, name in enumerate(terms):
             error = None if errors is None else float(errors[place])
-            why = (refusals.get(name) or few) if error is not None else _ONE_ROW
+            why = (refusals.get(name) or few) if error is not None else ONE_INSTANCE
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why = FEW_CELLS_REFUSAL
             if why is None and name in self.skewness:
@@ -192,7 +192,7 @@ class Level:
         found = {}
         for place, name in enumerate(terms):
             error, refused = None if errors is None else errors[place], None
-            why = (refusals.get(name) or few) if error is not None else _ONE_ROW
+            why = (refusals.get(name) or few) if error is not None else ONE_INSTANCE
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why, refused = FEW_CELLS_REFUSAL, self.few_cells
             if why is None and name in self.skewness:

@@ -91,7 +91,7 @@ class IsotonicRecalibration(RealRecalibration):
         """Return the largest move in words."""
         assert self.before is not None and self.after is not None
         worst = int(np.abs(self.after - self.before).argmax())
-        return f"isotonic levels, by which {self.before[worst]:.3g} becomes {self.after[worst]:.3g}"
+        return f"isotonic levels, which change {self.before[worst]:.3g} to {self.after[worst]:.3g}"
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         width = (len(self.before),) if isinstance(self.before, np.ndarray) else (-1,)

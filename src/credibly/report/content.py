@@ -280,8 +280,8 @@ def how_tested(evaluation: Evaluation) -> str:
     clusters = evaluation.predictions.n_clusters
     if evaluation.claims is not None and clusters is None:
         return (
-            f"{tests[0].upper()}{tests[1:]} on {evaluation.settings['n_resamples']} draws of which labels "
-            f"are covered if the claim is true; the chance of a false conflict is at most "
+            f"{tests[0].upper()}{tests[1:]} on {evaluation.settings['n_resamples']} simulations of a true "
+            f"claim; the chance of a false conflict is at most "
             f"{100 * evaluation.settings['level']:.3g} %."
         )
     if clusters is not None:

@@ -24,6 +24,10 @@ _ROUNDING = 1e-12
 _SAME = "all instances contribute the same number, which carries no information about the spread"
 
 
+ONE_INSTANCE = "one instance has no standard error"
+INFINITE_MEAN = "the mean is infinite"
+
+
 def standard_error(values: Array) -> float:
     """Return the standard error of the mean of values (n,)."""
     xp = namespace(values)
@@ -98,9 +102,9 @@ def standard_error_of(sums: Mapping[str, Array]) -> tuple[float | None, str | No
     number = {name: float(to_host(total)[0]) for name, total in sums.items()}
     n = int(number["n"])
     if number["infinite"]:
-        return None, "the mean is infinite"
+        return None, INFINITE_MEAN
     if n < 2:
-        return None, "one instance has no standard error"
+        return None, ONE_INSTANCE
     mean = number["w1 v1"] / number["w1 v0"]
     scale = n / number["w1 v0"]
     # deviations d = scale w (v - mean) have mean zero
@@ -236,6 +240,10 @@ def mean_error(values: Array, codes: HostArray | None = None) -> dict[str, Any]:
     dict
         As `cluster_error` returns it; of independent rows the standard error and its refusal.
     """
+    if values.shape[0] < 2:
+        return {"stderr": None, "interval_refusal": ONE_INSTANCE}
+    if not bool(namespace(values).all(namespace(values).isfinite(values))):
+        return {"stderr": None, "interval_refusal": INFINITE_MEAN}
     if codes is None:
         return {"stderr": standard_error(values), "interval_refusal": mean_refusal(values)}
     held = to_host(values).astype(np.float64)

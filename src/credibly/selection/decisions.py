@@ -289,7 +289,7 @@ def _of(codes: HostArray | None, chosen: HostArray) -> HostArray | None:
 
 def _mean(name: str, values: HostArray, notes: tuple[str, ...], codes: HostArray | None) -> Estimate:
     n = len(values)
-    error: dict[str, Any] = mean_error(values, codes) if n > 1 else {"stderr": None}
+    error = mean_error(values, codes)
     if n < FEWEST:
         error["interval_refusal"] = f"intervals need {FEWEST} instances; got {n}"
     return Estimate(name, float(values.mean()), n=n, notes=notes, **error)

@@ -210,7 +210,7 @@ def _chosen(
     found: dict[str, Statistic] = {}
     told = []
     real = any(isinstance(one, RealPredictions) for one in samples.values())
-    remedy = "Use `brier`, `log_loss` or, where classes have an order, `rps`."
+    remedy = "Use `brier`, `log_loss` or, for ordered classes, `rps`."
     if real:
         remedy = "Use `crps`, `interval_score`, `gaussian_log_loss` or `mae`."
     for one in SCORES if statistics is None else statistics:
@@ -218,7 +218,7 @@ def _chosen(
         if statistic.name in _NO_SCORES:
             raise InputError(
                 "`statistics`",
-                "must be scores, of which the smallest is the best",
+                "must be scores for which smaller is better",
                 f"{statistic.name!r} {_NO_SCORES[statistic.name]}",
                 remedy,
             )
@@ -305,14 +305,10 @@ def _require_same(first: tuple[str, HostArray], second: tuple[str, HostArray]) -
 
 
 def _estimate(statistic: Statistic, values: HostArray, codes: HostArray | None) -> Estimate:
-    n, finite = len(values), bool(np.isfinite(values).all())
-    if n < 2 or not finite:
-        reason = "one instance has no standard error" if finite else "some scores are infinite"
-        return Estimate(statistic.name, float(values.mean()), None, n, interval_refusal=reason)
     return Estimate(
         statistic.name,
         float(values.mean()),
-        n=n,
+        n=len(values),
         settings=statistic.settings(),
         **mean_error(values, codes),
     )

@@ -354,7 +354,7 @@ class CellBound(Bound):
         expected = on_host(self.fixed_sums(labels.weights))
         expected["observed"] = expected["predicted"]
         probs = to_host(as_float64(self.cells.probs))
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         expected["scatter"] = np.array([np.sum(weight**2 @ (probs * (1.0 - probs)))])
         return expected, State(observed=self._by_cluster(labels, codes, number)[1])
 
@@ -378,7 +378,7 @@ class CellBound(Bound):
         """Return sizes, sums of event minus prediction and sums of predictions, (number, n_cells)."""
         assert isinstance(labels, Classes)
         probs, groups = to_host(as_float64(self.cells.probs)), to_host(self.cells.groups).astype(np.intp)
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         n_cells = self.cells.n_cells
         place = (codes if probs.ndim == 1 else codes[:, None]) * n_cells + groups
         spread = np.broadcast_to(weight if probs.ndim == 1 else weight[:, None], probs.shape)

@@ -45,10 +45,20 @@ from credibly.predictions import (
     as_point,
     paired,
 )
+from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.results.base import require_level
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.proper import MeanBound, share_moments
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits, total_weight
+from credibly.statistics.protocol import (
+    BIASED_UPWARDS,
+    Bound,
+    Plan,
+    State,
+    Statistic,
+    Story,
+    Traits,
+    total_weight,
+)
 from credibly.statistics.regression import LossBound, RealMean, central_interval, real_traits
 
 MOST_LEVELS = 10_000
@@ -163,8 +173,8 @@ class IntervalScore(RealMean):
         title="Interval score",
         meaning="Mean width of the central interval, plus a penalty for labels outside; smaller is better.",
         formula="mean of (u − l) + 2/α (l − y)⁺ + 2/α (y − u)⁺",
-        above="labels lie further outside the intervals than these say",
-        below="labels lie less far outside the intervals than these say",
+        above="labels lie further outside the intervals than the predictions say",
+        below="labels lie less far outside the intervals than the predictions say",
         citation="Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA "
         "2007.",
         aliases={"winkler": "", "winkler_score": ""},
@@ -204,7 +214,7 @@ class LevelShares(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it can be trusted"
+        return None, BIASED_UPWARDS
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs, replicates in front."""
@@ -258,7 +268,7 @@ class CoverageShares(LevelShares):
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the expected counts between neighbouring ends, and per cluster what the labels add."""
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         total = np.bincount(codes, weight, minlength=number)
         expected, added = State(weight=np.array([weight.sum()])), State()
         for name, places in self.places(labels.values).items():
@@ -354,7 +364,7 @@ def quantile_grid(
     """Return quantiles (n, l), their levels (l,) and what is worth noting about the levels."""
     if isinstance(predictions, Quantiles) and isinstance(levels, int):
         own = as_float64(predictions.levels)
-        note = f"the {own.shape[0]} levels of the quantiles themselves are used"
+        note = f"uses the {own.shape[0]} levels of the predicted quantiles"
         return as_float64(predictions.values), own, (note,)
     chosen = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
     wanted = like(chosen, predictions._leading, predictions.xp.float64)
@@ -382,8 +392,6 @@ picp = IntervalCoverage()
 interval_score = IntervalScore()
 
 quantile_calibration_error = QuantileCalibrationError()
-
-_SAME_LEVEL = 1e-9
 
 
 class CentralShares(CoverageShares):
@@ -450,7 +458,7 @@ class OrderedShares(LevelShares):
         """Return the levels, which are expected, and per cluster what the labels add to them."""
         assert isinstance(labels, Classes)
         n, levels = self.n, to_host(self.levels)
-        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         added = np.zeros((number, levels.size))
         for rows in tiles(n, max(1, _TABLE_ELEMENTS // (self.probs.shape[1] * levels.size))):
             at = to_host(labels.values)[0, rows].astype(np.intp)
@@ -467,8 +475,8 @@ class OrderedShares(LevelShares):
 def symmetric_levels(predictions: Quantiles) -> tuple[HostArray, HostArray]:
     """Return the places of levels l and 1 - l that are both predicted, the widest interval first."""
     own = to_host(as_float64(predictions.levels))
-    partner = np.abs(1.0 - own[:, None] - own[None, :]) <= _SAME_LEVEL
-    low = np.flatnonzero(partner.any(axis=1) & (own < 0.5 - _SAME_LEVEL))
+    partner = np.abs(1.0 - own[:, None] - own[None, :]) <= SAME_LEVEL
+    low = np.flatnonzero(partner.any(axis=1) & (own < 0.5 - SAME_LEVEL))
     return low, partner[low].argmax(axis=1) if low.size else low
 
 
@@ -496,14 +504,14 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
         if not low.size:
             raise UnsupportedError(
                 "central intervals of `Quantiles`",
-                "lie between two levels l and 1 - l",
+                "need two levels l and 1 - l",
                 f"got levels {', '.join(f'{one:g}' for one in own[:8])}",
                 "Predict symmetric levels, for example 0.05 and 0.95.",
             )
         quantiles = quantile_calibration_error.bind(predictions)
         assert isinstance(quantiles, QuantileErrorBound)
         held = like(np.ascontiguousarray(1.0 - 2.0 * own[low][::-1]), quantiles.heights)
-        note = f"the {low.size} intervals between symmetric levels of the quantiles are used"
+        note = f"uses the {low.size} intervals between symmetric levels of the predicted quantiles"
         return CentralShares(quantiles, low, high, held, *predictions.notes, note)
     # interval j / M lies between the levels (M - j) / 2M and (M + j) / 2M
     quantiles = quantile_calibration_error.with_(levels=2 * number).bind(predictions)

@@ -65,8 +65,8 @@ class ContinuousRankedProbabilityScore(RealMean):
         meaning="Distance between the predicted distribution and the label, in the label's unit; smaller is "
         "better. For quantiles: twice their mean pinball loss.",
         formula="mean of E|X − y| − ½ E|X − X′|",
-        above="labels are further from the predicted distributions than these say",
-        below="labels are closer to the predicted distributions than these say",
+        above="labels are further from the predicted distributions than the predictions say",
+        below="labels are closer to the predicted distributions than the predictions say",
         citation="Matheson and Winkler, Scoring rules for continuous probability distributions, Management "
         "Science, 1976; Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006.",
         aliases={

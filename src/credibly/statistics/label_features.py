@@ -116,6 +116,15 @@ class LabelFeatures:
             np.multiply(s, of_sine, out=out[:, self.nodes + j, :])
         return out
 
+    def mean_over(self, values: Array, shares: Array | None = None) -> Array:
+        """Return the mean of f over numbers (n, p), with shares (p,) where there are some, (n, width)."""
+        xp, (n, p) = namespace(values), values.shape
+        total: Any = 0.0
+        for block in tiles(p, max(1, CACHE_ELEMENTS // (self.width * n))):
+            found = self.of(values[:, block].T)
+            total = total + xp.sum(found if shares is None else shares[block][:, None, None] * found, axis=0)
+        return total.T / p if shares is None else total.T
+
     def expected(self, mean: Array, std: Array, shares: Array | None = None) -> Array:
         """Return E f under mixtures of normal members (n, m), (n, width)."""
         xp = namespace(mean)

@@ -30,9 +30,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly._arrays.row_search import count_at_most
 from credibly.predictions import (
-    Classes,
     Counts,
     Gaussian,
     Labels,
@@ -49,8 +47,8 @@ from credibly.results.estimates import Estimate, cluster_error
 from credibly.statistics.kernels import kernel_matrix
 from credibly.statistics.label_features import LabelFeatures
 from credibly.statistics.pairwise import as_number
-from credibly.statistics.protocol import Bound, State, label_values, replicates
-from credibly.statistics.real_kernels import RealPlan, sides_of
+from credibly.statistics.protocol import BIASED_UPWARDS, Bound, State, label_values, replicates
+from credibly.statistics.real_kernels import RealPlan, cells_of, sides_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,13 +101,7 @@ class LocationBound(Bound):
         if isinstance(given, Gaussian):
             return _alike(as_float64(labels.values), self.targets, self.plan) - self.expected[None, ...]
         if isinstance(given, Quantiles):
-            table, q = as_float64(given.values), given.values.shape[1]
-            if isinstance(labels, Classes):
-                code = xp.astype(labels.values, xp.int64)
-                first, last = code // (q + 1), code % (q + 1)
-            else:
-                first = count_at_most(table, as_float64(labels.values), strict=True)
-                last = count_at_most(table, as_float64(labels.values))
+            first, last = cells_of(labels, as_float64(given.values))
             at = xp.astype(self.targets, first.dtype)[None, :, None]
             below = xp.astype(last[:, None, :] <= at, xp.float64) - self.expected[None, ...]
             open_ = (first[:, None, :] <= at) & (at < last[:, None, :])
@@ -161,13 +153,13 @@ class LocationBound(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squares are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it can be trusted"
+        return None, BIASED_UPWARDS
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
         """Return what the rows of every cluster add at every location, and how many rows are near it."""
         close = self.nearness(labels)[0, ...]  # (j, n)
         seen = to_host(close * self.residual(labels)[0, ...]).T
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         near = np.zeros((number, seen.shape[1]))
         total = np.zeros_like(near)
         np.add.at(near, codes, weight[:, None] * to_host(close).T)
@@ -282,9 +274,8 @@ class DrawnLocations(LocationBound):
     def drawn(self) -> tuple[Array, Array, Array]:
         """Means over the draws: of f, (n, width), of l and of l^2 at every location, (j, n)."""
         draws, shares = self.predictions.flat(), self.predictions.shares
-        equal = np.full(draws.shape[1], 1.0 / draws.shape[1])
-        chances = equal if shares is None else to_host(shares)
-        return mean_features(draws, self.plan, chances), *_mean_alike(draws, self.targets, self.plan, chances)
+        own = features_of(self.plan).mean_over(draws, shares)
+        return own, *_mean_alike(draws, self.targets, self.plan, shares)
 
     def nearness(self, labels: Labels) -> Array:
         """Return the kernel with every location at the places that label vectors give, (b, j, n)."""
@@ -317,11 +308,10 @@ class PoolLocations(LocationBound):
     def __init__(self, statistic: Any, pool: Pool, plan: LocationPlan) -> None:
         Bound.__init__(self, statistic, plan.n, plan.notes)
         self.pool, self.plan, values = pool, plan, pool.values
-        chances = np.full(values.shape[1], 1.0 / values.shape[1])
         self.targets = like(plan.targets, values)
-        near = self.near_to(mean_features(values, plan, chances))
+        near = self.near_to(features_of(plan).mean_over(values))
         self.near = namespace(near).permute_dims(near, (1, 0))
-        self.expected, self.second = _mean_alike(values, self.targets, plan, chances)
+        self.expected, self.second = _mean_alike(values, self.targets, plan)
         self.factor = values.shape[1] / (values.shape[1] - 1.0)  # from all numbers to the others
 
     def residual(self, labels: Labels) -> Array:
@@ -351,11 +341,15 @@ def _normal(gap: Array) -> Array:
     return namespace(gap).exp(-0.5 * near * near)
 
 
-def _mean_alike(values: Array, targets: Array, plan: LocationPlan, chances: HostArray) -> tuple[Array, Array]:
-    """Return the means of l and of l^2 over numbers (n, p) with these weights, (j, n) each."""
+def _mean_alike(
+    values: Array, targets: Array, plan: LocationPlan, shares: Array | None = None
+) -> tuple[Array, Array]:
+    """Return the means of l and of l^2 over numbers (n, p), with shares (p,) where there are some, (j, n)."""
     mean: Any = 0.0
     square: Any = 0.0
-    for j, chance in enumerate(chances.tolist()):
+    p = values.shape[1]
+    for j in range(p):
+        chance = 1.0 / p if shares is None else shares[j]
         one = _alike(values[:, j][None, :], targets, plan)[0, ...]
         mean, square = mean + chance * one, square + chance * one * one
     return mean, square
@@ -364,13 +358,3 @@ def _mean_alike(values: Array, targets: Array, plan: LocationPlan, chances: Host
 def features_of(plan: LocationPlan) -> LabelFeatures:
     """Return the features of the label kernel."""
     return LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, "float64")
-
-
-def mean_features(values: Array, plan: LocationPlan, chances: HostArray) -> Array:
-    """Return the mean of the label kernel's features over numbers (n, p) with these weights, (n, width)."""
-    features, xp = features_of(plan), namespace(values)
-    total: Any = 0.0
-    for block in tiles(chances.size, max(1, CACHE_ELEMENTS // (features.width * values.shape[0]))):
-        own = like(chances[block], values)[:, None, None]
-        total = total + xp.sum(own * features.of(values[:, block].T), axis=0)
-    return total.T

@@ -97,7 +97,7 @@ class MeanBound(Bound):
         """Return expected contributions, and per cluster what the observed ones exceed them by."""
         found, expected = to_host(self.contributions(labels))[0], to_host(self.expectation())
         expected = np.broadcast_to(expected, found.shape)
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         found = np.where(weight > 0, found, expected)  # an instance of weight zero is not there
         if not np.isfinite(found).all():
             raise UnsupportedError(
@@ -119,7 +119,7 @@ class MeanBound(Bound):
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
         """Return the weight of every cluster and the sum of its contributions."""
         found = to_host(self.contributions(labels))[0]
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         found = np.where(weight > 0, found, 0.0)
         return State(
             weight=np.bincount(codes, weight, minlength=number),

@@ -143,6 +143,8 @@ WILD = (
 )
 """Statistics that clusters can be tested with."""
 
+BIASED_UPWARDS = "near calibration this error is biased upwards, and no interval around it can be trusted"
+"""Refusal of sums of squares and absolute differences, which are above zero even for a calibrated model."""
 SECOND_LOOK = "its standard error needs a second pass over all rows"
 """Refusal of sums that do not tell the standard error but let every row know its influence on the value."""
 

@@ -60,7 +60,6 @@ from credibly.predictions import (
     Samples,
     label_dtype,
 )
-from credibly.predictions.regression import over_members
 from credibly.predictions.samples import Pool
 from credibly.statistics.kernels import (
     KernelName,
@@ -189,11 +188,9 @@ def _standardised(predictions: Gaussian) -> tuple[Array, Array, Array, Array]:
     if mean.shape[1] == 1:
         xp = namespace(mean)
         return mean, std, xp.zeros_like(mean), xp.ones_like(std)
-    shares = predictions.shares
-    centre = over_members(mean, shares)[:, None]
-    away = mean - centre
-    spread = namespace(mean).sqrt(over_members(std * std + away * away, shares))[:, None]
-    return centre, spread, away / spread, std / spread
+    centre = predictions.expectation()[:, None]
+    spread = namespace(mean).sqrt(predictions.variance())[:, None]
+    return centre, spread, (mean - centre) / spread, std / spread
 
 
 def centred(sides: Sides, plan: RealPlan, kernel: KernelName, norm: Norm) -> Sides:
@@ -228,13 +225,7 @@ def of_quantiles(predictions: Quantiles) -> Sides:
     points = table * like(np.sqrt(weights / weights.sum()), table)
 
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
-        if isinstance(labels, Classes):  # first (q + 1) + last cell
-            code = xp.astype(labels.values, xp.int64)
-            first, last = code // (q + 1), code % (q + 1)
-        else:
-            values = as_float64(labels.values)
-            first = count_at_most(table[rows, :], values, strict=True)
-            last = count_at_most(table[rows, :], values)
+        first, last = cells_of(labels, table[rows, :])
         at = xp.arange(q, dtype=first.dtype, device=device(first))[None, :, None]
         # on which side of its level a label lies that equals a quantile is open: there it fits
         below = xp.where(last[:, None, :] <= at, xp.ones_like(levels[0]), xp.zeros_like(levels[0]))
@@ -251,17 +242,32 @@ def of_quantiles(predictions: Quantiles) -> Sides:
     return Sides(points, q, residuals, 1.0, lambda: Covariances(one, second[None, ...], mean))
 
 
+def cells_of(labels: Labels, table: Array) -> tuple[Array, Array]:
+    """Return the first and the last cell between quantiles (n, q) that labels may lie in, (b, n) each.
+
+    They differ where a label equals a quantile. Labels of replicates are numbered: first (q + 1) + last.
+    """
+    if isinstance(labels, Classes):
+        code, size = namespace(table).astype(labels.values, namespace(table).int64), table.shape[1] + 1
+        return code // size, code % size
+    values = as_float64(labels.values)
+    return count_at_most(table, values, strict=True), count_at_most(table, values)
+
+
 def with_labels(rows: Dataset) -> Dataset:
     """Return rows of draws as pools of label and draws, whose first number is chosen; others as they are."""
     given = rows.predictions
-    if not isinstance(given, Samples):
-        return rows
-    draws, batch = given.flat(), rows.batch
-    xp, n = namespace(draws), len(given)
-    values = xp.concat([xp.reshape(as_float64(batch.values), (n, 1)), draws], axis=1)
-    pool, p = Pool(values, tuple(given.values.shape[1:]), shares=given.shares), values.shape[1]
-    pool._set(notes=given.notes)
-    first = xp.zeros((1, n), dtype=label_dtype(xp, p), device=device(values))
+    return pooled_with(rows, as_float64(given.values), given.shares) if isinstance(given, Samples) else rows
+
+
+def pooled_with(rows: Dataset, draws: Array, shares: Array | None = None) -> Dataset:
+    """Return rows as pools of their label and draws (n, s) or (n, m, s); the label is the first choice."""
+    batch, xp, n = rows.batch, namespace(draws), draws.shape[0]
+    parts = [xp.reshape(as_float64(batch.values), (n, 1)), xp.reshape(draws, (n, -1))]
+    pool = Pool(xp.concat(parts, axis=1), tuple(draws.shape[1:]), shares=shares)
+    pool._set(notes=rows.predictions.notes)
+    p = pool.values.shape[1]
+    first = xp.zeros((1, n), dtype=label_dtype(xp, p), device=device(draws))
     return dataclasses.replace(rows, predictions=pool, labels=Classes(first, p, batch.weights), weights=None)
 
 
@@ -275,11 +281,7 @@ def of_pool(pool: Pool, plan: RealPlan, precision: str) -> Sides:
     features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, precision)
     if pool.shares is not None:
         return _of_weighted(values, pool.shares, features)
-    # the features of every number of the pool, some columns at a time
-    total: Any = 0.0
-    for block in tiles(p, max(1, CACHE_ELEMENTS // (features.width * values.shape[0]))):
-        total = total + xp.sum(features.of(values[:, block].T), axis=0)
-    mean = (total / p).T
+    mean = features.mean_over(values)
 
     def residuals(chosen: Labels, rows: slice, dtype: Any) -> Array:
         at = xp.astype(chosen.values, xp.int64).T
@@ -303,10 +305,7 @@ def _of_weighted(values: Array, shares: Array, features: LabelFeatures) -> Sides
     The draws count as 1 / sum w^2: residual and place of calibrated draws are then uncorrelated.
     """
     label = features.of(values[:, :1].T)[0, ...]
-    xp = namespace(values)
-    mean = xp.zeros_like(label)
-    for j in range(shares.shape[0]):
-        mean = mean + shares[j] * features.of(values[:, j + 1 : j + 2].T)[0, ...]
+    xp, mean = namespace(values), features.mean_over(values[:, 1:], shares).T
     square = xp.sum(shares * shares)
     residual = label - mean
 
@@ -503,4 +502,4 @@ def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...
         found, largest = float(np.median(apart)), float(ranked[-1] - ranked[0])
     if not as_number(found) > 0:
         found = largest if largest > 0 else 1.0
-    return found, (f"bandwidth {as_number(found):.4g} of labels is the median distance of {what}",)
+    return found, (f"label bandwidth {as_number(found):.4g} is the median distance between {what}",)

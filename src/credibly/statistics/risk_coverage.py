@@ -180,7 +180,4 @@ def _area(loss: HostArray, groups: HostArray) -> tuple[float, HostArray]:
 def _estimate(
     name: str, value: float, influence: HostArray, codes: HostArray | None, notes: tuple[str, ...]
 ) -> Estimate:
-    n = len(influence)
-    if n < 2:
-        return Estimate(name, value, None, n, {}, notes, "one instance has no standard error")
-    return Estimate(name, value, n=n, notes=notes, **mean_error(influence, codes))
+    return Estimate(name, value, n=len(influence), notes=notes, **mean_error(influence, codes))

@@ -394,7 +394,7 @@ class Skce(KernelError):
     label_bandwidth : float, "median" or "standardised"
         For real labels, the standard deviation of the Gaussian kernel that compares them. "median" uses the
         median distance between predicted labels. "standardised" is for Gaussians: labels are compared in
-        units of the predicted spread, and the kernel of predictions is centred, which finds more; for
+        units of the predicted spread, and the kernel of predictions is centred, which detects more; for
         `Samples` it means "median". `Quantiles` compare cells of labels and need no bandwidth.
 
     Notes
@@ -406,8 +406,8 @@ class Skce(KernelError):
     range counts as if it were at the end of that range.
 
     Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n
-    times the block size. Rows in chunks meet on an engine two blocks at a time, with the same values up to
-    the rounding of sums. Weights of instances are multiplicities: a weight of 2 is the same as listing the
+    times the block size. Rows in chunks are compared two blocks at a time, with the same values up to the
+    rounding of sums. Weights of instances are multiplicities: a weight of 2 is the same as listing the
     instance twice.
 
     Examples
@@ -507,7 +507,7 @@ class DrawsBound(Bound):
         super().__init__(statistic, plan.n, predictions.notes)
         self.asked = statistic
         self.draws = predictions
-        self._last: Bound | None = None
+        self._last: KernelBound | None = None
 
     def of_pool(self, pool: Pool, weights: Array | None = None) -> KernelBound:
         """Bind to pools, of which a choice is the label."""
@@ -520,7 +520,9 @@ class DrawsBound(Bound):
         """Return the statistic bound to draws and one label vector, and that vector as a choice."""
         rows = with_labels(Dataset(self.draws, labels))
         assert isinstance(rows.predictions, Pool)
-        return self.of_pool(rows.predictions, labels.weights), rows.batch
+        self._last = self.of_pool(rows.predictions, labels.weights)
+        self.statistic, self.notes = self._last.statistic, self._last.notes  # what the rules became
+        return self._last, rows.batch
 
     def state(self, labels: Labels, rows: slice | None = None) -> State:
         """Return the sums of every label vector, each with the places that it gives the predictions."""
@@ -529,9 +531,6 @@ class DrawsBound(Bound):
         for at in range(len(labels)):
             bound, choice = self.with_labels(replicates(labels, slice(at, at + 1)))
             states.append(bound.state(choice, rows=rows))
-            self._last = bound
-        assert self._last is not None
-        self.statistic, self.notes = self._last.statistic, self._last.notes  # what the rules became
         xp = self.draws.xp
         return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
 
@@ -544,13 +543,11 @@ class DrawsBound(Bound):
     def observed_sums(self, labels: Labels) -> State:
         """Return the state, with what the standard error of blocks needs."""
         bound, choice = self.with_labels(labels)
-        self.statistic, self.notes, self._last = bound.statistic, bound.notes, bound
         return bound.observed_sums(choice)
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums between clusters of the statistic bound to pools, where residuals expect 0."""
         bound, choice = self.with_labels(labels)
-        self.statistic, self.notes, self._last = bound.statistic, bound.notes, bound
         return bound.wild_sums(choice, codes, number)
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:

@@ -44,7 +44,16 @@ from credibly.predictions.samples import LeftOut
 from credibly.statistics.cells import SPARSE_REFUSAL, are_sparse, bin_index, edge_ranks
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits, in_cache
+from credibly.statistics.protocol import (
+    BIASED_UPWARDS,
+    Bound,
+    Plan,
+    State,
+    Statistic,
+    Story,
+    Traits,
+    in_cache,
+)
 from credibly.statistics.regression import LossBound, RealMean, real_traits
 
 _TINY = 1e-100
@@ -52,10 +61,7 @@ _TINY = 1e-100
 _NO_SPREAD = 1e15
 """Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
 
-PLUGIN_REFUSAL = (
-    "near calibration this error is biased upwards, and no interval around it can be trusted; "
-    "`debiased=True` has one"
-)
+PLUGIN_REFUSAL = f"{BIASED_UPWARDS}; `debiased=True` has one"
 
 FEWEST_DRAWS = 4
 """Of fewer draws, mean z^2 has no expectation, whatever is predicted."""
@@ -65,14 +71,10 @@ FEW_DRAWS = 100
 
 def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     """Return mean and variance, (n,) each, of mixtures of normal members, or of draws."""
-    if isinstance(predictions, Samples):
-        variance = predictions.variance()
-        return predictions.expectation(), clip(variance, _TINY, None)  # an exchanged label may leave ties
-    assert isinstance(predictions, Gaussian)
-    mean, std = predictions.members()
-    shares = predictions.shares
-    centre = over_members(mean, shares)
-    return centre, over_members(std * std + (mean - centre[:, None]) ** 2, shares)
+    assert isinstance(predictions, (Gaussian, Samples))
+    mean, variance = predictions.expectation(), predictions.variance()
+    # an exchanged label may leave draws that are all equal
+    return mean, clip(variance, _TINY, None) if isinstance(predictions, Samples) else variance
 
 
 def squared_z(labels: Array, mean: Array, variance: Array, drawn: bool) -> Array:
@@ -241,7 +243,7 @@ class MomentBound(_NotesEqualDraws):
     def _host_terms(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
         """Return the terms of one label vector and the weights of its rows, (n,) each."""
         terms = self.terms(labels.values, self.mean[None, :], self.variance[None, :])
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         return {name: np.broadcast_to(to_host(one)[0], weight.shape) for name, one in terms.items()}, weight
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
@@ -345,7 +347,7 @@ class SpreadBound(MomentBound):
         """Return what the stated variances expect, and what squares add to it, (number, bins)."""
         expected = on_host(self.state(labels))
         variance, cells = to_host(self.variance), codes * self.n_bins + to_host(self.bins)
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         apart = weight * ((to_host(labels.values)[0] - to_host(self.mean)) ** 2 - variance)
         observed, z = (
             np.bincount(cells, one, minlength=number * self.n_bins).reshape(number, self.n_bins)
@@ -403,7 +405,7 @@ class SpreadBound(MomentBound):
             nothing = "every bin contains a single instance, which leaves nothing to debias: the value is 0"
             return (*said, nothing)
         left_out = counted(alone, "bin of a single instance was", "bins of a single instance were")
-        return (*said, f"{left_out} left out, where nothing can be debiased")
+        return (*said, f"{left_out} left out, because it takes two to debias")
 
 
 def _products(beyond: Array, stated: Array) -> dict[str, Array]:
@@ -418,10 +420,10 @@ class ExpectedNormalisedError(OfSpread):
     Parameters
     ----------
     n_bins : int
-        Number of bins with equally many instances, up to one; equal spreads stay together. Every bin counts
-        the same.
+        Number of equally filled bins (sizes differ by at most one); equal spreads stay together. Every bin
+        counts the same.
     debiased : bool
-        Average the squared relative differences instead, each without what chance adds to it: 0 on average
+        Average the squared relative differences instead, corrected for what chance adds to each: 0 on average
         for a calibrated model, so it may be negative. It has an interval.
 
     Examples
@@ -447,7 +449,7 @@ class ExpectedNormalisedError(OfSpread):
         above="errors differ from their stated spread by more than chance explains",
         citation="Levi, Gispan, Giladi and Fetaya, Evaluating and calibrating uncertainty prediction in "
         "regression tasks, Sensors, 2022.",
-        aliases={"uce": "which is of variances and not relative"},
+        aliases={"uce": "which compares standard deviations, relative to what is stated"},
     )
 
     def __post_init__(self) -> None:

@@ -46,7 +46,7 @@ from credibly.statistics.locations import (
     DrawnLocations,
     LocationBound,
     LocationPlan,
-    mean_features,
+    features_of,
     places_of,
 )
 from credibly.statistics.pairwise import as_number
@@ -87,7 +87,7 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     if shares is None:  # neither the order of the draws nor how often a row occurs matters
         draws = np.sort(draws, axis=1)
     draws = np.unique(draws, axis=0)
-    points = mean_features(draws, plan, chances)
+    points = features_of(plan).mean_over(draws, shares)
     if isinstance(plan.bandwidth, str):
         found, notes = median_distance(points, "euclidean", MMD)
         plan = dataclasses.replace(plan, bandwidth=found, notes=notes)
@@ -195,7 +195,7 @@ class UnnormalisedMeanEmbedding(Statistic):
         if isinstance(predictions, Samples) and not isinstance(self.locations, int):
             raise InputTypeError(
                 f"`{self.name}` with `locations`",
-                "needs class probabilities or single Gaussians, of which a few numbers tell everything",
+                "needs class probabilities or single Gaussians, which a few numbers describe completely",
                 "got Samples",
                 "Give only the number of locations, and they are taken from the draws.",
                 argument="predictions",

@@ -150,7 +150,7 @@ class WalkBound(Bound):
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the steps of every walk in its order, (columns, n), and the cluster of each."""
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         steps, own, scatter = [], [], []
         for one in self.columns:
             order, values = to_host(one.order), to_host(one.values)

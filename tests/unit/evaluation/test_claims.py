@@ -107,7 +107,7 @@ def test_intervals_in_words_and_on_the_page() -> None:
     assert "Do its intervals contain as many labels as they claim?" in page
     assert "Worst slab of the features" in page
     assert "Observed and claimed coverage" in page
-    assert "draws of which labels are covered if the claim is true" in page
+    assert "simulations of a true claim" in page
 
 
 def test_rows_in_clusters_change_signs_together() -> None:

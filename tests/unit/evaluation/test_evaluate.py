@@ -234,7 +234,7 @@ def test_a_few_quantiles_are_tested_by_coverage_only() -> None:
     reasons = dict(evaluation.not_run)
     assert "quantiles say only how often labels lie between" in reasons["test of crps"]
     assert "level 0.05" in reasons["picp"]
-    assert "lie between two levels l and 1 - l" in reasons["coverage curve"]
+    assert "need two levels l and 1 - l" in reasons["coverage curve"]
     assert evaluation.decomposition is None
     assert "needs levels at most 0.05 apart" in reasons["parts of the CRPS"]
     assert evaluation.reals is not None

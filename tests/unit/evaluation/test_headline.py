@@ -233,15 +233,13 @@ def test_counts_are_compared_with_what_their_ties_let_one_expect() -> None:
     right = cr.evaluate(cr.Samples(draws), labels, n_resamples=199, rng=0).headline
     assert right is not None
     assert right.word == "no conflict found"
-    expected = (
-        r"its 90 % intervals contain 9\d % of the labels, where 9\d % are expected because draws are few"
-    )
+    expected = r"its 90 % intervals contain 9\d % of the labels \(9\d % are expected, because draws are few"
     assert re.search(expected, right.sentence), right.sentence
     # five points fewer than calibrated labels would be, though only one below 90 %
     wide = np.round(1.2 * rng.normal(size=600))
     found = cr.evaluate(cr.Samples(draws), wide, n_resamples=199, rng=0).headline
     assert found is not None
-    start = r"Too narrow: its 90 % intervals contain 89 % .* where 9\d % are expected .* points too few"
+    start = r"Too narrow: its 90 % intervals contain 89 % .* \(9\d % are expected, .*\), .* points too few"
     assert re.match(start, found.sentence), found.sentence
 
 

@@ -31,6 +31,7 @@ MEASURES = {
     "cdf": lambda given: given.cdf(LABELS),
     "quantile": lambda given: given.quantile([0.05, 0.1, 0.3, 0.5, 0.7, 0.9]),
     "expectation": lambda given: given.expectation(),
+    "variance": lambda given: given.variance() * (1.0 - 1.0 / given.n_effective),  # without the correction
     "pit": lambda given: cr.pit(given, LABELS),
     "shift": lambda given: cr.recalibrate.QuantileShift().fit(given, LABELS).apply(given[1:]).values,
     "scaling": lambda given: cr.recalibrate.SpreadScaling().fit(given, LABELS).scale,
@@ -218,3 +219,10 @@ def test_in_every_library(library: Library) -> None:
         for one, y in ((given, labels), (WEIGHTED, LABELS))
     )
     assert first == second
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_draws_of_equal_weight_are_counted_in_every_precision(dtype: type) -> None:
+    weights = np.array([1 / 3, 1 / 3, 1 / 6, 1 / 6], dtype=dtype)
+    assert cr.Samples(np.zeros((2, 4)), weights=weights).n_exchanged == 3
+    assert cr.Samples(np.zeros((2, 6)), weights=[*[1 / 12] * 5, 7 / 12]).n_exchanged == 1

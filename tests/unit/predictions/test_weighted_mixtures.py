@@ -27,6 +27,7 @@ MEASURES = {
     "quantile": lambda given: given.quantile([0.01, 0.3, 0.9]),
     "many quantiles": lambda given: given.quantile(np.arange(1, 40) / 40),
     "expectation": lambda given: given.expectation(),
+    "variance": lambda given: given.variance(),
     "pit": lambda given: cr.pit(given, LABELS),
     "skce": lambda given: cr.skce(given, LABELS, label_bandwidth=1.0).value,
     "moments of skce": lambda given: (

@@ -302,3 +302,18 @@ def test_isotonic_levels_leave_right_counts_as_they_are(kind: str) -> None:
     made = found.apply(given[n:])
     raw = cr.Quantiles(given[n:].quantile(levels), levels)
     assert float(cr.crps(made, labels[n:])) < 1.01 * float(cr.crps(raw, labels[n:]))
+
+
+@pytest.mark.parametrize(
+    ("levels", "centre"),
+    [
+        ([0.2, 0.7], 3.0),  # 0 + 5 (0.5 - 0.2) / 0.5
+        ([0.5, 0.9], 0.0),
+        ([0.6, 0.8], 0.0),  # beyond the outermost level: its quantile
+        ([0.1, 0.3], 5.0),
+    ],
+)
+def test_the_centre_of_quantiles_is_their_median(levels: list[float], centre: float) -> None:
+    given = cr.Quantiles([[0.0, 5.0]], levels)
+    assert centre_of(given).tolist() == pytest.approx([centre])
+    assert scaled(given, 2.0).values[0].tolist() == pytest.approx([-centre, 10.0 - centre])

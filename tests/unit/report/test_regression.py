@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ RNG = np.random.default_rng(1)
 GAUSSIAN = cr.Gaussian(RNG.normal(size=(60, 3)), np.ones((60, 3)))
 
 
+@cache
 def evaluation(shift: float) -> cr.Evaluation:
     labels = GAUSSIAN.mean[:, 0] + np.random.default_rng(2).normal(size=60) + shift
     return cr.evaluate(GAUSSIAN, labels, n_resamples=99)

@@ -101,7 +101,7 @@ def test_rows_in_chunks_give_the_same_ranking(tmp_path) -> None:
         ({"a": RIGHT}, {"statistics": "crps"}, "must be a sequence"),
         ({"a": RIGHT}, {"statistics": ["picp_"]}, "picp"),
         ({"a": RIGHT}, {"statistics": ["quantile_calibration_error"]}, "must be means over instances"),
-        ({"a": RIGHT}, {"statistics": ["picp"]}, "must be scores, of which the smallest is the best"),
+        ({"a": RIGHT}, {"statistics": ["picp"]}, "must be scores for which smaller is better"),
         ({"a": RIGHT}, {"statistics": []}, "at least one"),
         (
             {"a": cr.predictions.PredictionIntervals(MEAN - 1, MEAN + 1, claimed=0.9)},
@@ -192,3 +192,12 @@ def test_the_command_line_compares_files(tmp_path, monkeypatch, capsys) -> None:
     assert main(words) == 0
     assert list(json.loads(capsys.readouterr().out)["ranking"]["standings"]) == ["mae"]
     assert main(["compare", "right.npz", "table.npz", "--measure", "hartley"]) == 2
+
+
+@pytest.mark.parametrize(("draws", "noted"), [(30, False), (8, True)])
+def test_quantiles_of_fewer_draws_are_noted(draws: int, noted: bool) -> None:
+    """Eight draws have wider scatter in their quantiles than thirty, so interval scores are not alike."""
+    rng = np.random.default_rng(0)
+    models = {"many": cr.Samples(rng.normal(size=(60, 30))), "few": cr.Samples(rng.normal(size=(60, draws)))}
+    found = cr.rank_models(models, rng.normal(size=60), n_resamples=100, rng=0)
+    assert any("quantiles of the draws represent few, many" in note for note in found.notes) is noted

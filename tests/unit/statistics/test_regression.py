@@ -240,7 +240,7 @@ def test_quantiles_are_held_to_their_own_levels() -> None:
     estimate = cr.quantile_calibration_error(quantiles, [0.5, 2.0])
     assert estimate.value == pytest.approx(0.2**2 + 0.0)  # none of two below 0, one of two below 1
     assert estimate.settings == {"levels": (0.2, 0.5), "strict": False}
-    assert "the 2 levels of the quantiles themselves are used" in estimate.notes
+    assert "uses the 2 levels of the predicted quantiles" in estimate.notes
     with pytest.raises(cr.UnsupportedError, match="biased upwards"):
         estimate.interval()
 

@@ -26,6 +26,10 @@ Z2 = (Y - CENTRE) ** 2 / VARIANCE
 QUANTILES = cr.Quantiles(np.tile([-1.0, 0.0, 1.0], (N, 1)), [0.1, 0.5, 0.9])
 
 
+def test_variance_of_a_mixture() -> None:
+    assert GIVEN.variance() == pytest.approx(VARIANCE, rel=1e-12)
+
+
 def test_ratio() -> None:
     found = cr.statistics.spread_ratio(GIVEN, Y)
     assert found.value == pytest.approx(Z2.mean(), rel=1e-12)
@@ -198,6 +202,8 @@ def test_one_spread_for_all() -> None:
     assert slope.stderr is None
     assert "all instances state the same spread: the slope is 0" in slope.notes
     assert cr.hypotests.spread_curve(same, labels, level=None).weight.tolist() == [30]
+    for one in np.linspace(0.1, 20.0, 50):  # sums of equal logarithms leave a variance of 1e-15, not 0
+        assert cr.statistics.spread_slope(cr.Gaussian(np.zeros(30), np.full(30, one)), labels).value == 0.0
 
 
 def test_tests_see_a_spread_that_is_wrong_at_both_ends() -> None:
@@ -256,6 +262,16 @@ def test_bands_of_clusters_keep_their_dependence() -> None:
     written = np.mean(np.abs(stated - errors) / stated, axis=1)
     batch = Reals(labels[None, :])
     assert bound.wild_values(*bound.wild_sums(batch, ids, 40), signs) == pytest.approx(written)
+
+
+def test_bands_of_clusters_hold_those_of_independent_rows() -> None:
+    """Signs are symmetric and squares are not: either end of a band of signs alone would be too near."""
+    small = CENTRE + 0.2 * (Y - CENTRE)
+    apart = cr.hypotests.spread_curve(GIVEN, small, n_bins=4, n_resamples=99, rng=0)
+    together = cr.hypotests.spread_curve(GIVEN, small, n_bins=4, n_resamples=99, clusters=np.arange(N), rng=0)
+    for one, other in ((apart.band, together.band), (apart.z_band, together.z_band)):
+        assert (other[0] <= one[0]).all()
+        assert (other[1] >= one[1]).all()
 
 
 @pytest.mark.parametrize("clusters", [None, np.arange(300) // 10])
@@ -333,6 +349,27 @@ def test_few_draws_are_not_miscalibrated() -> None:
     low, high = curve.z_band
     assert low[0] > 1.0  # a small spread of six draws is more often too small
     assert ((low <= curve.z) & (curve.z <= high)).sum() >= 3
+
+
+@pytest.mark.parametrize(("number", "noted"), [(99, True), (100, False)])
+def test_what_few_draws_do_to_the_spread_is_noted(number: int, noted: bool) -> None:
+    given, labels = drawn(20, number, 3)
+    for name in ("spread_ratio", "spread_slope", "ence"):
+        notes = cr.statistics.registered()[name](given, labels).notes
+        # (1 + 1/99) 98 / 96 = 1.03
+        assert any("mean squared z-score of 1.03" in note for note in notes) is noted
+
+
+def test_bins_that_exchanged_draws_fill_are_no_spread() -> None:
+    """Draws move rows between bins: errors that only follow the sizes of the bins leave nothing to sign."""
+    given, labels = drawn(12, 5, 9)
+    statistic = cr.statistics.ence.with_(n_bins=2)
+    bind = partial(statistic.bind, plan=statistic.plan(InMemory(Dataset(given, labels))))
+    bound, choice = bound_in_clusters(bind, Dataset(given, labels), (0, 0))
+    expected, added = bound.wild_sums(choice, np.arange(12) // 3, 4)
+    assert np.abs(added["stated"]).max() > 0.1
+    added["observed"] = expected["observed"] / expected["stated"] * added["stated"]
+    assert bound.widened(expected, added)[1]["observed"] == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["mean_slope", "spread_ratio", "spread_slope", "ence", "crps", "rmse"])
@@ -525,7 +562,7 @@ def test_bins_of_one_instance_are_named_where_they_are_left_out() -> None:
     assert (alone.value, alone.notes) == (0.0, (alone.notes[0],))
     assert "every bin contains a single instance" in alone.notes[0]
     some = cr.statistics.ence(given, labels, n_bins=4, debiased=True)
-    assert some.notes == ("2 bins of a single instance were left out, where nothing can be debiased",)
+    assert some.notes == ("2 bins of a single instance were left out, because it takes two to debias",)
     assert some.value != 0.0
     assert cr.statistics.ence(given, labels, n_bins=3, debiased=True).notes == ()
     assert cr.statistics.ence(given, labels).notes == ()

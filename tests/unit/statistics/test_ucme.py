@@ -9,6 +9,9 @@ import pytest
 from scipy.stats import norm
 
 import credibly as cr
+from credibly.predictions import Classes, Dataset, Reals
+from credibly.statistics.locations import PoolLocations
+from credibly.statistics.real_kernels import with_labels
 
 RNG = np.random.default_rng(2)
 N = 30
@@ -251,6 +254,30 @@ def test_places_of_draws_are_uncorrelated_with_residuals() -> None:
         seen.append(bound.state(cr.predictions.as_labels(given, pools[:, label]))["seen"][0])
     assert np.mean(seen, axis=0) == pytest.approx(0.0, abs=1e-12)
     assert np.abs(seen).max() > 0.01
+
+
+def test_pools_see_what_draws_and_labels_do() -> None:
+    """Observed: the value of the draws themselves; replicates: draws that changed places with the label."""
+    given = cr.Samples(DRAWS)
+    tested = cr.calibration_test(given, Y, statistics=UCME, n_resamples=9, rng=1)
+    assert tested.statistic == pytest.approx(float(UCME(given, Y)), rel=1e-9)
+    pool = with_labels(Dataset(given, Y)).predictions
+    plan = UCME.plan(given)
+    pools = PoolLocations(UCME, pool, plan)
+    for choice in (np.zeros(N, dtype=int), np.arange(N) % 7):
+        left = cr.Samples(pool.samples(choice).values)
+        label = np.take_along_axis(pool.values, choice[:, None], axis=1)[:, 0]
+        seen = UCME.bind(left, plan).state(Reals(label[None, :]))["seen"]
+        assert pools.state(Classes(choice[None, :], 7))["seen"] == pytest.approx(seen, abs=1e-12)
+
+
+def test_errors_of_clusters_are_no_smaller_than_those_of_independent_rows() -> None:
+    """All clusters have nearly the same two labels, so leaving one out hardly moves anything."""
+    y = np.tile([-1.0, 1.0], 20) + 0.01 * np.random.default_rng(0).normal(size=40)
+    given, ids = cr.Gaussian(np.zeros(40), np.ones(40)), np.repeat(np.arange(20), 2)
+    apart, found = UCME(given, y), UCME(given, y, clusters=ids)
+    assert found.n_clusters == 20
+    assert found.difference_stderr == pytest.approx(apart.difference_stderr)
 
 
 def test_draws_in_chunks_and_with_weights_of_rows() -> None:

@@ -38,7 +38,12 @@ from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.calibration.reliability import require_single_labels, require_target, wider
+from credibly.hypotests.calibration.reliability import (
+    central_band,
+    require_single_labels,
+    require_target,
+    wider,
+)
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.wild import signs
@@ -210,9 +215,9 @@ def corp_curve(
     if level is None:
         return found
     seed = as_seed(rng)
-    band = _central(_drawn_curves(groups, Dataset(point, batch), seed, n_resamples), level)
+    band = _band(_drawn_curves(groups, Dataset(point, batch), seed, n_resamples), level)
     if codes is not None:
-        signed = _central(_signed_curves(groups, events, codes, seed, n_resamples), level)
+        signed = _band(_signed_curves(groups, events, codes, seed, n_resamples), level)
         return dataclasses.replace(found, band=wider(band, signed))
     low, high = honest_band(groups.sums(events[None, :])[0], groups.size, level)
     divergence = partial(_divergence, losses)
@@ -386,22 +391,18 @@ def _split(
 def _estimate(
     name: str, values: HostArray, score: str, notes: tuple[str, ...], codes: HostArray | None
 ) -> Estimate:
-    n = len(values)
-    settings = {"score": score}
-    if n < 2 or not np.isfinite(values).all():
-        reason = "one instance has no standard error" if n < 2 else "some losses are infinite"
-        return Estimate(name, float(values.mean()), None, n, settings, notes, reason)
     error = mean_error(values, codes)
-    why = {"miscalibration": _BIASED, "discrimination": _OPTIMISTIC}.get(name) or error["interval_refusal"]
-    error["interval_refusal"] = why
-    return Estimate(name, float(values.mean()), n=n, settings=settings, notes=notes, **error)
+    if error["stderr"] is not None:
+        why = {"miscalibration": _BIASED, "discrimination": _OPTIMISTIC}.get(name)
+        error["interval_refusal"] = why or error["interval_refusal"]
+    return Estimate(
+        name, float(values.mean()), n=len(values), settings={"score": score}, notes=notes, **error
+    )
 
 
-def _central(curves: Iterator[HostArray], level: float) -> tuple[HostArray, HostArray]:
+def _band(curves: Iterator[HostArray], level: float) -> tuple[HostArray, HostArray]:
     """Return what curves under the hypothesis show at the kept groups; the first is the observed one."""
-    half = (1 - level) / 2
-    low, high = np.quantile(np.concatenate(list(curves))[1:], [half, 1 - half], axis=0)
-    return low, high
+    return central_band(np.concatenate(list(curves))[1:], level)
 
 
 def _drawn_curves(groups: _Groups, rows: Dataset, seed: Seed, n_resamples: int) -> Iterator[HostArray]:

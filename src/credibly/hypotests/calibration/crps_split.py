@@ -130,8 +130,6 @@ _BIASED_CRPS = (
 
 def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[str, Any]:
     """Return the error of a mean, as fields of an Estimate, with a reason of its own against an interval."""
-    if len(values) < 2:
-        return {"stderr": None, "interval_refusal": why or "one instance has no standard error"}
     error = mean_error(values, codes)
     if why is not None:  # beside a number that is too large a standard error would say that it is not
         error["stderr"] = None

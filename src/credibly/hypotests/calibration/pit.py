@@ -157,11 +157,11 @@ def pit_test(
     draws. For `Quantiles`, the cell of a label is drawn; with one level this is a binomial test. For several
     members with several draws each, "bayesian" tests every member and returns the one that fits best.
     Labels are not randomised between draws that repeat, as draws of counts do: a label that equals a quantile
-    counts as below it, so the curves of label and replicates all lie above the levels. The distance from the
-    envelope tells of miscalibration, that from the levels does not; ``expected`` is what to compare with.
+    counts as below it, so the curves of label and replicates all lie above the levels. So
+    compare the curve with its envelope or with ``expected``, not with the levels.
 
-    Of ordered classes F(y) has steps. Every label is spread evenly over its step, which is the mean over all
-    randomised transforms (`pit`), and labels drawn from the predictions give the envelope: exact for any
+    For ordered classes, F(y) has steps. Every label is spread evenly over its step, which is the mean over
+    all randomised transforms (`pit`), and labels drawn from the predictions give the envelope: exact for any
     number of classes.
 
     References

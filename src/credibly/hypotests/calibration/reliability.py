@@ -163,7 +163,7 @@ def classwise_curves(
                 weight=size,
                 predicted=predicted,
                 observed=frequency,
-                band=None if level is None else _band(cells[name].values[1:, own], level),
+                band=None if level is None else central_band(cells[name].values[1:, own], level),
                 level=level,
                 n=rows.n,
             )
@@ -218,8 +218,8 @@ def wider(
     return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
 
 
-def _band(frequencies: HostArray, level: float) -> tuple[HostArray, HostArray]:
-    """Return per-cell quantiles of the observed frequency over replicates."""
+def central_band(values: HostArray, level: float) -> tuple[HostArray, HostArray]:
+    """Return the band that holds `level` of the replicates (b, c) in every column."""
     half = (1 - level) / 2
-    low, high = np.quantile(frequencies, [half, 1 - half], axis=0)
+    low, high = np.quantile(values, [half, 1 - half], axis=0)
     return low, high

@@ -55,7 +55,7 @@ from credibly.predictions.clusters import Clusters
 from credibly.predictions.prediction_sets import require_claimed
 from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Slab, Strata
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import ONE_INSTANCE, Estimate, mean_error
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics.protocol import widening
 from credibly.statistics.regression import central_interval
@@ -358,7 +358,7 @@ def _mean(name: str, values: HostArray, method: Any, codes: HostArray | None) ->
     if codes is not None:
         return Estimate(name, float(values.mean()), n=n, **mean_error(values, codes))
     stderr = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None
-    alone = None if stderr is not None else "one instance has no standard error"
+    alone = None if stderr is not None else ONE_INSTANCE
     return Estimate(name, float(values.mean()), stderr, n, {}, (), alone, method)
 
 

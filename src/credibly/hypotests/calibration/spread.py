@@ -13,7 +13,7 @@ import numpy as np
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.calibration.reliability import wider
+from credibly.hypotests.calibration.reliability import central_band, wider
 from credibly.hypotests.resampling.choices import without_choices
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.replicates import consistent
@@ -67,9 +67,9 @@ def spread_curve(
 
     Notes
     -----
-    Few draws scatter in their spread, so z-scores are above 1 even for a calibrated model, most where the
-    spread happens to be small. The band shows the same, because every label is exchanged with one of its
-    draws.
+    The spread of few draws is uncertain, so z-scores are above 1 even for a calibrated model, especially
+    where the spread happens to be small. The band allows for this, because it exchanges every label with one
+    of its draws.
 
     References
     ----------
@@ -102,10 +102,10 @@ def spread_curve(
     filled = np.flatnonzero(size > 0)
     z = filled + size.size
     edges = np.sqrt(np.asarray(plan.edges))
-    bands = None if level is None else [_band(found.values[1:, part], level) for part in (filled, z)]
+    bands = None if level is None else [central_band(found.values[1:, part], level) for part in (filled, z)]
     if bands is not None and level is not None and rows.clusters is not None:
         (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, values=_wild_errors)
-        apart = [_band(signed.values[1:, part], level) for part in (filled, z)]
+        apart = [central_band(signed.values[1:, part], level) for part in (filled, z)]
         bands = [wider(one, other) for one, other in zip(bands, apart, strict=True)]
     return SpreadCurve(
         left=edges[:-1][filled],
@@ -133,9 +133,3 @@ def _wild_errors(bound: Bound, expected: State, added: State, signs: HostArray) 
     own = without_choices(bound)[0]
     assert isinstance(own, SpreadBound)
     return np.asarray(_errors(own, own.wild_state(expected, added, signs)))
-
-
-def _band(errors: HostArray, level: float) -> tuple[HostArray, HostArray]:
-    half = (1 - level) / 2
-    low, high = np.quantile(errors, [half, 1 - half], axis=0)
-    return low, high

@@ -57,12 +57,14 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.ensemble import normalised
+from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.coverage import CoverageShares, ShareBound
 from credibly.statistics.kernel_blocks import BlockBound
 from credibly.statistics.locations import DrawnLocations, LocationBound
 from credibly.statistics.proper import MeanBound, gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
+from credibly.statistics.real_kernels import cells_of, pooled_with
 from credibly.statistics.regression import LossBound
 from credibly.statistics.skce import DrawsBound, QuadraticBound
 from credibly.statistics.spread import MomentBound, mean_and_variance
@@ -71,7 +73,6 @@ from credibly.statistics.subsampled import Subsampled, SubsampledBound
 _TABLE_ELEMENTS = 2**18
 """Numbers of the pools that are worked on at a time."""
 
-_SAME_LEVEL = 1e-9
 
 Bind = Callable[[Predictions], Bound]
 
@@ -97,19 +98,13 @@ def pooled(rows: Dataset, seed: Seed, *, shared: bool, changed: Samples | None =
     """
     given = rows.predictions
     assert isinstance(given, Samples)
-    draws, label = _draws(given, seed, rows.start, shared), rows.batch.values
-    xp, n = namespace(draws), len(given)
-    parts = [xp.reshape(as_float64(label), (n, 1)), xp.reshape(draws, (n, -1))]
-    pool = Pool(xp.concat(parts, axis=1), tuple(draws.shape[1:]))
-    pool._set(notes=given.notes)
+    found = pooled_with(rows, _draws(given, seed, rows.start, shared))
     if changed is not None:
-        other = xp.reshape(_draws(changed, seed, rows.start, shared), (n, -1))
-        pool._set(moved=xp.concat([parts[0], other], axis=1))
-    p = pool.values.shape[1]
-    first = xp.zeros((1, n), dtype=label_dtype(xp, p), device=device(draws))
-    return dataclasses.replace(
-        rows, predictions=pool, labels=Classes(first, p, rows.batch.weights), weights=None
-    )
+        pool, xp = found.predictions, given.xp
+        assert isinstance(pool, Pool)
+        other = xp.reshape(_draws(changed, seed, rows.start, shared), (len(given), -1))
+        pool._set(moved=xp.concat([pool.values[:, :1], other], axis=1))
+    return found
 
 
 def is_stratified(predictions: Predictions) -> bool:
@@ -374,8 +369,8 @@ def cell_codes(predictions: Quantiles, values: Array) -> Classes:
     """
     table = as_float64(predictions.values)
     xp, size = namespace(table), table.shape[1] + 1
-    first = count_at_most(table, values, strict=True)
-    code = first * size + count_at_most(table, values)
+    first, last = cells_of(Reals(values), table)
+    code = first * size + last
     return Classes(xp.astype(code, label_dtype(xp, size * size)), size * size)
 
 
@@ -449,7 +444,7 @@ class CellBound(ByChoice):
         if isinstance(self.inner, ShareBound):
             low, high = ends["low"], ends["high"]
             closed = xp.take(most, high, axis=1) - xp.take(least, low, axis=1)
-            inside = xp.clip(xp.take(least, high, axis=1) - xp.take(most, low, axis=1), 0.0, None)
+            inside = xp.take(least, high, axis=1) - xp.take(most, low, axis=1)
             wanted = weight * (levels[high[0]] - levels[low[0]])
             return State(weight=weight, total=_nearest(wanted, inside[:, 0], closed[:, 0]))
         counts = _nearest(weight[:, None] * levels[None, :], least, most)
@@ -486,7 +481,7 @@ def _ends(bound: Bound, predictions: Quantiles) -> dict[str, HostArray]:
     found = {}
     for name, levels in wanted.items():
         nearest = np.abs(own[None, :] - levels[:, None]).argmin(axis=1)
-        missing = levels[np.abs(own[nearest] - levels) > _SAME_LEVEL]
+        missing = levels[np.abs(own[nearest] - levels) > SAME_LEVEL]
         if missing.size:
             raise UnsupportedError(
                 f"a test of `{bound.statistic.name}`",
@@ -528,9 +523,7 @@ def _unlike(predictions: Samples) -> str:
 def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, ...]:
     """Return what is worth knowing about how replicates were made of draws or quantiles."""
     if isinstance(predictions, Quantiles):
-        return (
-            "replicates draw only the cell between two quantiles that a label lies in, no value inside it",
-        )
+        return ("replicates only draw which two quantiles a label lies between, not its value",)
     if not isinstance(predictions, Samples):
         return ()
     s = int(predictions.values.shape[-1])

@@ -115,7 +115,7 @@ class SignedPool(PoolBound):
         n, p = self.pool.values.shape
         at = np.zeros((n, p), dtype=np.intp) if cell is None else to_host(cell)
         at = at + size * np.arange(n)[:, None]
-        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         expected, added = State(), State()
         for name, term in self.inner.terms(self.pool.labels, mean, variance).items():
             own = to_host(term)

@@ -100,7 +100,7 @@ def test_coverage_of_quantiles_uses_their_symmetric_levels() -> None:
     curve = cr.coverage_curve(quantiles, [-1.5, 0.0, 1.0, 5.0], n_resamples=19, rng=0)
     assert curve.levels.tolist() == pytest.approx([0.6, 0.9])
     assert curve.observed.tolist() == [0.5, 0.75]  # -1 to 1 holds 0 and 1; -2 to 3 holds -1.5 too
-    with pytest.raises(cr.UnsupportedError, match="lie between two levels l and 1 - l"):
+    with pytest.raises(cr.UnsupportedError, match="need two levels l and 1 - l"):
         cr.coverage_curve(cr.Quantiles([[0.0, 1.0]], [0.2, 0.5]), [0.0])
 
 
