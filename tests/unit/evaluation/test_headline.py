@@ -142,7 +142,7 @@ def test_intervals_of_few_draws_are_compared_with_what_right_draws_show() -> Non
     narrow = cr.evaluate(cr.Samples(rng.normal(size=(100, 10)) / 2), rng.normal(size=100), rng=0)
     size = 9 / 11 - narrow["picp"].value
     assert narrow.headline.size == pytest.approx(size, abs=0.01)  # 8 points more if 90 % were expected
-    assert ", where 82 % are expected because draws are few" in narrow.headline.sentence
+    assert "(82 % are expected, because draws are few" in narrow.headline.sentence
     wide = cr.evaluate(cr.Samples(1.3 * rng.normal(size=(1500, 10))), rng.normal(size=1500), rng=0).headline
     assert wide.sentence.startswith("Too wide")
     assert "would change the coverage" in wide.remedy  # from 88 % to 82 %, so farther from 90 %
