@@ -62,8 +62,10 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
             most = max(abs(expected - end) for end in ends)
         held = f"its {percents(stated)[0]} intervals contain {percents(observed)[0]} of the labels"
         held += _tied(stated, expected)
-    others = _real_conflicts(work)
-    if not conflict and others:
+    others, tilt = _real_conflicts(work), None if conflict else _tilt(work)
+    if tilt is not None:
+        word, sentence = "conflict", f"{tilt[0]} And {held or said}."
+    elif not conflict and others:
         word = "conflict"
         sentence = f"Miscalibrated, though not on average: {held or said}. {others[0]}"
     elif conflict:
@@ -127,7 +129,11 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         )
     )
     questions += _spread_answer(parts, work, other)
-    remedy, steps = _real_remedy(work, word, expected - stated, biased=biased, shifted=shifted)
+    remedy, steps = (
+        _real_remedy(work, word, expected - stated, biased=biased, shifted=shifted)
+        if tilt is None
+        else (tilt[1], ())
+    )
     return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
 
 
@@ -154,6 +160,23 @@ def _is_shifted(curve: EnvelopeCurve, work: Work, near: int) -> bool:
 
 _BESIDE = 0.015
 _NO_SPREAD = 1e7
+
+
+def _tilt(work: Work) -> tuple[str, str] | None:
+    """Say that means are too extreme or too timid, and what would help; None where chance explains it."""
+    found = dict(work.found["tests"] or {}).get("mean_slope")
+    if found is None or found.verdict(work.level) != "conflict":
+        return None
+    slope = float(found.statistic)
+    way, high, low = ("Too extreme", "high", "low") if slope < 0 else ("Too timid", "low", "high")
+    said = (
+        f"{way}: high predictions are too {high} and low ones too {low}, by {shown(abs(slope))} of the "
+        "stated spread for every standard deviation of the predictions; more than chance explains"
+        f"{clustered(work)}."
+    )
+    if slope < 0:
+        return said, "A scale keeps the means. Shrink them: with more regularisation, or more members."
+    return said, "A scale keeps the means. Let them vary more: with less regularisation, or better features."
 
 
 def _too_few(size: float) -> str:

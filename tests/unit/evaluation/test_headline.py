@@ -76,6 +76,13 @@ def normal(shift: float, spread: float, n: int = 600) -> tuple[cr.Gaussian, np.n
     return cr.Gaussian(mean - shift, np.full(n, spread)), mean + rng.normal(size=n)
 
 
+def wavy() -> tuple[Any, Any]:
+    """A bias that changes its sign with the predicted mean, so that no average shows it."""
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=600)
+    return cr.Gaussian(mean, np.ones(600)), mean + 0.5 * np.sin(4 * mean) + rng.normal(size=600)
+
+
 def unfocused() -> tuple[cr.Gaussian, np.ndarray]:
     """Uniform PIT, right coverage, never right.   Gneiting et al. 2007."""
     rng = np.random.default_rng(8)
@@ -263,7 +270,12 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     "too wide": (lambda: normal(0.0, 1.6), "conflict", "Too wide: its 90 % intervals contain .* too many"),
     "biased": (lambda: normal(0.5, 1.0), "conflict", "Biased, its predictions are too low"),
     "reals": (lambda: normal(0.0, 1.0), "no conflict found", "No sign of miscalibration in 600"),
-    "unfocused": (unfocused, "conflict", "Miscalibrated, though not on average: its 90 % .* SKCE: similar"),
+    "unfocused": (
+        unfocused,
+        "conflict",
+        "Too extreme: high predictions are too high .* And its 90 % intervals",
+    ),
+    "wavy": (wavy, "conflict", "Miscalibrated, though not on average: its 90 % .* SKCE: similar"),
     "few reals": (lambda: normal(0.0, 1.0, 40), "cannot tell", "Too few data to tell: with 40 instances"),
 }
 

@@ -84,8 +84,14 @@ def test_the_default_test_finds_predictions_that_are_too_extreme() -> None:
     assert found.components["mean_slope"].statistic < 0
     assert found.components["mean_slope"].pvalue == 0.01  # both tails of 199
     assert found.rejects(0.05)
-    headline = str(cr.evaluate(given, truth + noise, n_resamples=199, rng=0).headline)
-    assert "Mean slope: high predictions are too high, or low ones too low (too extreme)" in headline
+    headline = cr.evaluate(given, truth + noise, n_resamples=199, rng=0).headline
+    assert headline.sentence.startswith(
+        "Too extreme: high predictions are too high and low ones too low, by 0."
+    )
+    assert "Shrink them" in headline.remedy
+    timid = cr.evaluate(cr.Gaussian(0.6 * truth, np.full(400, np.sqrt(1.16))), truth + noise, rng=0).headline
+    assert timid.sentence.startswith("Too timid: high predictions are too low and low ones too high, by 0.3")
+    assert "And its 90 % intervals contain" in timid.sentence
 
 
 def test_the_default_family_has_no_slope_where_there_is_none() -> None:
