@@ -69,6 +69,8 @@ class ShareBound(LossBound):
 
     share: float
     """Which share of labels is expected inside."""
+    inside: Loss | None = None
+    """The same without ends, if labels that equal a quantile may lie on either side of it."""
 
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
         """Wilson's interval holds near 0 and 1; weighted shares have the normal one."""
@@ -84,7 +86,14 @@ class ShareBound(LossBound):
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the stated share, and per cluster how many more labels are inside."""
-        return MeanBound.wild_sums(self, labels, codes, number)
+        expected, added = MeanBound.wild_sums(self, labels, codes, number)
+        if self.inside is not None:
+            weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+            most, least = (to_host(one(labels.values))[0] for one in (self.loss, self.inside))
+            part = _part(weight.sum() * self.share, weight @ least, weight @ most)
+            apart = weight * (least + part * (most - least) - self.share)
+            added["total"] = np.bincount(codes, apart, minlength=number)
+        return expected, added
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Widen, and leave the signs as they are: counts move in steps."""
@@ -139,6 +148,10 @@ class IntervalCoverage(RealMean):
         if isinstance(predictions, Samples):
             ends = np.array([(1.0 - self.level) / 2.0, (1.0 + self.level) / 2.0])
             bound.share = float(np.diff(_reached(predictions, ends))[0])
+        if isinstance(predictions, Quantiles):
+            low, high = central_interval(predictions, self.level)
+            xp = namespace(low)
+            bound.inside = lambda labels: xp.astype((labels > low) & (labels < high), xp.float64)
         return bound
 
     def loss(self, predictions: RealPredictions) -> Loss:
@@ -242,6 +255,8 @@ class CoverageShares(LevelShares):
     """Names of the counts in the state; whether quantiles count that are below the label, or at most it."""
     expected: HostArray | None = None
     """Shares of labels expected below the quantiles, where these are not their levels."""
+    in_cells = False
+    """Whether only the cells of labels are known: one that equals a quantile may lie on either side of it."""
 
     def __init__(
         self, statistic: Statistic, table: Array, heights: Array, n: int, notes: tuple[str, ...]
@@ -271,14 +286,39 @@ class CoverageShares(LevelShares):
         weight = labels.row_weights()
         total = np.bincount(codes, weight, minlength=number)
         expected, added = State(weight=np.array([weight.sum()])), State()
+        shares = to_host(self.heights) if self.expected is None else self.expected
+        steps = np.diff(shares, prepend=0.0, append=1.0)
+        counts = {}
         for name, places in self.places(labels.values).items():
-            shares = to_host(self.heights) if self.expected is None else self.expected
-            steps = np.diff(shares, prepend=0.0, append=1.0)
             cells = codes * steps.size + to_host(places)[0].astype(np.intp)
-            counts = np.bincount(cells, weight, minlength=number * steps.size)
+            found = np.bincount(cells, weight, minlength=number * steps.size)
+            counts[name] = found.reshape(number, steps.size)
+        if self.in_cells:
+            counts = dict.fromkeys(counts, _fitting(counts["reached"], counts["below"], shares))
+        for name, found in counts.items():
             expected[name] = weight.sum() * steps[None, :]
-            added[name] = counts.reshape(number, steps.size) - total[:, None] * steps
+            added[name] = found - total[:, None] * steps
         return expected, added
+
+
+def _fitting(least: HostArray, most: HostArray, shares: HostArray) -> HostArray:
+    """Return counts (clusters, l + 1) between two, in which labels on quantiles count where they fit best.
+
+    Where some of them on either side make the share right, every cluster has what is expected: if it had
+    its own part of them, signs would move a share that is fitted.
+    """
+    low, high = (np.cumsum(one, axis=1)[:, :-1] for one in (least, most))
+    total = least.sum(axis=1)[:, None]
+    part = _part(total.sum() * shares, low.sum(axis=0), high.sum(axis=0))
+    found = np.where(part > 0.0, np.where(part < 1.0, total * shares, high), low)
+    return np.diff(found, axis=1, prepend=0.0, append=total)
+
+
+def _part(wanted: Any, least: Any, most: Any) -> HostArray:
+    """Return which part of the labels between two counts makes the one nearest to what is wanted."""
+    between = np.asarray(most - least)
+    part = (wanted - least) / np.where(between > 0, between, 1.0)
+    return np.asarray(np.clip(part, 0.0, between > 0))
 
 
 class QuantileErrorBound(CoverageShares):
@@ -355,6 +395,7 @@ class QuantileCalibrationError(Statistic):
         bound = QuantileErrorBound(own, table, levels, plan.n, (*predictions.notes, *notes))
         if isinstance(predictions, Samples):
             bound.expected = _reached(predictions, to_host(levels))
+        bound.in_cells = isinstance(predictions, Quantiles)
         return bound
 
 
@@ -402,7 +443,7 @@ class CentralShares(CoverageShares):
     ) -> None:
         own = quantiles.rows.table, quantiles.heights
         super().__init__(quantiles.statistic, *own, quantiles.n, notes)
-        self.expected = quantiles.expected
+        self.expected, self.in_cells = quantiles.expected, quantiles.in_cells
         self.lower, self.upper, self.levels = lower, upper, levels
 
     def shares(self, state: State) -> Array:

@@ -397,6 +397,24 @@ def test_clusters_of_repeated_draws_are_not_miscalibrated() -> None:
     assert (np.array(found) <= 0.05).sum(axis=0).max() <= 4
 
 
+def test_clusters_of_rain_are_not_miscalibrated() -> None:
+    """60 % of the labels are 0, and so are the quantiles below: such labels count where they fit best."""
+    levels, ids, found = np.array([0.05, 0.25, 0.5, 0.75, 0.95]), np.arange(400) // 10, []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        scale = np.exp(rng.normal(size=400) / 2)
+        given = -np.log(1 - np.maximum(levels - 0.6, 0) / 0.4) * scale[:, None]
+        rain = np.where(rng.random(400) < 0.6, 0.0, rng.exponential(size=400) * scale)
+        asked = cr.Quantiles(given, levels), rain
+        same = {"clusters": ids, "n_resamples": 99, "rng": seed}
+        found.append([curve(*asked, **same).pvalue for curve in (cr.pit_test, cr.coverage_curve)])
+        for name in ("picp", "quantile_calibration_error"):
+            found[-1].append(cr.calibration_test(*asked, statistics=[name], **same).pvalue)
+    assert (np.array(found) <= 0.05).sum(axis=0).max() <= 3  # all were rejected where they counted as below
+    dry = cr.pit_test(asked[0], 0 * rain, clusters=ids, n_resamples=99, rng=0)
+    assert dry.pvalue <= 0.05  # 75 % quantiles are above 0, where 100 % of the labels are below
+
+
 def test_clusters_of_few_draws_are_compared_with_what_these_expect() -> None:
     rng = np.random.default_rng(0)
     given, ids = cr.Samples(rng.normal(size=(1000, 5))), np.arange(1000) // 10
