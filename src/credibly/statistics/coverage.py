@@ -88,7 +88,7 @@ class ShareBound(LossBound):
         """Return the stated share, and per cluster how many more labels are inside."""
         expected, added = MeanBound.wild_sums(self, labels, codes, number)
         if self.inside is not None:
-            weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+            weight = labels.row_weights()
             most, least = (to_host(one(labels.values))[0] for one in (self.loss, self.inside))
             part = _part(weight.sum() * self.share, weight @ least, weight @ most)
             apart = weight * (least + part * (most - least) - self.share)
@@ -145,9 +145,6 @@ class IntervalCoverage(RealMean):
         assert isinstance(predictions, RealPredictions)
         bound = ShareBound(self, self.loss(predictions), plan, predictions.notes)
         bound.share = self.level
-        if isinstance(predictions, Samples):
-            ends = np.array([(1.0 - self.level) / 2.0, (1.0 + self.level) / 2.0])
-            bound.share = float(np.diff(_reached(predictions, ends))[0])
         if isinstance(predictions, Quantiles):
             low, high = central_interval(predictions, self.level)
             xp = namespace(low)
@@ -253,8 +250,6 @@ class CoverageShares(LevelShares):
 
     looks: Mapping[str, bool] = {"below": True, "reached": False}
     """Names of the counts in the state; whether quantiles count that are below the label, or at most it."""
-    expected: HostArray | None = None
-    """Shares of labels expected below the quantiles, where these are not their levels."""
     in_cells = False
     """Whether only the cells of labels are known: one that equals a quantile may lie on either side of it."""
 
@@ -286,7 +281,7 @@ class CoverageShares(LevelShares):
         weight = labels.row_weights()
         total = np.bincount(codes, weight, minlength=number)
         expected, added = State(weight=np.array([weight.sum()])), State()
-        shares = to_host(self.heights) if self.expected is None else self.expected
+        shares = to_host(self.heights)
         steps = np.diff(shares, prepend=0.0, append=1.0)
         counts = {}
         for name, places in self.places(labels.values).items():
@@ -393,8 +388,6 @@ class QuantileCalibrationError(Statistic):
         table, levels, notes = quantile_grid(predictions, self.levels)
         own = self.with_(levels=tuple(to_host(levels).tolist())) if notes else self
         bound = QuantileErrorBound(own, table, levels, plan.n, (*predictions.notes, *notes))
-        if isinstance(predictions, Samples):
-            bound.expected = _reached(predictions, to_host(levels))
         bound.in_cells = isinstance(predictions, Quantiles)
         return bound
 
@@ -410,15 +403,6 @@ def quantile_grid(
     chosen = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
     wanted = like(chosen, predictions._leading, predictions.xp.float64)
     return predictions.quantile(wanted), wanted, ()
-
-
-def _reached(predictions: Samples, levels: HostArray) -> HostArray:
-    """Return the share of labels expected below the quantiles of s draws: j / (s + 1) for the j-th draw."""
-    number = predictions.n_effective
-    places = (
-        np.ceil(levels * number * (1.0 - 4e-16)) if predictions.weights is None else levels * number + 0.5
-    )
-    return np.asarray(places / (number + 1.0))
 
 
 def _are_levels(given: Any) -> bool:
@@ -443,7 +427,7 @@ class CentralShares(CoverageShares):
     ) -> None:
         own = quantiles.rows.table, quantiles.heights
         super().__init__(quantiles.statistic, *own, quantiles.n, notes)
-        self.expected, self.in_cells = quantiles.expected, quantiles.in_cells
+        self.in_cells = quantiles.in_cells
         self.lower, self.upper, self.levels = lower, upper, levels
 
     def shares(self, state: State) -> Array:

@@ -133,7 +133,7 @@ class SignedPool(PoolBound):
     def _wild_counts(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the same for counts of labels between quantiles."""
         assert isinstance(self.inner, CoverageShares)
-        weight = np.ones(len(self.pool)) if labels.weights is None else to_host(labels.weights)[0]
+        weight = labels.row_weights()
         expected, added = State(weight=np.array([weight.sum()])), State()
         for name, places in self.places.items():
             at = to_host(places)  # (n, p)

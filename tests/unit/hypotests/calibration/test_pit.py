@@ -434,7 +434,8 @@ def test_clusters_of_few_draws_are_not_miscalibrated() -> None:
         ids = np.arange(200) // 4
         found.append(cr.pit_test(given, labels, clusters=ids, n_resamples=99, rng=seed).pvalue)
     assert np.mean(np.array(found) <= 0.05) <= 0.25  # was 42 % where levels themselves were expected
-    given = cr.Samples(rng.normal(size=(40, 15)))
-    assert cr.picp.bind(given).expectation() == 14 / 16  # draws 1 and 15 of 15
-    value = cr.skce(given, rng.normal(size=40), clusters=np.arange(40) // 2)
-    assert value.n_clusters == 20
+    given, labels, ids = cr.Samples(rng.normal(size=(40, 15))), rng.normal(size=40), np.arange(40) // 2
+    inside = cr.calibration_test(given, labels, statistics="picp", clusters=ids, n_resamples=999, rng=0)
+    # draws 1 and 15 of 15: 14 of 16 numbers, and every one of them is the label once
+    assert np.mean(inside.null_distribution) == pytest.approx(14 / 16, abs=0.01)
+    assert cr.skce(given, labels, clusters=ids).n_clusters == 20
