@@ -3,12 +3,7 @@
 from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.calibration_index import ici
-from credibly.statistics.coverage import (
-    interval_score,
-    picp,
-    pit,
-    quantile_calibration_error,
-)
+from credibly.statistics.coverage import picp, pit, quantile_calibration_error
 from credibly.statistics.crps import crps
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
@@ -23,7 +18,7 @@ from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Statistic, Traits
 from credibly.statistics.registry import registered, statistic
-from credibly.statistics.regression import gaussian_log_loss, mae, rmse
+from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
 from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights

@@ -2,10 +2,9 @@
 
 picp  mean 1[l <= y <= u], the central interval of a level
 quantile_calibration_error  sum_j (p_j - mean 1[y <= Q(p_j)])^2, levels p_j = j / M; with `strict` y < Q(p_j)
-interval_score  mean (u - l) + 2/alpha (l - y)^+ + 2/alpha (y - u)^+, alpha = 1 - level
 
 Quantiles are computed once; a label vector is then only compared with them.
-Kuleshov, Fenner and Ermon 2018; P21 (a sum over levels, not a mean); Gneiting and Raftery 2007.
+Kuleshov, Fenner and Ermon 2018; P21 (a sum over levels, not a mean).
 
 Shares of labels inside central intervals of many levels, ends included: `picp` for a whole curve.
 
@@ -156,54 +155,6 @@ class IntervalCoverage(RealMean):
         low, high = central_interval(predictions, self.level)
         xp = namespace(low)
         return lambda labels: xp.astype((labels >= low) & (labels <= high), xp.float64)
-
-
-@dataclasses.dataclass(frozen=True)
-class IntervalScore(RealMean):
-    """Mean width of the central interval, plus a penalty for labels outside: 2 / (1 - level) per unit.
-
-    Parameters
-    ----------
-    level : float
-        Stated coverage of the interval.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> quantiles = cr.Quantiles([[-1.0, 1.0]], [0.1, 0.9])
-    >>> round(float(cr.interval_score(quantiles, [1.5], level=0.8)), 6)  # 2 + 2 / 0.2 * 0.5
-    7.0
-    """
-
-    level: float = 0.9
-    name: ClassVar[str] = "interval_score"
-    traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
-    reference: ClassVar[str] = "Gneiting and Raftery 2007"
-    story: ClassVar[Story] = Story(
-        title="Interval score",
-        meaning="Mean width of the central interval, plus a penalty for labels outside; smaller is better.",
-        formula="mean of (u − l) + 2/α (l − y)⁺ + 2/α (y − u)⁺",
-        above="labels lie further outside the intervals than the predictions say",
-        below="labels lie less far outside the intervals than the predictions say",
-        citation="Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA "
-        "2007.",
-        aliases={"winkler": "", "winkler_score": ""},
-    )
-
-    def __post_init__(self) -> None:
-        require_level(self.level)
-
-    def loss(self, predictions: RealPredictions) -> Loss:
-        """Width and penalty."""
-        low, high = central_interval(predictions, self.level)
-        xp = namespace(low)
-        penalty = 2.0 / (1.0 - self.level)
-
-        def score(labels: Array) -> Array:
-            outside = xp.maximum(low - labels, labels - high)
-            return (high - low) + penalty * clip(outside, 0.0)
-
-        return score
 
 
 class LevelShares(Bound):
@@ -413,8 +364,6 @@ def _are_levels(given: Any) -> bool:
 
 
 picp = IntervalCoverage()
-
-interval_score = IntervalScore()
 
 quantile_calibration_error = QuantileCalibrationError()
 

@@ -22,7 +22,7 @@ from credibly.results.base import Tail
 from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.calibration_index import ici
-from credibly.statistics.coverage import interval_score, picp, quantile_calibration_error
+from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
@@ -30,7 +30,7 @@ from credibly.statistics.logistic import calibration_in_the_large, calibration_s
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
-from credibly.statistics.regression import gaussian_log_loss, mae, rmse
+from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
 from credibly.statistics.skce import skce
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece

@@ -5,6 +5,9 @@ rmse  sqrt(mean (y - E F)^2)          mae  mean |y - median F|
 
 Each uses the point that minimises its expectation under the predicted distribution.   Gneiting 2011.
 
+The score of central intervals, from l to u, with the probability `level` = 1 - alpha:
+interval_score  mean (u - l) + 2/alpha (l - y)^+ + 2/alpha (y - u)^+            Gneiting and Raftery 2007
+
 The log loss of Gaussian predictions: mean -log density of the label under the mixture of the members.
 -log 1/m sum_j N(y; mu_j, s_j^2)            in natural units of the label      Good 1952
 """
@@ -20,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, HostArray, is_numpy, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, clip, is_numpy, namespace, to_host
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.results.base import Tail, require_level
 from credibly.results.estimates import scale_and_skewness, skewed
@@ -186,6 +189,54 @@ def central_interval(predictions: RealPredictions, level: float) -> tuple[Array,
     require_level(level)
     ends = predictions.quantile([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     return ends[:, 0], ends[:, 1]
+
+
+@dataclasses.dataclass(frozen=True)
+class IntervalScore(RealMean):
+    """Mean width of the central interval, plus a penalty for labels outside: 2 / (1 - level) per unit.
+
+    Parameters
+    ----------
+    level : float
+        Stated coverage of the interval.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> quantiles = cr.Quantiles([[-1.0, 1.0]], [0.1, 0.9])
+    >>> round(float(cr.interval_score(quantiles, [1.5], level=0.8)), 6)  # 2 + 2 / 0.2 * 0.5
+    7.0
+    """
+
+    level: float = 0.9
+    name: ClassVar[str] = "interval_score"
+    traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
+    reference: ClassVar[str] = "Gneiting and Raftery 2007"
+    story: ClassVar[Story] = Story(
+        title="Interval score",
+        meaning="Mean width of the central interval, plus a penalty for labels outside; smaller is better.",
+        formula="mean of (u − l) + 2/α (l − y)⁺ + 2/α (y − u)⁺",
+        above="labels lie further outside the intervals than the predictions say",
+        below="labels lie less far outside the intervals than the predictions say",
+        citation="Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA "
+        "2007.",
+        aliases={"winkler": "", "winkler_score": ""},
+    )
+
+    def __post_init__(self) -> None:
+        require_level(self.level)
+
+    def loss(self, predictions: RealPredictions) -> Loss:
+        """Width and penalty."""
+        low, high = central_interval(predictions, self.level)
+        xp = namespace(low)
+        penalty = 2.0 / (1.0 - self.level)
+
+        def score(labels: Array) -> Array:
+            outside = xp.maximum(low - labels, labels - high)
+            return (high - low) + penalty * clip(outside, 0.0)
+
+        return score
 
 
 class RootBound(LossBound):
@@ -363,3 +414,4 @@ class GaussianLogLoss(RealMean):
 
 
 gaussian_log_loss = GaussianLogLoss()
+interval_score = IntervalScore()

@@ -4,12 +4,11 @@
 
     marginal   exact binomial
     strata     chi-square over sizes, or groups
-    features   sum_i g(x_i) (h_i - claimed), g a ridge regression of h - claimed on other folds
-    slab       smallest coverage of a <= <v, x> <= b with a share of at least `least` of the instances
+    features   a regression of h on features, and the slab that holds least (see feature_coverage)
 
 Under H0 the h_i are independent coins whatever the sets are, so replicates are coins too, all of them at
 once, and every p-value is exact. Of rows in clusters, h_i - claimed changes its sign cluster by cluster, and
-folds keep clusters whole.   Romano, Sesia and Candes 2020; Cauchois, Gupta and Duchi 2021 (slabs);
+folds keep clusters whole.   Romano, Sesia and Candes 2020;
 Angelopoulos and Bates 2021 (size-stratified coverage).
 """
 
@@ -24,12 +23,18 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, bdtrc, betaincinv
 
-from credibly._arrays.checks import as_real, require_finite
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
-from credibly._arrays.namespace import HostArray, is_array, ndtri, rows_within_budget, tiles, to_host
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.namespace import HostArray, is_array, rows_within_budget, tiles, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.feature_coverage import (
+    Slabs,
+    folds_of,
+    foretold,
+    shortfall,
+    standardised,
+)
 from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
@@ -54,17 +59,12 @@ from credibly.predictions import (
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.prediction_sets import require_claimed
 from credibly.results.base import Tail
-from credibly.results.coverage import SetCoverage, Slab, Strata
+from credibly.results.coverage import SetCoverage, Strata
 from credibly.results.estimates import ONE_INSTANCE, Estimate, mean_error
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics.protocol import widening
 from credibly.statistics.regression import central_interval
 
-_FOLDS = 5
-_DIRECTIONS = 200
-_CUTS = 20
-"""Quantiles of a direction at which slabs begin and end."""
-_PENALTY = 1.0
 _SLAB = "worst_slab"
 _MANY_DRAWS = 500
 """From here on, intervals between draws hold at most 0.2 points less than they claim."""
@@ -178,10 +178,10 @@ def coverage_of(
     measures |= {f"coverage_by_{by}": partial(_chi_square, *one, claimed) for by, one in compared.items()}
     slabs = None
     if features is not None:
-        table = _standardised(features, n)
-        slabs = _Slabs(table, least, seed)
-        measures["coverage_by_features"] = partial(_foretold, table, _folds(n, seed, codes), claimed)
-        measures[_SLAB] = partial(_shortfall, slabs, claimed)
+        table = standardised(features, n)
+        slabs = Slabs(table, least, seed)
+        measures["coverage_by_features"] = partial(foretold, table, folds_of(n, seed, codes), claimed)
+        measures[_SLAB] = partial(shortfall, slabs, claimed)
     places = {f"coverage_by_{by}": place for by, (_, place) in compared.items()}
     values = _values(measures, held, claimed, n_resamples, seed, codes, places)
     tests = _tests(values, held, claimed, seed, clusters) if n_resamples else {}
@@ -538,93 +538,3 @@ def _strata(by: str, names: HostArray, place: HostArray, held: HostArray, pvalue
     sizes = np.bincount(place, minlength=names.size)
     counts = np.bincount(place, weights=held, minlength=names.size)
     return Strata(by, tuple(names.tolist()), sizes, counts / sizes, pvalue)
-
-
-def _standardised(features: Any, n: int) -> HostArray:
-    table = to_host(as_real(features, "features")).astype(np.float64)
-    table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2 or table.shape[0] != n:
-        raise InputError(
-            "`features`", f"must be numbers ({n}, f)", f"got {table.shape}", "Give one row per set."
-        )
-    require_finite(table, "features")
-    require_positive("the number of features", table.shape[1], "Give at least one column.")
-    spread = table.std(axis=0)
-    found: HostArray = (table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return found
-
-
-def _folds(n: int, seed: Seed, codes: HostArray | None = None) -> HostArray:
-    """Return the fold of every row; rows of a cluster have the same one."""
-    number = n if codes is None else int(codes.max()) + 1
-    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, number))[0])
-    found: HostArray = np.argsort(order) % min(_FOLDS, number)
-    return found if codes is None else found[codes]
-
-
-def _foretold(table: HostArray, folds: HostArray, claimed: float, every: HostArray) -> HostArray:
-    """Return what ridge regressions on other folds foretell of the excess of coins (b, n)."""
-    design = np.concatenate([np.ones((table.shape[0], 1)), table, table**2], axis=1)
-    excess = every - claimed
-    total: HostArray = np.zeros(every.shape[0])
-    for fold in np.unique(folds):
-        inside = folds == fold
-        train = design[~inside]
-        gram = train.T @ train + _PENALTY * np.eye(design.shape[1])
-        slopes = np.linalg.solve(gram, train.T @ excess[:, ~inside].T)  # (f, b)
-        total += np.sum((design[inside] @ slopes).T * excess[:, inside], axis=1)
-    return total
-
-
-def _shortfall(slabs: _Slabs, claimed: float, every: HostArray) -> HostArray:
-    """Return the claim minus the smallest coverage of all slabs, (b,)."""
-    return claimed + slabs.lowest(every)
-
-
-class _Slabs:
-    """Slabs between quantiles of every feature, and of random directions."""
-
-    def __init__(self, table: HostArray, least: float, seed: Seed) -> None:
-        n, f = table.shape
-        uniform = Uniforms(seed, Stream.DIRECTIONS).block(slice(0, 0 if f == 1 else _DIRECTIONS), slice(0, f))
-        drawn = ndtri(np.clip(uniform, 1e-12, None))
-        self.directions = np.concatenate([np.eye(f), drawn / np.linalg.norm(drawn, axis=1, keepdims=True)])
-        self.table = table
-        self.orders = np.argsort(table @ self.directions.T, axis=0, kind="stable").T  # (d, n)
-        self.cuts = np.unique(np.round(np.linspace(0, n, min(_CUTS, n) + 1)).astype(np.int64))
-        begin, end = np.triu_indices(self.cuts.size, 1)
-        enough = self.cuts[end] - self.cuts[begin] >= max(1.0, least * n)
-        self.begin, self.end = begin[enough], end[enough]
-
-    def _shares(self, order: HostArray, every: HostArray) -> HostArray:
-        """Return the coverage of every slab of one direction, (b, slabs)."""
-        sums = np.add.reduceat(every[:, order], self.cuts[:-1], axis=1)
-        sums = np.concatenate([np.zeros((every.shape[0], 1)), np.cumsum(sums, axis=1)], axis=1)
-        found: HostArray = (sums[:, self.end] - sums[:, self.begin]) / (
-            self.cuts[self.end] - self.cuts[self.begin]
-        )
-        return found
-
-    def lowest(self, every: HostArray) -> HostArray:
-        """Return minus the smallest coverage of all slabs, (b,)."""
-        found = np.full(every.shape[0], -np.inf)
-        for order in self.orders:
-            found = np.maximum(found, -self._shares(order, every).min(axis=1))
-        return found
-
-    def worst(self, held: HostArray, pvalue: float | None) -> Slab:
-        """Return the slab whose labels are held least."""
-        every = held[None, :].astype(np.float64)
-        shares = [self._shares(order, every)[0] for order in self.orders]
-        at = int(np.argmin([one.min() for one in shares]))
-        place = int(shares[at].argmin())
-        first, last = int(self.cuts[self.begin[place]]), int(self.cuts[self.end[place]])
-        along = np.sort(self.table @ self.directions[at])
-        return Slab(
-            direction=self.directions[at],
-            low=float(along[first]),
-            high=float(along[last - 1]),
-            n=last - first,
-            coverage=float(shares[at][place]),
-            pvalue=pvalue,
-        )
