@@ -1,8 +1,8 @@
-"""The headline of real values: biased, too narrow or too wide, by how much, and what helps."""
+"""The headline of real values: biased, too narrow, too wide or too extreme, by how much, and what helps."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from credibly._arrays.namespace import HostArray
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
     FEW,
+    again_command,
     at_most,
     clustered,
     compare_command,
@@ -64,7 +65,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         held += _tied(stated, expected)
     others, tilt = _real_conflicts(work), None if conflict else _tilt(work)
     if tilt is not None:
-        word, sentence = "conflict", f"{tilt[0]} And {held or said}."
+        word, sentence = "conflict", f"{tilt.said}, {tilt.size}; more than chance explains{clustered(work)}."
     elif not conflict and others:
         word = "conflict"
         sentence = f"Miscalibrated, though not on average: {held or said}. {others[0]}"
@@ -124,7 +125,8 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         Answer(
             "where",
             "Where does it fail?",
-            "conflict" if parts.pit.rejects(work.level) else other,
+            "conflict" if parts.pit.rejects(work.level) or tilt is not None else other,
+            f"{'' if tilt is None else tilt.where}"
             f"{said}{_elsewhere(parts.pit, worst) if worst != near else ''} ({p_is(parts.pit.pvalue)}).",
         )
     )
@@ -132,7 +134,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
     remedy, steps = (
         _real_remedy(work, word, expected - stated, biased=biased, shifted=shifted)
         if tilt is None
-        else (tilt[1], ())
+        else (tilt.remedy, (("Change the model, then evaluate it again.", again_command(file_of(work))),))
     )
     return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
 
@@ -162,21 +164,31 @@ _BESIDE = 0.015
 _NO_SPREAD = 1e7
 
 
-def _tilt(work: Work) -> tuple[str, str] | None:
-    """Say that means are too extreme or too timid, and what would help; None where chance explains it."""
+class _Tilt(NamedTuple):
+    """What is said of means that are too extreme or too timid."""
+
+    said: str
+    size: str
+    where: str
+    remedy: str
+
+
+def _tilt(work: Work) -> _Tilt | None:
+    """Say how means are off if they change too much or too little; None where chance explains it."""
     found = dict(work.found["tests"] or {}).get("mean_slope")
     if found is None or found.verdict(work.level) != "conflict":
         return None
     slope = float(found.statistic)
-    way, high, low = ("Too extreme", "high", "low") if slope < 0 else ("Too timid", "low", "high")
-    said = (
-        f"{way}: high predictions are too {high} and low ones too {low}, by {shown(abs(slope))} of the "
-        "stated spread for every standard deviation of the predictions; more than chance explains"
-        f"{clustered(work)}."
+    way, high, low = ("extreme", "high", "low") if slope < 0 else ("timid", "low", "high")
+    off = f"igh predictions are too {high} and low ones too {low}"
+    shrink = "Shrink them: with more regularisation, or more members."
+    stretch = "Let them vary more: with less regularisation, or better features."
+    return _Tilt(
+        said=f"Too {way}: h{off}",
+        size=f"by {shown(abs(slope))} of the stated spread for every standard deviation of the predictions",
+        where=f"H{off} ({p_is(found.deciding_pvalue)}). ",
+        remedy=f"A scale keeps the means. {shrink if slope < 0 else stretch}",
     )
-    if slope < 0:
-        return said, "A scale keeps the means. Shrink them: with more regularisation, or more members."
-    return said, "A scale keeps the means. Let them vary more: with less regularisation, or better features."
 
 
 def _too_few(size: float) -> str:

@@ -273,7 +273,7 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     "unfocused": (
         unfocused,
         "conflict",
-        "Too extreme: high predictions are too high .* And its 90 % intervals",
+        "Too extreme: high predictions are too high and low .* more than chance",
     ),
     "wavy": (wavy, "conflict", "Miscalibrated, though not on average: its 90 % .* SKCE: similar"),
     "few reals": (lambda: normal(0.0, 1.0, 40), "cannot tell", "Too few data to tell: with 40 instances"),

@@ -91,7 +91,10 @@ def test_the_default_test_finds_predictions_that_are_too_extreme() -> None:
     assert "Shrink them" in headline.remedy
     timid = cr.evaluate(cr.Gaussian(0.6 * truth, np.full(400, np.sqrt(1.16))), truth + noise, rng=0).headline
     assert timid.sentence.startswith("Too timid: high predictions are too low and low ones too high, by 0.3")
-    assert "And its 90 % intervals contain" in timid.sentence
+    (where,) = (one for one in timid.questions if one.about == "where")
+    assert where.word == "conflict"
+    assert where.sentence.startswith("High predictions are too low and low ones too high (p = 0.01")
+    assert timid.steps[0][1] == "cr.evaluate(predictions, labels)"
 
 
 def test_the_default_family_has_no_slope_where_there_is_none() -> None:
