@@ -225,9 +225,7 @@ class MeanSlope(OfSpread):
         above="high predictions are too low, or low ones too high (too close to their average)",
         below="high predictions are too high, or low ones too low (too extreme)",
         citation="Mincer and Zarnowitz, The evaluation of economic forecasts, NBER, 1969.",
-        aliases={
-            "mincer_zarnowitz": "whose slope is of the labels themselves, and 1 if predictions are right"
-        },
+        aliases={"mincer_zarnowitz": "which is the slope of errors, so 0 if predictions are right"},
     )
 
     def _plan(self, rows: Rows) -> Plan:
