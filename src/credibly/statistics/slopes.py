@@ -36,7 +36,7 @@ from credibly.statistics.spread import (
 )
 
 _FLAT = 1e-10
-"""Variance of log sigma^2, or of means in units of their size, below which all are equal, up to rounding."""
+"""Variance of log sigma^2, or spread of means in units of their size, that is left by rounding."""
 
 STATED = {"mean_slope": "mean", "spread_slope": "spread"}
 """What slopes are taken on."""
