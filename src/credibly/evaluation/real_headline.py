@@ -80,7 +80,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
         chance = f"more than chance explains{clustered(work)}"
         if shifted and (not wide or off >= abs(size or 0.0) / max(worst_size, 1e-9)):
             biased, way = True, "too low" if middle < centre else "too high"
-            sentence = f"Biased, its predictions are {way}: {said}, {chance}."
+            sentence = f"Biased: its predictions are {way}; {said}, {chance}."
             sentence += f" And {held}." if held else ""
         elif wide:
             assert size is not None

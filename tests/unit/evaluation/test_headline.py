@@ -118,7 +118,7 @@ def test_a_scale_is_no_remedy_for_a_bias() -> None:
     mean = rng.normal(size=200)
     given, labels = cr.Gaussian(mean, np.ones(200)), mean + 1.0 + rng.normal(size=200)
     found = cr.evaluate(given, labels, n_resamples=99, rng=0).headline
-    assert found.sentence.startswith("Biased, its predictions are too low")
+    assert found.sentence.startswith("Biased: its predictions are too low")
     assert found.remedy == "A scale would keep this bias; shifted quantiles can remove it."
     assert found.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["shift"])'
     tried = cr.evaluate(given, labels, n_resamples=99, recalibrate=["scale", "shift"], rng=0).headline
@@ -228,7 +228,7 @@ def test_a_quantile_that_is_not_the_median_is_not_called_so() -> None:
     found = cr.evaluate(given, rng.normal(size=400), n_resamples=199, rng=0).headline
     assert found is not None
     start = (
-        r"Biased, its predictions are too low: \d\d % of the labels lie below the predicted 90 % quantile, "
+        r"Biased: its predictions are too low; \d\d % of the labels lie below the predicted 90 % quantile, "
     )
     assert re.match(start, found.sentence), found.sentence
 
@@ -268,7 +268,7 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     "raters": (raters, "conflict", "Overconfident"),
     "too narrow": (lambda: normal(0.0, 0.6), "conflict", "Too narrow: its 90 % intervals contain .* too few"),
     "too wide": (lambda: normal(0.0, 1.6), "conflict", "Too wide: its 90 % intervals contain .* too many"),
-    "biased": (lambda: normal(0.5, 1.0), "conflict", "Biased, its predictions are too low"),
+    "biased": (lambda: normal(0.5, 1.0), "conflict", "Biased: its predictions are too low"),
     "reals": (lambda: normal(0.0, 1.0), "no conflict found", "No sign of miscalibration in 600"),
     "unfocused": (
         unfocused,
@@ -421,7 +421,7 @@ ODD: dict[str, tuple[Any, Any, str, dict[str, str]]] = {
     "far below the labels": (
         normal(50.0, 1.0, 40)[0],
         normal(50.0, 1.0, 40)[1],
-        "Biased, its predictions are too low: 0.0 % of the labels",
+        "Biased: its predictions are too low; 0.0 % of the labels",
         {},
     ),
     "one real value": (
