@@ -76,8 +76,13 @@ class SlopeBound(MomentBound):
     def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
         """Return the sums that a regression line needs."""
         xp = namespace(variance)
+        weight, x, outcome = self.pairs(labels, mean, variance)
+        nothing = xp.zeros_like(outcome[:, 0])  # what no label changes is the same for all vectors
+        if weights is None and x.shape[0] == 1:  # the products of many vectors are one product
+            sums = {"weight": xp.sum(weight, axis=1), "x": xp.sum(x, axis=1), "x_x": xp.sum(x * x, axis=1)}
+            sums |= {"outcome": xp.sum(outcome, axis=1), "both": outcome @ x[0, :]}
+            return State({name: one + nothing for name, one in sums.items()})
         terms = self.terms(labels, mean, variance)
-        nothing = xp.zeros_like(terms["outcome"][:, 0])  # what no label changes is the same for all vectors
         if weights is not None:  # 0 * inf = 0: an instance of weight zero is not there
             terms = {
                 name: weights * xp.where(weights > 0, one, xp.zeros_like(one)) for name, one in terms.items()
@@ -160,7 +165,10 @@ class MeanSlopeBound(SlopeBound):
 
     def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """Return means less one of them, and z-scores; infinite ones, of equal draws, have no weight."""
-        xp, square = namespace(variance), squared_z(labels, mean, variance, isinstance(self.given, Samples))
+        xp = namespace(variance)
+        if not isinstance(self.given, Samples):
+            return xp.ones_like(mean), mean - self.centre, (labels - mean) / xp.sqrt(variance)
+        square = squared_z(labels, mean, variance, drawn=True)
         known = xp.isfinite(square)
         weight = xp.astype(known, variance.dtype)
         z = xp.where(known, (labels - mean) / xp.sqrt(variance), xp.zeros_like(square))
