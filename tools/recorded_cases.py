@@ -87,6 +87,7 @@ REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "interval_score": ({"level": 0.5},),
     "rmse": (),
     "mae": (),
+    "mean_slope": (),
     "spread_ratio": (),
     "spread_slope": (),
     "ence": ({"n_bins": 5}, {"n_bins": 5, "debiased": True}),

@@ -102,6 +102,7 @@ WHERE: dict[str, str] = {
     "lower_probability": "credal.lower_probability",
     "mass_function": "credal.mass_function",
     "mean_over": "credal.mean_over",
+    "mean_slope": "statistics.mean_slope",
     "member_functions": "hypotests.member_functions",
     "murphy_curve": "selection.murphy_curve",
     "nonspecificity": "credal.nonspecificity",

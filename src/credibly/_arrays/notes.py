@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 
+def capital(text: str) -> str:
+    """Return a text that begins a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """Write a number of things, "1 row was" or "3 rows were"; `many` is by default the singular with an s."""
     return f"{number} {one if number == 1 else many or f'{one}s'}"

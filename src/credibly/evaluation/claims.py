@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from credibly._arrays.notes import capital
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
     FEW,
@@ -75,7 +76,7 @@ def _finding(name: str, result: HypotestResult, claims: SetCoverage, level: floa
     word = result.verdict(level)
     if name == MARGINAL:
         said = f"{_held(claims)}; chance alone would explain {shown_range(result.acceptance_region)}"
-        return f"{_capital(said)}: {word}."
+        return f"{capital(said)}: {word}."
     told = {
         "coverage_by_size": lambda: _part(claims.by_size, claims),
         "coverage_by_group": lambda: "" if claims.by_group is None else _part(claims.by_group, claims),
@@ -84,11 +85,7 @@ def _finding(name: str, result: HypotestResult, claims: SetCoverage, level: floa
             f"features {'predict' if word == 'conflict' else 'do not predict'} which labels are missed"
         ),
     }[name]()
-    return f"{_capital(title(name))}: {told}: {word}."
-
-
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
+    return f"{capital(title(name))}: {told}: {word}."
 
 
 def _held(claims: SetCoverage) -> str:
@@ -207,7 +204,7 @@ def _worst_part(claims: SetCoverage, off: list[str]) -> str:
 def _average(claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, off: list[str]) -> Answer:
     own = tests.get(MARGINAL)
     answer: Word = "conflict" if MARGINAL in off else word if word != "conflict" else "no conflict found"
-    said = f"{_capital(_held(claims))}{within(interval_of(claims.coverage))}."
+    said = f"{capital(_held(claims))}{within(interval_of(claims.coverage))}."
     if own is not None:
         how = "exact binomial" if own.n_clusters is None else "signs of clusters"
         said = f"{said[:-1]}, {p_is(own.pvalue)} ({how})."

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import bdtr
 
 from credibly._arrays.namespace import to_host
-from credibly._arrays.notes import counted
+from credibly._arrays.notes import capital, counted
 from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
@@ -418,7 +418,7 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
         return "", ((first, again_command(file)),)
     after, name, one, change = best
     before = abs(float(change.before.value))
-    what = one.description[0].upper() + one.description[1:] if one.description else name
+    what = capital(one.description) if one.description else name
     if after < before:
         thing = "this" if facts.is_gap else f"the binned error from {points(before)}"
         return (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import capital
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
     FEW,
@@ -33,6 +35,10 @@ from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, SpreadCurve
 from credibly.statistics import picp
 from credibly.statistics.registry import story_of
+from credibly.statistics.spread import NO_SPREAD
+
+_BESIDE = 0.015
+"""How near levels are whose shares must be off in the direction of the median's to call it a bias."""
 
 
 def real_headline(rows: Rows, work: Work) -> Headline | None:
@@ -116,8 +122,7 @@ def real_headline(rows: Rows, work: Work) -> Headline | None:
                 "coverage",
                 "Do its intervals contain as many labels as they promise?",
                 "conflict" if curve.rejects(work.level) else other,
-                f"{held[0].upper()}{held[1:]} ({p_is(curve.pvalue)} over intervals of all sizes)."
-                f"{_sharpness(parts)}",
+                f"{capital(held)} ({p_is(curve.pvalue)} over intervals of all sizes).{_sharpness(parts)}",
             )
         )
     worst = int(np.abs(parts.pit.observed - parts.pit.expected).argmax())
@@ -160,10 +165,6 @@ def _is_shifted(curve: EnvelopeCurve, work: Work, near: int) -> bool:
     return bool(_off(curve, work)[near] and (apart[beside] * apart[near] > 0).all())
 
 
-_BESIDE = 0.015
-_NO_SPREAD = 1e7
-
-
 class _Tilt(NamedTuple):
     """What is said of means that are too extreme or too timid."""
 
@@ -180,13 +181,13 @@ def _tilt(work: Work) -> _Tilt | None:
         return None
     slope = float(found.statistic)
     way, high, low = ("extreme", "high", "low") if slope < 0 else ("timid", "low", "high")
-    off = f"igh predictions are too {high} and low ones too {low}"
+    off = f"high predictions are too {high} and low ones too {low}"
     shrink = "Shrink them: with more regularisation, or more members."
     stretch = "Let them vary more: with less regularisation, or better features."
     return _Tilt(
-        said=f"Too {way}: h{off}",
+        said=f"Too {way}: {off}",
         size=f"by {shown(abs(slope))} of the stated spread for every standard deviation of the predictions",
-        where=f"H{off} ({p_is(found.deciding_pvalue)}). ",
+        where=f"{capital(off)} ({p_is(found.deciding_pvalue)}). ",
         remedy=f"A scale keeps the means. {shrink if slope < 0 else stretch}",
     )
 
@@ -241,7 +242,7 @@ def _real_remedy(
     stated = float(change.after.settings["level"])
     (level,) = percents(stated)
     before, after = percents(float(change.before.value), float(change.after.value))
-    what = one.description[0].upper() + one.description[1:]
+    what = capital(one.description)
     kept = shifted and name.startswith(SpreadScaling().method)
     if off[name] < abs(float(change.before.value) - stated - more):
         return (
@@ -310,7 +311,7 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
     own = [tests[name] for name in ("spread_slope", "ence") if name in tests]
     conflict = any(one.verdict(work.level) == "conflict" for one in own)
     # equal draws have a spread of 0 only up to rounding
-    stated = np.where(curve.observed < _NO_SPREAD * curve.stated, curve.stated, 0.0)
+    stated = np.where(curve.observed < math.sqrt(NO_SPREAD) * curve.stated, curve.stated, 0.0)
     ends = [
         f"{shown(float(curve.observed[at]))} where it states {shown(float(stated[at]))}" for at in (0, -1)
     ]

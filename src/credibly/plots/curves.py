@@ -12,7 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
-from credibly._arrays.notes import counted
+from credibly._arrays.notes import capital, counted
 from credibly.evaluation import shown
 from credibly.evaluation.comparison_words import in_units
 from credibly.evaluation.stages import mean_gap
@@ -185,7 +185,7 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
             f"({own.count[worst]:g} of {self.curve.n} instances)"
         )
         if own.low is None or self.curve.level is None:
-            return f"{largest[0].upper()}{largest[1:]}."
+            return f"{capital(largest)}."
         bins, out = len(own.count), int(own.outside.sum())
         chance = (1 - self.curve.level) * bins
         verb = "lies outside its" if out == 1 else "lie outside their"
@@ -261,7 +261,7 @@ class ClasswiseDisplay:
         worst = self.panels[0]
         hidden = (self.n_classes or len(self.curves)) - len(self.panels)
         others = counted(hidden, "class with a smaller error is", "classes with smaller errors are")
-        name = f"{worst.curve.name[0].upper()}{worst.curve.name[1:]}"
+        name = capital(worst.curve.name)
         return (
             f"{name} has the largest error, {shown(worst.error)}{f'; {others} not shown' if hidden else ''}."
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import capital
 from credibly.evaluation import shown
 from credibly.plots.curves import BinnedDisplay, Bins
 from credibly.plots.display import BLUE, INK, SKY, Display, Words, draw_boxes, ranges, sorted_dots
@@ -38,7 +39,7 @@ class _ByStatedSpread(Display):
             f"{shown(float(own.observed[worst]))}{unit} ({own.count[worst]:g} of {self.curve.n} instances)"
         )
         if self.curve.level is None:
-            return f"{said[0].upper()}{said[1:]}."
+            return f"{capital(said)}."
         bins, out = len(own.count), int(own.outside.sum())
         verb = "lies outside its" if out == 1 else "lie outside their"
         chance = (1 - self.curve.level) * bins

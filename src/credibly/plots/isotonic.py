@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import capital
 from credibly.evaluation import shown
 from credibly.plots.display import (
     BLUE,
@@ -95,7 +96,7 @@ class CorpDisplay(Display, kind="corp", of=CorpCurve):
                 f"{shown(high)} ({100 * own.level:.4g} % sure, if the true curve is increasing)"
             )
         said = "; ".join(parts)
-        return f"{said[0].upper()}{said[1:]}."
+        return f"{capital(said)}."
 
     @property
     def words(self) -> Words:

@@ -11,6 +11,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import capital
 from credibly.evaluation import shown
 from credibly.plots.display import (
     BLUE,
@@ -250,7 +251,7 @@ class SizeDisplay(Display):
             f"{name} predictions have median size {shown(m)} (n = {len(own)})" for (name, own), m in both
         ]
         text = ", ".join(parts)
-        return f"{text[0].upper()}{text[1:]}."
+        return f"{capital(text)}."
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw one strip per group, dots spread by rank, the median as a line."""

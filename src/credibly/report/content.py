@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.notes import counted
+from credibly._arrays.notes import capital, counted
 from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
 from credibly.evaluation.tidy import of_one_number
 from credibly.evaluation.words import crps_in_words, n_dropped
@@ -210,7 +210,7 @@ def _reliability_title(display: CorpDisplay | ReliabilityDisplay) -> str:
     if display.is_top_label:
         return "Confidence against accuracy"
     own = display.curve.name
-    return f"{own[0].upper()}{own[1:]}: predicted probability against frequency"
+    return f"{capital(own)}: predicted probability against frequency"
 
 
 def _reliability(display: CorpDisplay | ReliabilityDisplay, anchor: str) -> ReportFigure:
@@ -280,19 +280,19 @@ def how_tested(evaluation: Evaluation) -> str:
     clusters = evaluation.predictions.n_clusters
     if evaluation.claims is not None and clusters is None:
         return (
-            f"{tests[0].upper()}{tests[1:]} on {evaluation.settings['n_resamples']} simulations of a true "
+            f"{capital(tests)} on {evaluation.settings['n_resamples']} simulations of a true "
             f"claim; the chance of a false conflict is at most "
             f"{100 * evaluation.settings['level']:.3g} %."
         )
     if clusters is not None:
         return (
-            f"{tests[0].upper()}{tests[1:]} on {clusters} clusters of rows, with the signs of the "
+            f"{capital(tests)} on {clusters} clusters of rows, with the signs of the "
             f"residuals flipped cluster by cluster {evaluation.settings['n_resamples']} times; the chance "
             f"of a false conflict is "
             f"about {100 * evaluation.settings['level']:.3g} %{_of_curves(evaluation)}."
         )
     return (
-        f"{tests[0].upper()}{tests[1:]} on labels drawn {evaluation.settings['n_resamples']} times from the "
+        f"{capital(tests)} on labels drawn {evaluation.settings['n_resamples']} times from the "
         f"predictions; the chance of a false conflict is at most {100 * evaluation.settings['level']:.3g} %"
         f"{_of_curves(evaluation)}."
     )
@@ -332,7 +332,7 @@ def hypothesis(evaluation: Evaluation) -> str:
     whose = "" if seen.kind == "Point" or evaluation.claims is not None else " (the mean of its set)"
     if seen.k is None:
         whose = " (the mixture of its members)" if seen.m > 1 else ""
-    return f"{text[0].upper()}{text[1:]}{whose}."
+    return f"{capital(text)}{whose}."
 
 
 def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[str, ...]]:

@@ -49,6 +49,11 @@ def states_one(predictions: Predictions, what: str) -> bool:
     return bool(np.ptp(stated) <= 1e-12 * np.abs(stated).max())
 
 
+def _terms(weight: Array, x: Array, outcome: Array) -> dict[str, Array]:
+    """Return what rows add to the sums that a regression line needs."""
+    return {"weight": weight, "x": x, "x_x": x * x, "outcome": outcome, "both": x * outcome}
+
+
 class SlopeBound(MomentBound):
     """Sums of x, of an outcome, and of their products."""
 
@@ -70,8 +75,7 @@ class SlopeBound(MomentBound):
 
     def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
         """Return what a row adds to the sums that a regression line needs."""
-        weight, x, outcome = self.pairs(labels, mean, variance)
-        return {"weight": weight, "x": x, "x_x": x * x, "outcome": outcome, "both": x * outcome}
+        return _terms(*self.pairs(labels, mean, variance))
 
     def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
         """Return the sums that a regression line needs."""
@@ -82,7 +86,7 @@ class SlopeBound(MomentBound):
             sums = {"weight": xp.sum(weight, axis=1), "x": xp.sum(x, axis=1), "x_x": xp.sum(x * x, axis=1)}
             sums |= {"outcome": xp.sum(outcome, axis=1), "both": outcome @ x[0, :]}
             return State({name: one + nothing for name, one in sums.items()})
-        terms = self.terms(labels, mean, variance)
+        terms = _terms(weight, x, outcome)
         if weights is not None:  # 0 * inf = 0: an instance of weight zero is not there
             terms = {
                 name: weights * xp.where(weights > 0, one, xp.zeros_like(one)) for name, one in terms.items()
@@ -160,27 +164,28 @@ class MeanSlopeBound(SlopeBound):
 
     def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
         super().__init__(statistic, predictions, plan)
-        self.centre = float(to_host(plan.edges)[0])
+        low, self.centre, high = to_host(plan.edges).tolist()
+        self.unit = max(high - self.centre, self.centre - low) or 1.0
         self.notes = _notes(predictions)
 
     def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
-        """Return means less one of them, and z-scores; infinite ones, of equal draws, have no weight."""
-        xp = namespace(variance)
+        """Return where means are between all, and z-scores; infinite ones, of equal draws, have no weight."""
+        xp, x = namespace(variance), (mean - self.centre) / self.unit
         if not isinstance(self.given, Samples):
-            return xp.ones_like(mean), mean - self.centre, (labels - mean) / xp.sqrt(variance)
+            return xp.ones_like(mean), x, (labels - mean) / xp.sqrt(variance)
         square = squared_z(labels, mean, variance, drawn=True)
         known = xp.isfinite(square)
         weight = xp.astype(known, variance.dtype)
         z = xp.where(known, (labels - mean) / xp.sqrt(variance), xp.zeros_like(square))
-        return weight, weight * (mean - self.centre), z
+        return weight, weight * x, z
 
     def scatter(self) -> Array:
         """Return 1."""
         return namespace(self.variance).ones_like(self.variance)
 
     def size(self, centre: Array) -> Array:
-        """Return the square of the means, of which rounding leaves a part of 1e-16."""
-        return namespace(centre).zeros_like(centre) + _FLAT * self.centre**2
+        """Return the square of the means in units of their range: rounding leaves a part of it."""
+        return namespace(centre).zeros_like(centre) + _FLAT * (self.centre / self.unit) ** 2
 
     def finish(self, state: State) -> Array:
         """Return the change of z for one standard deviation of the means."""
@@ -237,9 +242,9 @@ class MeanSlope(OfSpread):
     )
 
     def _plan(self, rows: Rows) -> Plan:
-        """Return a predicted mean in the middle: sums of squares around it lose no digits."""
+        """Return the smallest, the middle and the largest mean, so that sums of squares lose no digits."""
         self.require_predictions(rows.sample.predictions)
-        return Plan(rows.n, rows.ranked(_mean, np.array([rows.n // 2])))
+        return Plan(rows.n, rows.ranked(_mean, np.array([0, rows.n // 2, rows.n - 1])))
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)

@@ -58,7 +58,7 @@ from credibly.statistics.regression import LossBound, RealMean, real_traits
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
-_NO_SPREAD = 1e15
+NO_SPREAD = 1e15
 """Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
 
 PLUGIN_REFUSAL = f"{BIASED_UPWARDS}; `debiased=True` has one"
@@ -72,16 +72,34 @@ FEW_DRAWS = 100
 def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     """Return mean and variance, (n,) each, of mixtures of normal members, or of draws."""
     assert isinstance(predictions, (Gaussian, Samples))
-    mean, variance = predictions.expectation(), predictions.variance()
+    with np.errstate(over="ignore"):  # which is told below
+        mean, variance = predictions.expectation(), predictions.variance()
+    if isinstance(predictions, Gaussian):
+        _require_squares(variance)
     # an exchanged label may leave draws that are all equal
     return mean, clip(variance, _TINY, None) if isinstance(predictions, Samples) else variance
+
+
+def _require_squares(variance: Array) -> None:
+    """Raise where the square of a stated spread is no number, or so small that it has lost digits."""
+    xp = namespace(variance)
+    inside = (variance > 1e-290) & (variance < 1e300)
+    if not bool(xp.all(inside)):
+        at = int(np.flatnonzero(~to_host(inside))[0])
+        raise UnsupportedError(
+            "the variance of predictions",
+            "must be between 1e-290 and 1e300 to be compared with squared errors",
+            f"that of row {at} is {float(to_host(variance)[at]):.3g}",
+            "Use other units for predictions and labels.",
+            argument="predictions",
+        )
 
 
 def squared_z(labels: Array, mean: Array, variance: Array, drawn: bool) -> Array:
     """Return (labels - mean)^2 / variance; infinite where equal draws differ from the label."""
     found = (labels - mean) ** 2 / variance
     xp = namespace(found)
-    return xp.where(found < _NO_SPREAD, found, xp.full_like(found, xp.inf)) if drawn else found
+    return xp.where(found < NO_SPREAD, found, xp.full_like(found, xp.inf)) if drawn else found
 
 
 def scatter_of_squares(predictions: RealPredictions) -> Array:

@@ -28,7 +28,7 @@ def test_a_mixture_has_its_own_mean_and_spread() -> None:
     assert cr.statistics.mean_slope(given, [1.0, 3.0]).value == pytest.approx(-1 / np.sqrt(2))
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("unit", [1e-140, 1e-9, 1.0, 1e9, 1e140])
 def test_units_and_a_far_zero_change_nothing(unit: float) -> None:
     far = unit * 1e6
     given = cr.Gaussian(far + unit * MEAN, unit * STD)
@@ -68,9 +68,18 @@ def test_instances_whose_draws_are_all_equal_are_left_out() -> None:
         np.append(labels, 1.0),
     )
     assert found.value == pytest.approx(with_one.value)
+    assert found.stderr == pytest.approx(with_one.stderr, rel=0.01)  # of 21 instances, not of 22
     assert found.value != pytest.approx(expected.value)
     assert "in 2 instances all draws are equal: those with another label were left out" in found.notes
     assert any("moves the slope below 0" in note for note in expected.notes)
+
+
+@pytest.mark.parametrize("unit", [1e-160, 1e160])
+@pytest.mark.parametrize("name", ["mean_slope", "spread_ratio", "spread_slope", "ence"])
+def test_units_whose_squares_are_no_numbers_are_refused(name: str, unit: float) -> None:
+    given = cr.Gaussian(unit * MEAN, unit * STD)
+    with pytest.raises(cr.UnsupportedError, match=r"the variance of predictions must be between .* row 0"):
+        cr.statistics.registered()[name](given, unit * Y)
 
 
 def test_the_default_test_finds_predictions_that_are_too_extreme() -> None:

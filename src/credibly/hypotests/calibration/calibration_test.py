@@ -352,9 +352,10 @@ def _real_omnibus(predictions: RealPredictions) -> tuple[str, ...]:
     """Return the family of real values, without the slope if no spread, or only one mean, is stated."""
     try:
         as_statistic(REAL_OMNIBUS[-1]).require_predictions(predictions)
+        flat = states_one(predictions, "mean")
     except CrediblyError:
-        return REAL_OMNIBUS[:-1]
-    return REAL_OMNIBUS[:-1] if states_one(predictions, "mean") else REAL_OMNIBUS
+        flat = True
+    return REAL_OMNIBUS[:-1] if flat else REAL_OMNIBUS
 
 
 def _observed(rows: Dataset) -> Labels:

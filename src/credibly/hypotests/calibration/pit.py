@@ -64,6 +64,7 @@ from credibly.statistics.coverage import LevelShares, OrderedShares, central_cov
 from credibly.statistics.protocol import Bound, State
 
 _POINT = 0.01
+"""Least distance from its level at which the share that right predictions show is told."""
 
 
 def envelope(curves: HostArray, level: float) -> tuple[float, HostArray, HostArray]:
