@@ -46,7 +46,6 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms, torch_pieces, torch_uniforms_at
-from credibly._arrays.remembered import remembered
 from credibly._arrays.sums import add_mask
 from credibly.hypotests.resampling.choices import (
     Cells,
@@ -266,20 +265,11 @@ class RealReplicates:
         chosen = slice(0, self.n) if rows is None else rows
         if self.on_device:
             return Reals(self._draw(reps, chosen))
-        # hypotheses differ in the members alone
-        key = (RealReplicates, self.normal, self.uniforms.seed, self.first_row, *_ends(reps), *_ends(chosen))
-        rests = remembered(key, lambda: (self._every_rest(reps, chosen),), spare=True)[0]
-        out = np.empty_like(rests)
+        # rests that hypotheses share are drawn again: new memory for all of them costs more
+        out = np.empty((reps.stop - reps.start, chosen.stop - chosen.start))
         for part, span, which, where in _cached_tiles(reps, chosen):
-            out[part, span] = self._placed(rests[part, span], which, where)
+            out[part, span] = self._draw(which, where)
         return Reals(like(out, self.reference))
-
-    def _every_rest(self, reps: slice, rows: slice) -> HostArray:
-        """Return what tells a label once its member is known, (b, n), in tiles that stay in cache."""
-        out = np.empty((reps.stop - reps.start, rows.stop - rows.start))
-        for part, span, which, where in _cached_tiles(reps, rows):
-            out[part, span] = self._rest(which, where)
-        return out
 
     def members(self, reps: slice) -> np.ndarray[Any, Any]:
         """Return the member that each replicate is drawn from, (b,), where one is shared by all instances."""
@@ -340,10 +330,6 @@ class RealReplicates:
         at, q = self._at(rows, member), self.table.shape[-1]
         start = _taken(self.table, at * q + cell)
         return start + position * (_taken(self.table, at * q + cell + 1) - start)
-
-
-def _ends(part: slice) -> tuple[int, int]:
-    return part.start, part.stop
 
 
 def _cached_tiles(reps: slice, rows: slice) -> Iterator[tuple[slice, slice, slice, slice]]:
