@@ -121,31 +121,34 @@ class SortedRows:
             before[rows] = np.cumsum(counts, axis=1) - counts
         return per_unit, before.ravel(), cells
 
-    @cached_property
-    def _ended(self) -> HostArray:
-        """The rows, each with an entry behind them that no value passes, flat."""
-        return np.concatenate([self.table, np.full((self.table.shape[0], 1), np.inf)], axis=1).ravel()
-
     def _of_rows(self, values: HostArray, rows: slice) -> tuple[HostArray, HostArray]:
         """Return how many entries are below values of some rows, and whether the next one is equal."""
         per_unit, before, cells = self._grid
-        row, size = np.arange(rows.start, rows.stop), self.table.shape[1] + 1
-        cell = _cells(values - self.table[rows, 0], per_unit[rows], cells)
-        cell += cells * row
-        place = (before.take(cell) + size * row).ravel()
-        wanted = values.ravel()
-        entry = self._ended.take(place)
-        passed = np.flatnonzero(entry < wanted)
-        while passed.size:
-            place[passed] += 1
-            entry[passed] = self._ended.take(place[passed])
-            passed = passed[entry[passed] < wanted[passed]]
-        below = place.reshape(values.shape) - size * row
-        return below, (entry == wanted).reshape(values.shape)
+        own = self.table[rows]
+        number, q = own.shape
+        ended = np.full((number, q + 1), np.inf)  # an entry behind the others that no value passes
+        ended[:, :q] = own
+        entries, first = ended.ravel(), (q + 1) * np.arange(number)
+        cell = _cells(values - own[:, 0], per_unit[rows], cells)
+        cell += cells * np.arange(rows.start, rows.stop)
+        place = before.take(cell) + first
+        entry = entries.take(place)
+        place += entry < values  # of most values this is the last step
+        entry = entries.take(place)
+        passed = np.flatnonzero(entry < values)
+        if passed.size:
+            place, entry, wanted = place.ravel(), entry.ravel(), values.ravel()
+            while passed.size:
+                place[passed] += 1
+                entry[passed] = entries.take(place[passed])
+                passed = passed[entry[passed] < wanted[passed]]
+        below = place.reshape(values.shape) - first
+        return below, entry.reshape(values.shape) == values
 
 
 def _cells(above: HostArray, per_unit: HostArray, cells: int) -> HostArray:
-    """Return the cells of numbers this far above the first entry of their row."""
+    """Return the cells of numbers this far above the first entry of their row; they are written over."""
     with np.errstate(over="ignore"):
-        found: HostArray = np.clip(above * per_unit, 0, cells - 1).astype(np.intp)
+        above *= per_unit
+    found: HostArray = np.clip(above, 0, cells - 1, out=above).astype(np.intp)
     return found

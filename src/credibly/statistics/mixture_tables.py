@@ -34,6 +34,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.remembered import remembered
 from credibly.predictions import Gaussian, Labels
+from credibly.statistics.protocol import replicates
 
 Loss = Callable[[Array], Array]
 """From labels (b, n) to contributions (b, n)."""
@@ -43,6 +44,8 @@ MANY_REPLICATES = 200
 _REACH, _CELLS_PER_WIDTH, _MOST_CELLS = 5.0, 2.0, 256
 _GROUPS, _LEAST_ROWS = 32, 64
 """Groups of rows, by how many cells they need, whose tables are made together; rows of a group at least."""
+_TILE_ROWS = 256
+"""Rows that are looked up at once on the host, so that their tables stay in cache."""
 _SINGLE = 1e-30, 1e30
 """Between these is the widest step where numbers in single precision can hold the losses."""
 TABLE_BYTES = 8 * 4 * _MOST_CELLS // 8
@@ -124,11 +127,20 @@ class LossTable:
         return namespace(labels).concat([self._of(labels, places) for places in self._places(labels)], axis=1)
 
     def sums(self, labels: Labels, others: Sequence[LossTable] = ()) -> list[Array]:
-        """Return the (weighted) sums of H over rows, (b,), of this table and others with the same nodes."""
+        """Return the (weighted) sums of H over rows, (b,), of this table and others with the same nodes.
+
+        The sum of a label vector does not depend on those beside it.
+        """
+        b, on_host = len(labels), is_numpy(labels.values)
+        batches = tiles(b, CACHE_ELEMENTS // _TILE_ROWS if on_host else b)
+        found = [self._sums(replicates(labels, reps), (self, *others)) for reps in batches]
+        return [namespace(labels.values).concat(parts) for parts in zip(*found, strict=True)]
+
+    def _sums(self, labels: Labels, tables: Sequence[LossTable]) -> list[Array]:
         xp, values, weights = namespace(labels.values), labels.values, labels.weights
-        totals = [xp.zeros_like(values[:, 0]) for _ in range(1 + len(others))]
+        totals = [xp.zeros_like(values[:, 0]) for _ in tables]
         for places in self._places(values):
-            for j, table in enumerate((self, *others)):
+            for j, table in enumerate(tables):
                 if weights is None:
                     totals[j] = totals[j] + table._sum(values, places)
                     continue
@@ -136,7 +148,7 @@ class LossTable:
                 found = table._of(values, places)
                 # 0 * inf = 0: an instance of weight zero is not there
                 found = xp.where(own > 0, found, xp.zeros_like(found))
-                totals[j] = totals[j] + xp.vecdot(found, own)
+                totals[j] = totals[j] + xp.sum(own * found, axis=1)
         return totals
 
     def _of(self, labels: Array, places: _Places) -> Array:
@@ -190,8 +202,8 @@ class LossTable:
     def _places(self, labels: Array) -> Iterator[_Places]:
         """Yield where labels (b, n) are, rows in tiles whose table stays in cache."""
         nodes, dtype = self._nodes, self._nodes.dtype
-        xp, (b, n) = namespace(labels), labels.shape
-        for rows in tiles(n, max(1, CACHE_ELEMENTS // b) if is_numpy(labels) else n):
+        xp, n = namespace(labels), labels.shape[1]
+        for rows in tiles(n, _TILE_ROWS if is_numpy(labels) else n):
             place = labels[:, rows] - nodes.low[rows]
             place *= nodes.per_unit[rows]
             outside = (place < 0.0) | (place >= nodes.used[rows])

@@ -24,7 +24,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, HostArray, clip, is_numpy, namespace, to_host
-from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
+from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions, Reals
 from credibly.results.base import Tail, require_level
 from credibly.results.estimates import scale_and_skewness, skewed
 from credibly.statistics.mixture_tables import (
@@ -145,9 +145,7 @@ class TabledLossBound(LossBound):
         total, weights = self._looked_up(labels), labels.weights
         xp = namespace(total)
         if weights is None:
-            return State(
-                weight=xp.zeros_like(total) + float(labels.n), total=total + xp.sum(self._moved, axis=1)
-            )
+            return State(weight=xp.zeros_like(total) + float(labels.n), total=total + self._moved_sum)
         moved = weights * xp.where(weights > 0, self._moved, xp.zeros_like(self._moved))
         return State(weight=xp.sum(weights, axis=1), total=total + xp.sum(moved, axis=1))
 
@@ -164,6 +162,12 @@ class TabledLossBound(LossBound):
     @cached_property
     def _moved(self) -> Array:
         return self.loss(self.observed) - self.table.at(self.observed)
+
+    @cached_property
+    def _moved_sum(self) -> Array:
+        """What makes the sum exact, whose terms are rounded otherwise than one by one."""
+        exact = namespace(self.observed).sum(self.loss(self.observed), axis=1)
+        return exact - self.table.sums(Reals(self.observed))[0]
 
 
 def real_traits(
