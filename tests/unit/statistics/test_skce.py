@@ -70,13 +70,29 @@ def test_duplicates_do_not_move_the_bandwidth_and_equal_rows_have_one() -> None:
     assert "all predictions are equal" in same.notes[0]
 
 
-def test_duplicates_are_at_distance_zero_exactly() -> None:
-    probs = np.random.default_rng(0).dirichlet(np.ones(7), size=5)
+@pytest.mark.parametrize("classes", [7, 60])
+def test_duplicates_are_at_distance_zero_exactly(classes: int) -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(classes), size=5)
     twice = np.concatenate([probs, probs])
     for made in (twice, torch.tensor(twice)):
         gap = np.asarray(distances(made, made, "euclidean"))
         assert (gap[:5, 5:].diagonal() == 0).all()
         assert (np.asarray(kernel_matrix(made, made, "exponential", "euclidean", 0.1)).diagonal() == 1).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_distances_of_rows_with_many_entries_keep_their_digits(dtype: type[np.floating]) -> None:
+    """Far rows, rows that nearly agree, and rows far from the origin compared with their distance."""
+    rng = np.random.default_rng(2)
+    right = rng.dirichlet(np.ones(50), size=400)
+    left = np.concatenate([right[:3] + 1e-7 * rng.normal(size=(3, 50)), rng.dirichlet(np.ones(50), size=97)])
+    for offset in (0.0, 1e3):
+        one, other = ((offset + part).astype(dtype) for part in (left, right))
+        gap = one[:, None, :].astype(np.float64) - other.astype(np.float64)
+        expected = np.sqrt(np.einsum("ijk,ijk->ij", gap, gap))
+        found = distances(one, other, "euclidean")
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-12 if dtype is np.float64 else 1e-6)
 
 
 def test_m23_settings() -> None:
