@@ -45,6 +45,7 @@ from credibly.results.recalibration import Change, MethodChanges, RecalibrationR
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.proper import MeanBound
+from credibly.statistics.protocol import size_of_terms
 from credibly.statistics.registry import as_statistic
 
 _UNPAIRED = (
@@ -95,16 +96,20 @@ def _paired(
     if not isinstance(first, MeanBound) or not isinstance(second, MeanBound) or not math.isfinite(value):
         return None
     batch = as_labels(before, labels)
-    change = second.contributions(batch)[0, :] - first.contributions(batch)[0, :]
-    return _mean_difference(statistic.name, change, value, codes)
+    own = first.contributions(batch)[0, :]
+    xp = namespace(own)
+    size = max(size_of_terms(statistic), float(to_host(xp.max(xp.abs(own)))))
+    return _mean_difference(statistic.name, second.contributions(batch)[0, :] - own, value, codes, size)
 
 
-def _mean_difference(name: str, change: Array, value: float, codes: HostArray | None) -> Estimate:
+def _mean_difference(
+    name: str, change: Array, value: float, codes: HostArray | None, size: float = 1.0
+) -> Estimate:
     n = int(change.shape[0])
     xp = namespace(change)
     if not bool(xp.any(change != 0.0)):
         return Estimate(name, value, 0.0, n, notes=("no instance changed",))
-    return Estimate(name, value, n=n, **mean_error(change, codes))
+    return Estimate(name, value, n=n, **mean_error(change, codes, size))
 
 
 def rater_changes(

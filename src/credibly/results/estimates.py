@@ -97,8 +97,11 @@ def _moved(sums: State, centre: Array, unit: Array) -> State:
     return moved
 
 
-def standard_error_of(sums: Mapping[str, Array]) -> tuple[float | None, str | None]:
-    """Return standard error and refusal of a mean from `moment_sums`; the same numbers as from the values."""
+def standard_error_of(sums: Mapping[str, Array], size: float = 1.0) -> tuple[float | None, str | None]:
+    """Return standard error and refusal of a mean from `moment_sums`; the same numbers as from the values.
+
+    `size` is that of the terms contributions are made of, which rounding is relative to; 0 if they tell.
+    """
     number = {name: float(to_host(total)[0]) for name, total in sums.items()}
     n = int(number["n"])
     if number["infinite"]:
@@ -116,11 +119,11 @@ def standard_error_of(sums: Mapping[str, Array]) -> tuple[float | None, str | No
         - mean**3 * number["w3 v0"]
     )
     variance, unit = square / n, number.get("unit", 1.0)
-    least = _ROUNDING * max(1.0, mean**2)
+    same = variance <= _ROUNDING * max(size, mean**2)
     if isinstance(sums, Moments):
-        least = (_ROUNDING * max(1.0, abs(number["centre"])) / unit) ** 2
+        same = unit * math.sqrt(max(0.0, variance)) <= _ROUNDING * max(size, abs(number["centre"]))
     error = unit * math.sqrt(max(0.0, square) / (n - 1) / n)
-    return error, _SAME if variance <= least else skewness_refusal(abs(cube / n) / variance**1.5, n)
+    return error, _SAME if same else skewness_refusal(abs(cube / n) / variance**1.5, n)
 
 
 _ONE_DECIDES = 0.7
@@ -129,7 +132,7 @@ FEWEST_CLUSTERS = 6
 
 
 def cluster_error(
-    value: float, without: HostArray, sizes: HostArray, independent: float | None
+    value: float, without: HostArray, sizes: HostArray, independent: float | None, size: float = 1.0
 ) -> dict[str, Any]:
     """Return the jackknife error of a value that is `without` each of its clusters (c,) in turn.
 
@@ -148,6 +151,8 @@ def cluster_error(
         Rows of every cluster.
     independent : float or None
         The standard error were all rows independent; None takes rows of a cluster for the same.
+    size : float
+        How large the terms are that the value is made of, which rounding is relative to; 0 if it tells.
 
     Returns
     -------
@@ -162,7 +167,7 @@ def cluster_error(
     error = math.sqrt((number - 1) / number * float(moved @ moved))
     largest = float(np.abs(moved).max())
     skewness = math.inf
-    if largest > _ROUNDING:
+    if largest > _ROUNDING * max(size, abs(value)):
         scaled = (moved - moved.mean()) / largest
         skewness = abs(float(np.mean(scaled**3))) / max(float(np.mean(scaled**2)), 1e-300) ** 1.5
     refusal = cluster_refusal(skewness, number)
@@ -225,7 +230,7 @@ def skewed(moved: HostArray, scale: float, skewness: float) -> HostArray:
     return np.where(np.abs(found) > np.abs(moved), found, moved)
 
 
-def mean_error(values: Array, codes: HostArray | None = None) -> dict[str, Any]:
+def mean_error(values: Array, codes: HostArray | None = None, size: float = 1.0) -> dict[str, Any]:
     """Return the fields of an Estimate that tell the error of the mean of values (n,), of rows or clusters.
 
     Parameters
@@ -234,6 +239,8 @@ def mean_error(values: Array, codes: HostArray | None = None) -> dict[str, Any]:
         Contributions of the instances, or their influence.
     codes : ndarray (n,), optional
         Which cluster every instance belongs to; None where all are independent.
+    size : float
+        How large the terms are that contributions are made of, which rounding is relative to; 0 if they tell.
 
     Returns
     -------
@@ -245,22 +252,22 @@ def mean_error(values: Array, codes: HostArray | None = None) -> dict[str, Any]:
     if not bool(namespace(values).all(namespace(values).isfinite(values))):
         return {"stderr": None, "interval_refusal": INFINITE_MEAN}
     if codes is None:
-        return {"stderr": standard_error(values), "interval_refusal": mean_refusal(values)}
+        return {"stderr": standard_error(values), "interval_refusal": mean_refusal(values, size)}
     held = to_host(values).astype(np.float64)
     every, sizes = np.bincount(codes, held), np.bincount(codes).astype(np.float64)
     present = sizes > 0
     every, sizes = every[present], sizes[present]
     without = (every.sum() - every) / (sizes.sum() - sizes)
-    return cluster_error(float(held.mean()), without, sizes, standard_error(held))
+    return cluster_error(float(held.mean()), without, sizes, standard_error(held), size)
 
 
-def mean_refusal(values: Array) -> str | None:
-    """Return why the mean of values (n,) has no normal interval; None where it has one."""
+def mean_refusal(values: Array, size: float = 1.0) -> str | None:
+    """Return why the mean of values (n,) has no normal interval; None where it has one. See `mean_error`."""
     xp = namespace(values)
     n = values.shape[0]
     centred = values - xp.mean(values)
     largest = float(to_host(xp.max(xp.abs(centred))))
-    if largest <= _ROUNDING:
+    if largest <= _ROUNDING * max(size, float(to_host(xp.max(xp.abs(values))))):
         return _SAME
     scaled = centred / largest  # cubes of tiny numbers underflow
     skewness = abs(float(to_host(xp.mean(scaled**3)))) / float(to_host(xp.mean(scaled**2))) ** 1.5

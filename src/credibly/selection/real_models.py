@@ -37,6 +37,7 @@ from credibly.selection.ranking import bootstrap_means, clusters_note
 from credibly.selection.standings import Places, places
 from credibly.statistics import Statistic, crps
 from credibly.statistics.proper import MeanBound
+from credibly.statistics.protocol import size_of_terms
 from credibly.statistics.registry import as_statistic
 
 SCORES = ("crps", "interval_score", "gaussian_log_loss")
@@ -158,9 +159,10 @@ def rank_real_models(
     standings, estimates = {}, {name: {} for name in names}  # type: ignore[var-annotated]
     for at, statistic in enumerate(chosen):
         table = np.stack([values[name][at] for name in names], axis=1)
+        score = chosen[statistic]
         for name, column in zip(names, table.T, strict=True):
-            estimates[name][statistic] = _estimate(chosen[statistic], column, codes)
-        standings[statistic] = _standing(statistic, names, table, n_resamples, level, seed, codes)
+            estimates[name][statistic] = _estimate(score, column, codes)
+        standings[statistic] = _standing(score, names, table, n_resamples, level, seed, codes)
         if progress is not None:
             progress(n_resamples + n_resamples * (at + 1) // len(chosen), 2 * n_resamples)
     return ScoreRanking(
@@ -310,12 +312,12 @@ def _estimate(statistic: Statistic, values: HostArray, codes: HostArray | None) 
         float(values.mean()),
         n=len(values),
         settings=statistic.settings(),
-        **mean_error(values, codes),
+        **mean_error(values, codes, size_of_terms(statistic)),
     )
 
 
 def _standing(
-    statistic: str,
+    statistic: Statistic,
     names: tuple[str, ...],
     table: HostArray,
     n_resamples: int,
@@ -325,7 +327,8 @@ def _standing(
 ) -> ScoreStanding:
     """Return the order by the means of columns (n, m), and who is better beyond chance."""
     draws = bootstrap_means(table, n_resamples, seed, None, codes)
-    found = places(names, table.mean(axis=0), draws, level, len(table), "smallest")
+    size = size_of_terms(statistic)
+    found = places(names, table.mean(axis=0), draws, level, len(table), "smallest", size)
     return ScoreStanding(
-        **{one.name: getattr(found, one.name) for one in dataclasses.fields(found)}, statistic=statistic
+        **{one.name: getattr(found, one.name) for one in dataclasses.fields(found)}, statistic=statistic.name
     )

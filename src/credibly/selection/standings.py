@@ -163,6 +163,7 @@ def places(
     level: float,
     n: int,
     best: Literal["smallest", "largest", "nearest zero"],
+    size: float = 1.0,
 ) -> Places:
     """Return models in the order of a mean over instances.
 
@@ -180,6 +181,8 @@ def places(
         Number of instances.
     best : {"smallest", "largest", "nearest zero"}
         Which mean is best.
+    size : float
+        How large the terms of the means are, which rounding is relative to; 0 if the means tell.
 
     Returns
     -------
@@ -192,7 +195,7 @@ def places(
     else:
         sign = 1.0 if best == "smallest" else -1.0
         loss = sign * values
-        low, high = simultaneous_intervals(loss, sign * draws, level)
+        low, high = simultaneous_intervals(loss, sign * draws, level, size)
     order = np.argsort(loss, kind="stable")
     low, high, ordered = low[np.ix_(order, order)], high[np.ix_(order, order)], loss[order]
     best_ranks, worst_ranks = ranks(low, ordered, n)
@@ -287,12 +290,14 @@ class Recommendation(Result):
         return f"{self.model}: {self.reason} It is first from trade-off {low:.3g} {until}.{tied}"
 
 
-def simultaneous_intervals(value: HostArray, draws: HostArray, level: float) -> tuple[HostArray, HostArray]:
+def simultaneous_intervals(
+    value: HostArray, draws: HostArray, level: float, size: float = 1.0
+) -> tuple[HostArray, HostArray]:
     """Return the ends (m, m) of intervals of value[i] - value[j] that hold jointly for all pairs.
 
     The half width of a pair is its bootstrap standard deviation times one quantile of the largest
     standardised deviation over pairs. Pairs with an infinite mean have NaN ends; pairs whose difference never
-    moves have no width.
+    moves have no width; `size` as of `places`.
     """
     m = len(value)
     low, high = np.full((m, m), math.nan), np.full((m, m), math.nan)
@@ -309,7 +314,7 @@ def simultaneous_intervals(value: HostArray, draws: HostArray, level: float) -> 
     for place, (i, j) in enumerate(zip(first, second, strict=True)):
         off = draws[:, i] - draws[:, j] - difference[place]
         spread[place] = off.std()
-        if spread[place] > 1e-12 * max(1.0, abs(value[i])):
+        if spread[place] > 1e-12 * max(size, abs(value[i]), abs(value[j])):
             np.maximum(largest, np.abs(off) / spread[place], out=largest)
         else:
             spread[place] = 0.0

@@ -549,6 +549,14 @@ REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
 ALL_LABELS = CLASS_LABELS | REAL_LABELS
 
 
+def size_of_terms(statistic: Statistic) -> float:
+    """Return how large what a label adds can be, which rounding is relative to; 0 for real labels.
+
+    These have any unit, so that only the numbers themselves tell what is small.
+    """
+    return 0.0 if statistic.traits.labels == REAL_LABELS else 1.0
+
+
 def widening(scatter: Any, seen: Any) -> HostArray:
     """Return the factor, at least 1, by which sums over clusters vary less than independent rows would.
 

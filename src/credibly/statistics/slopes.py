@@ -33,6 +33,7 @@ from credibly.statistics.spread import (
     mean_and_variance,
     scatter_of_squares,
     squared_z,
+    variance_of,
 )
 
 _FLAT = 1e-10
@@ -258,14 +259,18 @@ def _mean(rows: Dataset) -> Array:
 
 
 class SpreadSlopeBound(SlopeBound):
-    """Squared z-scores against log sigma^2."""
+    """Squared z-scores against log sigma^2, measured from the middle one."""
 
     usual = 1.0
 
+    def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
+        super().__init__(statistic, predictions, plan)
+        (self.middle,) = np.log(to_host(plan.edges)).tolist()
+
     def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
-        """Return log sigma^2 and squared z-scores."""
+        """Return log sigma^2, from the middle one, and squared z-scores."""
         xp = namespace(variance)
-        log = xp.log(variance)
+        log = xp.log(variance) - self.middle
         return xp.ones_like(log), log, squared_z(labels, mean, variance, isinstance(self.given, Samples))
 
     def scatter(self) -> Array:
@@ -304,6 +309,11 @@ class SpreadSlope(OfSpread):
         citation="Pernot, The long road to calibrated prediction uncertainty in computational chemistry, "
         "Journal of Chemical Physics, 2022.",
     )
+
+    def _plan(self, rows: Rows) -> Plan:
+        """Return the middle variance: measured from it, sums do not depend on the unit of the labels."""
+        self.require_predictions(rows.sample.predictions)
+        return Plan(rows.n, rows.ranked(variance_of, np.array([rows.n // 2])))
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)

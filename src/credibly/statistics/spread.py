@@ -58,6 +58,8 @@ from credibly.statistics.regression import LossBound, RealMean, real_traits
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
+_LEAST_DRAWN, _MOST = 1e-70, 1e300
+"""Smallest variance of the widest draws, so that others may be narrower by far; largest variance."""
 NO_SPREAD = 1e15
 """Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
 
@@ -75,21 +77,31 @@ def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     with np.errstate(over="ignore"):  # which is told below
         mean, variance = predictions.expectation(), predictions.variance()
     if isinstance(predictions, Gaussian):
-        _require_squares(variance)
+        _require_squares(variance, 1e-290)
+        return mean, variance
+    # draws of some rows may be equal, so that only the widest tell their unit
+    widest = namespace(variance).argmax(variance)
+    if float(variance[widest]) > 0.0 or _differ(predictions):
+        _require_squares(variance[widest][None], _LEAST_DRAWN, "the widest draws")
     # an exchanged label may leave draws that are all equal
-    return mean, clip(variance, _TINY, None) if isinstance(predictions, Samples) else variance
+    return mean, clip(variance, _TINY, None)
 
 
-def _require_squares(variance: Array) -> None:
+def _differ(predictions: Samples) -> bool:
+    """Tell whether some row has draws that are not equal."""
+    draws = predictions.pooled()
+    return bool(namespace(draws).any(draws[:, -1] > draws[:, 0]))
+
+
+def _require_squares(variance: Array, least: float, whose: str | None = None) -> None:
     """Raise where the square of a stated spread is no number, or so small that it has lost digits."""
-    xp = namespace(variance)
-    inside = (variance > 1e-290) & (variance < 1e300)
-    if not bool(xp.all(inside)):
-        at = int(np.flatnonzero(~to_host(inside))[0])
+    inside = to_host((variance > least) & (variance < _MOST))
+    if not inside.all():
+        at = int(np.flatnonzero(~inside)[0])
         raise UnsupportedError(
             "the variance of predictions",
-            "must be between 1e-290 and 1e300 to be compared with squared errors",
-            f"that of row {at} is {float(to_host(variance)[at]):.3g}",
+            f"must be between {least:g} and {_MOST:g} to be compared with squared errors",
+            f"that of {whose or f'row {at}'} is {float(to_host(variance)[at]):.3g}",
             "Use other units for predictions and labels.",
             argument="predictions",
         )
@@ -489,13 +501,14 @@ class ExpectedNormalisedError(OfSpread):
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:
     """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
-    inner = np.asarray(rows.ranked(_variance, edge_ranks(rows.n, n_bins, "left")), dtype=np.float64)
+    inner = np.asarray(rows.ranked(variance_of, edge_ranks(rows.n, n_bins, "left")), dtype=np.float64)
     if isinstance(rows.sample.predictions, Samples):  # a variance is found in two ways, up to rounding
         inner = inner * (1.0 - 1e-9)
     return np.pad(inner, 1, constant_values=(0.0, np.inf))
 
 
-def _variance(rows: Dataset) -> Array:
+def variance_of(rows: Dataset) -> Array:
+    """Return the stated variance of every row, (n,)."""
     given = rows.predictions
     assert isinstance(given, RealPredictions)
     return mean_and_variance(given)[1]

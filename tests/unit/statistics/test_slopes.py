@@ -82,6 +82,18 @@ def test_units_whose_squares_are_no_numbers_are_refused(name: str, unit: float) 
         cr.statistics.registered()[name](given, unit * Y)
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e-120, 1e-50, 1e160])
+@pytest.mark.parametrize("name", ["mean_slope", "spread_ratio", "spread_slope", "ence"])
+def test_units_of_draws_whose_squares_are_no_numbers_are_refused(name: str, unit: float) -> None:
+    draws = np.random.default_rng(4).normal(size=(len(Y), 12))
+    statistic = cr.statistics.registered()[name]
+    with pytest.raises(cr.UnsupportedError, match=r"the variance of predictions .* that of the widest draws"):
+        statistic(cr.Samples(unit * draws), unit * Y)
+    assert statistic(cr.Samples(1e-30 * draws), 1e-30 * Y).value == pytest.approx(
+        statistic(cr.Samples(draws), Y).value
+    )
+
+
 def test_the_default_test_finds_predictions_that_are_too_extreme() -> None:
     """Right on average, with the right spread of errors: quantiles and coverage see nothing."""
     rng = np.random.default_rng(2)

@@ -130,7 +130,7 @@ _BIASED_CRPS = (
 
 def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[str, Any]:
     """Return the error of a mean, as fields of an Estimate, with a reason of its own against an interval."""
-    error = mean_error(values, codes)
+    error = mean_error(values, codes, size=0.0)
     if why is not None:  # beside a number that is too large a standard error would say that it is not
         error["stderr"] = None
     return {**error, "interval_refusal": why or error["interval_refusal"]}
@@ -257,5 +257,5 @@ def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | N
 
 def _half(values: HostArray, level: float, codes: HostArray | None) -> float:
     """Return half the length of the interval of a mean."""
-    error = mean_error(values, codes)
+    error = mean_error(values, codes, size=0.0)
     return float(factor(level, error.get("degrees_of_freedom"))) * float(error["stderr"])
