@@ -80,9 +80,9 @@ def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
         _require_squares(variance, 1e-290)
         return mean, variance
     # draws of some rows may be equal, so that only the widest tell their unit
-    widest = namespace(variance).argmax(variance)
-    if float(variance[widest]) > 0.0 or _differ(predictions):
-        _require_squares(variance[widest][None], _LEAST_DRAWN, "the widest draws")
+    widest = namespace(variance).max(variance)
+    if bool(widest > 0.0) or _differ(predictions):
+        _require_squares(widest[None], _LEAST_DRAWN, "the widest draws")
     # an exchanged label may leave draws that are all equal
     return mean, clip(variance, _TINY, None)
 
@@ -95,9 +95,9 @@ def _differ(predictions: Samples) -> bool:
 
 def _require_squares(variance: Array, least: float, whose: str | None = None) -> None:
     """Raise where the square of a stated spread is no number, or so small that it has lost digits."""
-    inside = to_host((variance > least) & (variance < _MOST))
-    if not inside.all():
-        at = int(np.flatnonzero(~inside)[0])
+    inside = (variance > least) & (variance < _MOST)
+    if not bool(namespace(inside).all(inside)):
+        at = int(np.flatnonzero(~to_host(inside))[0])
         raise UnsupportedError(
             "the variance of predictions",
             f"must be between {least:g} and {_MOST:g} to be compared with squared errors",
