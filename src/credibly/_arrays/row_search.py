@@ -147,8 +147,8 @@ class SortedRows:
 
 
 def _cells(above: HostArray, per_unit: HostArray, cells: int) -> HostArray:
-    """Return the cells of numbers this far above the first entry of their row; they are written over."""
+    """Return the cells of numbers this far above the first entry of their row."""
     with np.errstate(over="ignore"):
-        above *= per_unit
-    found: HostArray = np.clip(above, 0, cells - 1, out=above).astype(np.intp)
+        place = above * per_unit
+    found: HostArray = np.clip(place, 0, cells - 1, out=place).astype(np.intp)
     return found

@@ -100,7 +100,8 @@ def _moved(sums: State, centre: Array, unit: Array) -> State:
 def standard_error_of(sums: Mapping[str, Array], size: float = 1.0) -> tuple[float | None, str | None]:
     """Return standard error and refusal of a mean from `moment_sums`; the same numbers as from the values.
 
-    `size` is that of the terms contributions are made of, which rounding is relative to; 0 if they tell.
+    `size` is that of the terms in a contribution: rounding errors are relative to it. With 0, the
+    contributions themselves say what is small.
     """
     number = {name: float(to_host(total)[0]) for name, total in sums.items()}
     n = int(number["n"])
@@ -152,7 +153,7 @@ def cluster_error(
     independent : float or None
         The standard error were all rows independent; None takes rows of a cluster for the same.
     size : float
-        How large the terms are that the value is made of, which rounding is relative to; 0 if it tells.
+        Size of the terms that are summed: rounding errors are relative to it. With 0, the value says it.
 
     Returns
     -------
@@ -240,7 +241,8 @@ def mean_error(values: Array, codes: HostArray | None = None, size: float = 1.0)
     codes : ndarray (n,), optional
         Which cluster every instance belongs to; None where all are independent.
     size : float
-        How large the terms are that contributions are made of, which rounding is relative to; 0 if they tell.
+        Size of the terms in a contribution: rounding errors are relative to it. With 0, the contributions
+        themselves say what is small.
 
     Returns
     -------

@@ -182,7 +182,7 @@ def places(
     best : {"smallest", "largest", "nearest zero"}
         Which mean is best.
     size : float
-        How large the terms of the means are, which rounding is relative to; 0 if the means tell.
+        Size of the terms in the means: rounding errors are relative to it. With 0, the means say it.
 
     Returns
     -------
@@ -297,7 +297,7 @@ def simultaneous_intervals(
 
     The half width of a pair is its bootstrap standard deviation times one quantile of the largest
     standardised deviation over pairs. Pairs with an infinite mean have NaN ends; pairs whose difference never
-    moves have no width; `size` as of `places`.
+    moves have no width. `size` is as in `places`.
     """
     m = len(value)
     low, high = np.full((m, m), math.nan), np.full((m, m), math.nan)

@@ -5,8 +5,8 @@
 Real values also use the centred kernel of `centred_kernel`.
 
 Norms: euclidean; l1, the sum of absolute differences; tv, total variation, half of l1. Differences are
-taken entry by entry; of many entries |p|^2 + |q|^2 - 2 p.q is faster, and used where it loses no digits: its
-rounding puts duplicates 1e-8 apart.
+taken entry by entry. For rows with many entries |p|^2 + |q|^2 - 2 p.q is faster, but it puts duplicates 1e-8
+apart, so it is used only where rows are far enough from each other.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ MEDIAN_ROWS = 1000
 _MANY_ENTRIES, _FEWEST_ROWS = 32, 32
 """Entries of a row from which on products are faster than differences; rows in a product, at least."""
 
-_NEAR = 1e-3
-"""Squared distance, in units of the squared sizes of two rows, below which products have lost digits."""
+_NEAR, _MANY_NEAR = 1e-3, 0.05
+"""Squared distance, in units of the squared sizes of two rows, below which products have lost digits, and the
+share of such pairs from which on differences of all pairs are faster."""
 
 _FEW_CLASSES = 64  # on an accelerator adding up class by class beats one thread block per pair
 
@@ -72,10 +73,7 @@ def distances(left: Array, right: Array, norm: Norm) -> Array:
     if is_numpy(left) and norm == "euclidean" and left.shape[1] >= _MANY_ENTRIES:
         found = _from_products(as_float64(left), as_float64(right)).astype(left.dtype, copy=False)
     elif is_numpy(left):
-        from scipy.spatial.distance import cdist
-
-        found = cdist(left, right, "euclidean" if norm == "euclidean" else "cityblock")
-        found = found.astype(left.dtype, copy=False)
+        found = _by_differences(left, right, norm).astype(left.dtype, copy=False)
     elif is_torch(left) and (not on_accelerator(left) or left.shape[1] > _FEW_CLASSES):
         import torch
 
@@ -90,17 +88,26 @@ def distances(left: Array, right: Array, norm: Norm) -> Array:
     return found * 0.5 if norm == "tv" else found
 
 
+def _by_differences(left: HostArray, right: HostArray, norm: Norm = "euclidean") -> HostArray:
+    from scipy.spatial.distance import cdist  # whose import takes a tenth of a second
+
+    return np.asarray(cdist(left, right, "euclidean" if norm == "euclidean" else "cityblock"))
+
+
 def _from_products(left: HostArray, right: HostArray) -> HostArray:
     """Return euclidean distances, those of near rows from differences."""
     size, other = np.vecdot(left, left)[:, None], np.vecdot(right, right)
     found = np.empty((left.shape[0], right.shape[0]))
-    for rows in tiles(left.shape[0], max(_FEWEST_ROWS, CACHE_ELEMENTS // right.shape[0])):
+    for rows in tiles(left.shape[0], max(_FEWEST_ROWS, CACHE_ELEMENTS // max(1, right.shape[0]))):
         sizes = size[rows] + other
         squares = np.matmul(left[rows], right.T, out=found[rows])
         squares *= -2.0
         squares += sizes
         sizes *= _NEAR
         near, to = np.nonzero(squares <= sizes)
+        if near.size > _MANY_NEAR * squares.size:
+            found[rows] = _by_differences(left[rows], right)
+            continue
         for part in tiles(near.size, CACHE_ELEMENTS // left.shape[1]):
             gap = np.take(left[rows], near[part], axis=0) - np.take(right, to[part], axis=0)
             squares[near[part], to[part]] = np.vecdot(gap, gap)

@@ -7,7 +7,8 @@ widths beyond every member, 2 to a width of the narrowest. Labels beyond, and ro
 256 cells, have the loss itself. All losses of the same predictions have the same nodes, so a label is looked
 up once for all of them.
 
-Cubics miss their loss by 1e-5 and more, so single precision loses nothing. It takes half the time and memory.
+Cubics miss their loss by 1e-5 and more. Single precision adds about 1e-7 of the loss, the same for observed
+and drawn labels, and takes half the time and memory.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _GROUPS, _LEAST_ROWS = 32, 64
 _TILE_ROWS = 256
 """Rows that are looked up at once on the host, so that their tables stay in cache."""
 _SINGLE = 1e-30, 1e30
-"""Between these is the widest step where numbers in single precision can hold the losses."""
+"""Range of the steps for which single precision can hold the losses."""
 TABLE_BYTES = 8 * 4 * _MOST_CELLS // 8
 """Of a row, on average over targets: few of them are losses, and few rows need all cells they may have."""
 
@@ -87,7 +88,8 @@ class _Nodes(NamedTuple):
     def dtype(self) -> Any:
         """The precision that tables of losses on these nodes need."""
         xp, (least, most) = namespace(self.step), _SINGLE
-        return xp.float32 if least < float(xp.max(self.step)) < most else self.step.dtype
+        fits = (self.step > least) & (self.step < most) | (self.used == 0.0)
+        return xp.float32 if bool(xp.all(fits)) else self.step.dtype
 
 
 class _Places(NamedTuple):
@@ -157,18 +159,28 @@ class LossTable:
         own = xp.sum(self._cubics_at(places) * places.powers, axis=2, dtype=labels.dtype)
         return xp.where(places.outside, self._exact(labels, places), own)
 
-    def _sum(self, labels: Array, places: _Places) -> Array:
-        """Return the sum of H over some rows, (b,)."""
+    def _sum(self, labels: Array, places: _Places, *, exact: bool = True) -> Array:
+        """Return the sum of H over some rows, (b,); without `exact`, of the labels inside alone."""
         xp, b = namespace(labels), labels.shape[0]
         cubics, powers = (xp.reshape(one, (b, -1)) for one in (self._cubics_at(places), places.powers))
         if is_numpy(labels):  # few rows: a sum in single precision has lost nothing
             total = xp.vecdot(cubics, powers)
         else:
             total = xp.sum(cubics * powers, axis=1, dtype=labels.dtype)
-        if bool(xp.any(places.outside)):
-            exact = self._exact(labels, places)
-            total = total + xp.sum(xp.where(places.outside, exact, xp.zeros_like(exact)), axis=1)
+        if exact and bool(xp.any(places.outside)):
+            beyond = self._exact(labels, places)
+            total = total + xp.sum(xp.where(places.outside, beyond, xp.zeros_like(beyond)), axis=1)
         return total
+
+    def rounding(self, labels: Array) -> Array:
+        """Return how far H of labels (b, n), added one by one, is above its sums, (b,)."""
+        xp = namespace(labels)
+        lost = xp.zeros_like(labels[:, 0])
+        for places in self._places(labels):
+            terms = self._cubics_at(places) * places.powers
+            one_by_one = xp.sum(terms, axis=(1, 2), dtype=labels.dtype)
+            lost = lost + one_by_one - self._sum(labels, places, exact=False)
+        return lost
 
     @cached_property
     def _nodes(self) -> _Nodes:

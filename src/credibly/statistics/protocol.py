@@ -324,6 +324,8 @@ class Statistic(ABC):
         "label counts: every instance counts once, with the shares of its raters in place of a single label"
     )
     """What the value means for LabelCounts, for the notes; statistics that do not take them never say it."""
+    in_label_units: ClassVar[bool] = False
+    """Whether the value is a length in units of real labels."""
     in_evaluations: ClassVar[bool] = True
     """Whether an evaluation computes it where no statistics are named."""
     __signature__ = CallSignature()
@@ -550,11 +552,11 @@ ALL_LABELS = CLASS_LABELS | REAL_LABELS
 
 
 def size_of_terms(statistic: Statistic) -> float:
-    """Return how large what a label adds can be, which rounding is relative to; 0 for real labels.
+    """Return the size of what a label adds, which rounding errors are relative to.
 
-    These have any unit, so that only the numbers themselves tell what is small.
+    0 in units of the labels, which can be any: there only the values say what is small.
     """
-    return 0.0 if statistic.traits.labels == REAL_LABELS else 1.0
+    return 0.0 if statistic.in_label_units else 1.0
 
 
 def widening(scatter: Any, seen: Any) -> HostArray:

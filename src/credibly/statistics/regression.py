@@ -24,7 +24,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, HostArray, clip, is_numpy, namespace, to_host
-from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions, Reals
+from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.results.base import Tail, require_level
 from credibly.results.estimates import scale_and_skewness, skewed
 from credibly.statistics.mixture_tables import (
@@ -165,9 +165,8 @@ class TabledLossBound(LossBound):
 
     @cached_property
     def _moved_sum(self) -> Array:
-        """What makes the sum exact, whose terms are rounded otherwise than one by one."""
-        exact = namespace(self.observed).sum(self.loss(self.observed), axis=1)
-        return exact - self.table.sums(Reals(self.observed))[0]
+        """Shift that makes the observed sum exact: sums are rounded differently from single terms."""
+        return namespace(self.observed).sum(self._moved, axis=1) + self.table.rounding(self.observed)
 
 
 def real_traits(
@@ -214,6 +213,7 @@ class IntervalScore(RealMean):
 
     level: float = 0.9
     name: ClassVar[str] = "interval_score"
+    in_label_units: ClassVar[bool] = True
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting and Raftery 2007"
     story: ClassVar[Story] = Story(
@@ -275,6 +275,7 @@ class RootMeanSquaredError(RealMean):
     """
 
     name: ClassVar[str] = "rmse"
+    in_label_units: ClassVar[bool] = True
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting 2011"
     story: ClassVar[Story] = Story(
@@ -310,6 +311,7 @@ class MeanAbsoluteError(RealMean):
     """
 
     name: ClassVar[str] = "mae"
+    in_label_units: ClassVar[bool] = True
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting 2011"
     story: ClassVar[Story] = Story(

@@ -58,8 +58,6 @@ from credibly.statistics.regression import LossBound, RealMean, real_traits
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
-_LEAST_DRAWN, _MOST = 1e-70, 1e300
-"""Smallest variance of the widest draws, so that others may be narrower by far; largest variance."""
 NO_SPREAD = 1e15
 """Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
 
@@ -76,32 +74,22 @@ def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     assert isinstance(predictions, (Gaussian, Samples))
     with np.errstate(over="ignore"):  # which is told below
         mean, variance = predictions.expectation(), predictions.variance()
-    if isinstance(predictions, Gaussian):
-        _require_squares(variance, 1e-290)
-        return mean, variance
-    # draws of some rows may be equal, so that only the widest tell their unit
-    widest = namespace(variance).max(variance)
-    if bool(widest > 0.0) or _differ(predictions):
-        _require_squares(widest[None], _LEAST_DRAWN, "the widest draws")
-    # an exchanged label may leave draws that are all equal
-    return mean, clip(variance, _TINY, None)
+    # draws of a row may be equal, and an exchanged label may leave only such
+    drawn = isinstance(predictions, Samples)
+    _require_squares(variance, -1.0 if drawn else 1e-290)
+    return mean, clip(variance, _TINY, None) if drawn else variance
 
 
-def _differ(predictions: Samples) -> bool:
-    """Tell whether some row has draws that are not equal."""
-    draws = predictions.pooled()
-    return bool(namespace(draws).any(draws[:, -1] > draws[:, 0]))
-
-
-def _require_squares(variance: Array, least: float, whose: str | None = None) -> None:
+def _require_squares(variance: Array, least: float) -> None:
     """Raise where the square of a stated spread is no number, or so small that it has lost digits."""
-    inside = (variance > least) & (variance < _MOST)
+    inside = (variance > least) & (variance < 1e300)
     if not bool(namespace(inside).all(inside)):
         at = int(np.flatnonzero(~to_host(inside))[0])
+        wanted = "below 1e300" if least < 0.0 else f"between {least:g} and 1e300"
         raise UnsupportedError(
             "the variance of predictions",
-            f"must be between {least:g} and {_MOST:g} to be compared with squared errors",
-            f"that of {whose or f'row {at}'} is {float(to_host(variance)[at]):.3g}",
+            f"must be {wanted} to be compared with squared errors",
+            f"that of row {at} is {float(to_host(variance)[at]):.3g}",
             "Use other units for predictions and labels.",
             argument="predictions",
         )

@@ -81,6 +81,7 @@ def test_models_that_differ_by_rounding_are_tied_in_any_unit() -> None:
         }
         found = cr.compare(models, unit * Y, n_resamples=199, rng=1).ranking.standings["crps"]
         assert list(found.best_ranks) == [1, 1]
+        np.testing.assert_array_equal(found.intervals[:, 0], found.intervals[:, 1])
 
 
 def test_recalibration_changes_in_any_unit() -> None:

@@ -179,6 +179,46 @@ def test_tabled_losses_have_the_units_of_labels(unit: float) -> None:
     np.testing.assert_allclose(far / unit, near, rtol=1e-6)
 
 
+def test_rows_too_narrow_for_single_precision_keep_their_losses() -> None:
+    """Beside a wide one of weight 0, which must not decide what can be told apart."""
+    given, observed, drawn = mixtures()
+    unit = np.where(np.arange(observed.size) == 7, 1.0, 1e-46)
+    moved = cr.Gaussian(unit[:, None] * given.mean, unit[:, None] * given.std)
+    weights = np.where(unit == 1.0, 0.0, 1.0)[None, :]
+    far = cr.crps.bind(moved).for_replicates(Reals(unit * observed), 999)(Reals(unit * drawn[3:], weights))
+    near = cr.crps.bind(given).for_replicates(Reals(observed), 999)(Reals(drawn[3:], weights))
+    np.testing.assert_allclose(far / 1e-46, near, rtol=1e-6)
+
+
+def test_a_far_label_leaves_the_sums_of_other_labels_as_they_are() -> None:
+    given, observed, drawn = mixtures()
+    far = observed.copy()
+    far[0, 1] = 1e20
+    plain, moved = (
+        cr.crps.bind(given).for_replicates(Reals(one), 999)(Reals(drawn[3:])) for one in (observed, far)
+    )
+    np.testing.assert_allclose(moved, plain, rtol=0.01)  # half of E|X - X'| of its row is lost beside 1e20
+
+
+def test_an_infinite_loss_of_weight_zero_is_not_there() -> None:
+    given, observed, drawn = mixtures()
+    drawn = drawn[3:]
+    weights, labels = np.ones_like(drawn), drawn.copy()
+    labels[:, 1], weights[:, 1] = 1e200, 0.0
+    tabled = cr.gaussian_log_loss.bind(given).for_replicates(Reals(observed), 999)
+    expected = np.average(np.delete(tabled.contributions(Reals(drawn)), 1, axis=1), axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.testing.assert_allclose(tabled(Reals(labels, weights)), expected, rtol=1e-12)
+
+
+def test_sums_of_many_rows_lose_no_digits() -> None:
+    given, observed, drawn = mixtures(5000)
+    for statistic in (cr.crps, cr.gaussian_log_loss):
+        tabled = statistic.bind(given).for_replicates(Reals(observed), 999)
+        found = tabled(Reals(drawn[3:])) - tabled.contributions(Reals(drawn[3:])).mean(axis=1)
+        assert np.abs(found).max() < 1e-7
+
+
 @pytest.mark.parametrize("statistic", [cr.crps, cr.gaussian_log_loss])
 def test_the_sum_of_a_label_vector_does_not_depend_on_those_beside_it(
     statistic: cr.statistics.Statistic,

@@ -86,13 +86,22 @@ def test_distances_of_rows_with_many_entries_keep_their_digits(dtype: type[np.fl
     rng = np.random.default_rng(2)
     right = rng.dirichlet(np.ones(50), size=400)
     left = np.concatenate([right[:3] + 1e-7 * rng.normal(size=(3, 50)), rng.dirichlet(np.ones(50), size=97)])
-    for offset in (0.0, 1e3):
+    for offset in (0.0, 10.0, 100.0, 1e3):
         one, other = ((offset + part).astype(dtype) for part in (left, right))
         gap = one[:, None, :].astype(np.float64) - other.astype(np.float64)
         expected = np.sqrt(np.einsum("ijk,ijk->ij", gap, gap))
         found = distances(one, other, "euclidean")
         assert found.dtype == dtype
         np.testing.assert_allclose(found, expected, rtol=1e-12 if dtype is np.float64 else 1e-6)
+
+
+def test_distances_where_most_rows_are_near() -> None:
+    """A confident model with one frequent class."""
+    rows = np.random.default_rng(3).dirichlet(np.r_[1e4, np.ones(49)], size=200)
+    gap = rows[:, None, :] - rows
+    found = distances(rows, rows, "euclidean")
+    np.testing.assert_allclose(found, np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)), rtol=1e-12)
+    assert distances(rows, rows[:0], "euclidean").shape == (200, 0)
 
 
 def test_m23_settings() -> None:

@@ -257,5 +257,5 @@ def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | N
 
 def _half(values: HostArray, level: float, codes: HostArray | None) -> float:
     """Return half the length of the interval of a mean."""
-    error = mean_error(values, codes, size=0.0)
+    error = mean_error(values, codes)
     return float(factor(level, error.get("degrees_of_freedom"))) * float(error["stderr"])
