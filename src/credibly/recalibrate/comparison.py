@@ -45,7 +45,6 @@ from credibly.results.recalibration import Change, MethodChanges, RecalibrationR
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import size_of_terms
 from credibly.statistics.registry import as_statistic
 
 _UNPAIRED = (
@@ -98,7 +97,7 @@ def _paired(
     batch = as_labels(before, labels)
     own = first.contributions(batch)[0, :]
     xp = namespace(own)
-    size = max(size_of_terms(statistic), float(to_host(xp.max(xp.abs(own)))))
+    size = max(statistic.term_size, float(to_host(xp.max(xp.abs(own)))))
     return _mean_difference(statistic.name, second.contributions(batch)[0, :] - own, value, codes, size)
 
 

@@ -37,7 +37,6 @@ from credibly.selection.ranking import bootstrap_means, clusters_note
 from credibly.selection.standings import Places, places
 from credibly.statistics import Statistic, crps
 from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import size_of_terms
 from credibly.statistics.registry import as_statistic
 
 SCORES = ("crps", "interval_score", "gaussian_log_loss")
@@ -312,7 +311,7 @@ def _estimate(statistic: Statistic, values: HostArray, codes: HostArray | None) 
         float(values.mean()),
         n=len(values),
         settings=statistic.settings(),
-        **mean_error(values, codes, size_of_terms(statistic)),
+        **mean_error(values, codes, statistic.term_size),
     )
 
 
@@ -327,8 +326,7 @@ def _standing(
 ) -> ScoreStanding:
     """Return the order by the means of columns (n, m), and who is better beyond chance."""
     draws = bootstrap_means(table, n_resamples, seed, None, codes)
-    size = size_of_terms(statistic)
-    found = places(names, table.mean(axis=0), draws, level, len(table), "smallest", size)
+    found = places(names, table.mean(axis=0), draws, level, len(table), "smallest", statistic.term_size)
     return ScoreStanding(
         **{one.name: getattr(found, one.name) for one in dataclasses.fields(found)}, statistic=statistic.name
     )

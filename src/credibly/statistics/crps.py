@@ -58,7 +58,7 @@ class ContinuousRankedProbabilityScore(RealMean):
     estimator: Literal["empirical", "fair"] = "empirical"
     every_member: ClassVar[bool] = True
     name: ClassVar[str] = "crps"
-    in_label_units: ClassVar[bool] = True
+    term_size: ClassVar[float] = 0.0
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
     reference: ClassVar[str] = "Matheson and Winkler 1976"
     story: ClassVar[Story] = Story(

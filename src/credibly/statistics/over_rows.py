@@ -48,7 +48,7 @@ from credibly.statistics.pairwise import (
     Posed,
     require_pairs,
 )
-from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, size_of_terms
+from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels
 from credibly.statistics.skce import QuadraticBound
 from credibly.statistics.smoother import SmootherBound
@@ -196,7 +196,7 @@ def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
     if np.count_nonzero(_sizes(sums)) < 2:  # of a group; all rows have two clusters or more
         return dataclasses.replace(found, stderr=None, interval_refusal=_ONE_CLUSTER, n_clusters=1)
     value, without, sizes = without_each(bound, sums)
-    error = cluster_error(value, without, sizes, found.stderr, size_of_terms(bound.statistic))
+    error = cluster_error(value, without, sizes, found.stderr, bound.statistic.term_size)
     return dataclasses.replace(found, value=value, **error, interval_method="normal")
 
 

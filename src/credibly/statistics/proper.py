@@ -43,7 +43,6 @@ from credibly.statistics.protocol import (
     Story,
     Traits,
     in_cache,
-    size_of_terms,
 )
 
 
@@ -129,7 +128,7 @@ class MeanBound(Bound):
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
-        stderr, refusal = standard_error_of(sums, size_of_terms(self.statistic))
+        stderr, refusal = standard_error_of(sums, self.statistic.term_size)
         wilson = stderr is not None and self.interval_method(labels) == "wilson"
         return stderr, None if wilson else refusal
 

@@ -324,8 +324,7 @@ class Statistic(ABC):
         "label counts: every instance counts once, with the shares of its raters in place of a single label"
     )
     """What the value means for LabelCounts, for the notes; statistics that do not take them never say it."""
-    in_label_units: ClassVar[bool] = False
-    """Whether the value is a length in units of real labels."""
+    term_size: ClassVar[float] = 1.0  # of what a label adds; 0 if it has the unit of the labels, which is any
     in_evaluations: ClassVar[bool] = True
     """Whether an evaluation computes it where no statistics are named."""
     __signature__ = CallSignature()
@@ -549,14 +548,6 @@ class Statistic(ABC):
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
 REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
 ALL_LABELS = CLASS_LABELS | REAL_LABELS
-
-
-def size_of_terms(statistic: Statistic) -> float:
-    """Return the size of what a label adds, which rounding errors are relative to.
-
-    0 in units of the labels, which can be any: there only the values say what is small.
-    """
-    return 0.0 if statistic.in_label_units else 1.0
 
 
 def widening(scatter: Any, seen: Any) -> HostArray:

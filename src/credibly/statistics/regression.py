@@ -213,7 +213,7 @@ class IntervalScore(RealMean):
 
     level: float = 0.9
     name: ClassVar[str] = "interval_score"
-    in_label_units: ClassVar[bool] = True
+    term_size: ClassVar[float] = 0.0
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting and Raftery 2007"
     story: ClassVar[Story] = Story(
@@ -275,7 +275,7 @@ class RootMeanSquaredError(RealMean):
     """
 
     name: ClassVar[str] = "rmse"
-    in_label_units: ClassVar[bool] = True
+    term_size: ClassVar[float] = 0.0
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting 2011"
     story: ClassVar[Story] = Story(
@@ -311,7 +311,7 @@ class MeanAbsoluteError(RealMean):
     """
 
     name: ClassVar[str] = "mae"
-    in_label_units: ClassVar[bool] = True
+    term_size: ClassVar[float] = 0.0
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting 2011"
     story: ClassVar[Story] = Story(
