@@ -324,7 +324,7 @@ class Statistic(ABC):
         "label counts: every instance counts once, with the shares of its raters in place of a single label"
     )
     """What the value means for LabelCounts, for the notes; statistics that do not take them never say it."""
-    term_size: ClassVar[float] = 1.0  # of what a label adds; 0 if it has the unit of the labels, which is any
+    term_size: ClassVar[float] = 1.0  # of what a label adds; 0 if that is in units of the labels
     in_evaluations: ClassVar[bool] = True
     """Whether an evaluation computes it where no statistics are named."""
     __signature__ = CallSignature()
