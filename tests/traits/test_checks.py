@@ -12,9 +12,11 @@ import credibly as cr
 from credibly._arrays.namespace import as_float64, is_torch, namespace
 from credibly.predictions import Counts, Gaussian, Point, Samples, as_point
 from credibly.statistics import Statistic, Traits
-from credibly.statistics.proper import MeanBound, ProperScore
+from credibly.statistics.linear import Linear
+from credibly.statistics.proper import ProperScore
 from credibly.statistics.protocol import Bound, State, Story
 from credibly.statistics.regression import RealMean, real_traits
+from credibly.statistics.terms import Outcomes
 from traits.checks import CHECKS
 
 HONEST = Traits(
@@ -67,47 +69,43 @@ class FirstMemberOnly(Right):
         return super()._bind(predictions, plan)
 
 
-class _Sum(MeanBound):
-    def finish(self, state: State) -> Any:
-        return state["total"] / 60
-
-
 class SumThatClaimsDuplicateInvariance(Right):
-    def _bind(self, predictions: Any, plan: Any) -> Bound:
-        return _Sum(self, self.table(as_point(predictions)[0].probs), plan, ())
+    def value(self, sums: State) -> Any:
+        return sums["observed"][:, 0] / 60
 
 
-class _Unweighted(MeanBound):
+def bound_as(kind: type[Linear], statistic: Right, predictions: Any, plan: Any) -> Bound:
+    return kind(statistic, statistic.terms(as_point(predictions)[0], plan), plan.n, ())
+
+
+class _Unweighted(Linear):
     def state(self, labels: Any) -> State:
         return super().state(dataclasses.replace(labels, weights=None))
+
+    def observed_sums(self, labels: Any) -> State:
+        return super().observed_sums(dataclasses.replace(labels, weights=None))
 
 
 class IgnoresWeights(Right):
     def _bind(self, predictions: Any, plan: Any) -> Bound:
-        return _Unweighted(self, self.table(as_point(predictions)[0].probs), plan, ())
-
-
-class _SharedMean(MeanBound):
-    def finish(self, state: State) -> Any:
-        value = super().finish(state)
-        xp = namespace(value)
-        return 0.5 * value + 0.5 * xp.mean(value)
+        return bound_as(_Unweighted, self, predictions, plan)
 
 
 class LooksAcrossTheBatch(Right):
-    def _bind(self, predictions: Any, plan: Any) -> Bound:
-        return _SharedMean(self, self.table(as_point(predictions)[0].probs), plan, ())
+    def value(self, sums: State) -> Any:
+        value = super().value(sums)
+        return 0.5 * value + 0.5 * namespace(value).mean(value)
 
 
-class _MeanOfMeans(MeanBound):
+class _MeanOfMeans(Linear):
     def state(self, labels: Any) -> State:
         state = super().state(labels)
-        return State(weight=state["weight"] ** 0, total=state["total"] / state["weight"])
+        return State(size=state["size"] ** 0, observed=state["observed"] / state["size"])
 
 
 class MeanOfChunkMeans(Right):
     def _bind(self, predictions: Any, plan: Any) -> Bound:
-        return _MeanOfMeans(self, self.table(as_point(predictions)[0].probs), plan, ())
+        return bound_as(_MeanOfMeans, self, predictions, plan)
 
 
 class OtherOnTorch(Right):
@@ -115,15 +113,10 @@ class OtherOnTorch(Right):
         return super().table(probs) * (1 + 1e-6 * is_torch(probs))
 
 
-class _ToHost(MeanBound):
-    def finish(self, state: State) -> Any:
-        return np.asarray(super().finish(state).detach())
-
-
 class LeavesTorch(Right):
-    def _bind(self, predictions: Any, plan: Any) -> Bound:
-        probs = as_point(predictions)[0].probs
-        return (_ToHost if is_torch(probs) else MeanBound)(self, self.table(probs), plan, ())
+    def value(self, sums: State) -> Any:
+        value = super().value(sums)
+        return np.asarray(value.detach()) if is_torch(value) else value
 
 
 class NumpyFunctionsInside(Right):
@@ -157,16 +150,14 @@ class TakesCountsSilently(Right):
         return cr.brier.require_labels(batch)
 
 
-class _FirstRater(MeanBound):
+class _FirstRater(Outcomes):
     def contributions(self, labels: Any) -> Any:
-        if isinstance(labels, Counts):
-            return super().contributions(labels) * 0.5
-        return super().contributions(labels)
+        return super().contributions(labels) * (0.5 if isinstance(labels, Counts) else 1.0)
 
 
 class WrongOnCounts(Right):
-    def _bind(self, predictions: Any, plan: Any) -> Bound:
-        return _FirstRater(self, self.table(as_point(predictions)[0].probs), plan, ())
+    def terms(self, predictions: Any, plan: Any) -> Outcomes:
+        return _FirstRater(predictions.probs, lambda: self.table(predictions.probs))
 
 
 class LeavesItsRange(Right):

@@ -44,7 +44,7 @@ from credibly.selection.real_models import ScoreRanking
 from credibly.selection.settings import Paper, ScoreMeasure
 from credibly.selection.standings import NEGLIGIBLE, Places, Ranking, Recommendation, places
 from credibly.statistics import Statistic
-from credibly.statistics.proper import MeanBound
+from credibly.statistics.linear import Linear
 from credibly.statistics.registry import as_statistic
 
 CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
@@ -428,7 +428,7 @@ def _contributions(statistics: tuple[Statistic, ...], data: Dataset) -> HostArra
     columns = []
     for one in statistics:
         bound = one.bind(given)
-        assert isinstance(bound, MeanBound)
+        assert isinstance(bound, Linear)
         columns.append(to_host(bound.contributions(data.batch))[0])
     return np.stack(columns, axis=1)
 

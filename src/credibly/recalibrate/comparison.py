@@ -44,7 +44,7 @@ from credibly.results.estimates import Estimate, mean_error
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.proper import MeanBound
+from credibly.statistics.linear import Linear
 from credibly.statistics.registry import as_statistic
 
 _UNPAIRED = (
@@ -92,7 +92,9 @@ def _paired(
 ) -> Estimate | None:
     """Return the mean difference of contributions where the statistic is a mean over instances."""
     first, second = statistic.bind(before), statistic.bind(after)
-    if not isinstance(first, MeanBound) or not isinstance(second, MeanBound) or not math.isfinite(value):
+    if not (
+        isinstance(first, Linear) and isinstance(second, Linear) and first.is_mean and math.isfinite(value)
+    ):
         return None
     batch = as_labels(before, labels)
     own = first.contributions(batch)[0, :]

@@ -55,6 +55,9 @@ def moment_sums(values: Array, weights: Array | None) -> dict[str, Array]:
     return sums
 
 
+_MOMENTS = ("n", "infinite", "centre", "unit", *(f"w{j} v{i}" for j in (1, 2, 3) for i in range(j + 1)))
+
+
 class Moments(State):
     """`moment_sums` of (value - centre) / unit, with a centre and a unit of their own; other fields add up.
 
@@ -103,7 +106,7 @@ def standard_error_of(sums: Mapping[str, Array], size: float = 1.0) -> tuple[flo
     `size` is that of the terms in a contribution: rounding errors are relative to it. With 0, the
     contributions themselves say what is small.
     """
-    number = {name: float(to_host(total)[0]) for name, total in sums.items()}
+    number = {name: float(to_host(sums[name])[0]) for name in _MOMENTS if name in sums}
     n = int(number["n"])
     if number["infinite"]:
         return None, INFINITE_MEAN

@@ -36,7 +36,7 @@ from credibly.results.estimates import Estimate, mean_error
 from credibly.selection.ranking import bootstrap_means, clusters_note
 from credibly.selection.standings import Places, places
 from credibly.statistics import Statistic, crps
-from credibly.statistics.proper import MeanBound
+from credibly.statistics.linear import Linear
 from credibly.statistics.registry import as_statistic
 
 SCORES = ("crps", "interval_score", "gaussian_log_loss")
@@ -232,7 +232,7 @@ def _chosen(
                     raise
                 told.append(f"{statistic.name} was left out: {error.subject} of {name} {error.rule}")
                 break
-            if not isinstance(bound, MeanBound):
+            if not (isinstance(bound, Linear) and bound.is_mean):
                 raise InputError(
                     "`statistics`",
                     "must be means over instances",
@@ -290,7 +290,7 @@ def _contributions(
     rows = []
     for one in statistics:
         bound = one.bind(given)
-        assert isinstance(bound, MeanBound)
+        assert isinstance(bound, Linear)
         rows.append(to_host(bound.contributions(labels))[0])
     return to_host(labels.values)[0], np.stack(rows)
 

@@ -16,46 +16,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, as_float64, namespace
-from credibly.predictions import Labels, Predictions, as_point
-from credibly.statistics.cells import CellBound, Cells, CellStatistic, cell_traits, dyadic_cells
-from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Story, Traits
+from credibly._arrays.namespace import Array, namespace
+from credibly.statistics.cells import CellStatistic, cell_traits, dyadic_cells
+from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
+from credibly.statistics.terms import Events
 from credibly.statistics.walks import Target
 
 _REFUSAL = (
     "it is a test statistic in units of its own spread: its value is not a property of the model that an "
     "interval could enclose"
 )
-
-
-class TCalBound(CellBound):
-    """Adds the variances of the events to the sums over the predictions."""
-
-    @property
-    def term_size(self) -> float:  # type: ignore[override]
-        """Squares of sums over a bin, of which n are taken away, in units of about their root."""
-        return math.sqrt(self.n)
-
-    def fixed_sums(self, weights: Array | None) -> State:
-        """Return also the sums of v and v^2 per cell."""
-        known = weights is None and self._fixed is not None
-        sums = super().fixed_sums(weights)
-        if not known:
-            probs = as_float64(self.cells.probs)
-            variance = ((probs * (1.0 - probs))[:, None] if probs.ndim == 1 else probs * (1.0 - probs))[
-                None, ...
-            ]
-            weight = 1.0 if weights is None else weights[:, :, None]
-            sums["variance"] = self._per_cell(weight * variance)
-            sums["variance^2"] = self._per_cell(weight * variance**2)
-        return sums
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return no standard error, and why."""
-        return None, _REFUSAL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +74,8 @@ class TCal(CellStatistic):
         aliases={"tcal": "", "adaptive_t_cal": ""},
     )
     in_evaluations: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"expected", "variance", "square", "fourth"})
+    refusal: ClassVar[str | None] = _REFUSAL
 
     def __post_init__(self) -> None:
         one_of("`target`", self.target, ("top_label", "classwise"))
@@ -110,30 +85,24 @@ class TCal(CellStatistic):
                 "`most_bins`", "must be a power of two from 1 to 8192", f"got {given!r}", "Try 64."
             )
 
-    @property
-    def needs_squares(self) -> bool:
-        """It is debiased."""
-        return True
+    def terms(self, predictions: Any, plan: Plan) -> Events:
+        """Return the events of the finest bins."""
+        return dyadic_cells(predictions.probs, self.most_bins, self.target)
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        return TCalBound(self, self.cells(point.probs, plan), plan, notes)
+    def size_of_terms(self, n: int, n_cells: int) -> float:
+        """Return that of squared sums over a bin, of which n are taken away, in units of about their root."""
+        return math.sqrt(n)
 
-    def cells(self, probs: Array, plan: Plan) -> Cells:
-        """The finest bins."""
-        return dyadic_cells(probs, self.most_bins, self.target)
-
-    def error(self, state: State) -> Array:
+    def value(self, sums: State) -> Array:
         """Return the largest over bin counts; 0 where chance leaves nothing to vary."""
-        sums = [state["size"], state["observed"] - state["predicted"], state["square"]]
-        sums += [state["variance"], state["variance^2"]]
-        xp = namespace(sums[1])
-        largest = xp.full_like(sums[1][:, 0], -xp.inf)
+        bins = [sums["size"], sums["observed"] - sums["expected"], sums["square"]]
+        bins += [sums["variance"], sums["fourth"]]
+        xp = namespace(bins[1])
+        largest = xp.full_like(bins[1][:, 0], -xp.inf)
         for _ in range(self.most_bins.bit_length()):
-            found = _in_its_spread(*sums)
-            largest = xp.maximum(largest, found)
-            if sums[0].shape[1] % 2 == 0:
-                sums = [xp.sum(xp.reshape(one, (one.shape[0], -1, 2)), axis=-1) for one in sums]
+            largest = xp.maximum(largest, _in_its_spread(*bins))
+            if bins[0].shape[1] % 2 == 0:
+                bins = [xp.sum(xp.reshape(one, (one.shape[0], -1, 2)), axis=-1) for one in bins]
         return xp.where(xp.isinf(largest) & (largest < 0), xp.zeros_like(largest), largest)
 
 

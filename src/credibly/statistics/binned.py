@@ -23,7 +23,6 @@ from credibly._arrays.namespace import Array, device, namespace
 from credibly.predictions import Predictions, Rows
 from credibly.statistics.cells import (
     Binning,
-    Cells,
     CellStatistic,
     Closed,
     bin_edges,
@@ -34,6 +33,7 @@ from credibly.statistics.cells import (
 )
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Plan, State, Story, Traits
+from credibly.statistics.terms import Events
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,29 +68,27 @@ class BinnedStatistic(CellStatistic):
             # edges are quantiles of the rows, which weights do not repeat
             promised = dataclasses.replace(promised, multiplicities=False)
         object.__setattr__(self, "traits", promised)
+        if self.debiased:
+            object.__setattr__(self, "needs", frozenset({"expected", "square"}))
+            object.__setattr__(self, "refusal", None)
 
     def _plan(self, rows: Rows) -> Plan:
         """Return the number of instances and the bin edges."""
         return Plan(rows.n, bin_edges(rows, self.binned_values, self.n_bins, self.binning, self.closed))
 
-    @property
-    def needs_squares(self) -> bool:
-        """The debiased error does."""
-        return self.debiased
-
     @abstractmethod
     def binned_values(self, probs: Array) -> Array:
         """Return the numbers that are binned, (n,) or (n, k)."""
 
-    def error(self, state: State) -> Array:
-        """Return (sum |cell| / n |observed - predicted|^p)^(1/p), or the debiased squared error."""
-        size, gap = state["size"], state["observed"] - state["predicted"]
+    def value(self, sums: State) -> Array:
+        """Return (sum |cell| / n |observed - expected|^p)^(1/p), or the debiased squared error."""
+        size, gap = sums["size"], sums["observed"] - sums["expected"]
         xp = namespace(gap)
         total = xp.sum(size, axis=-1)
         if self.debiased:
             # sum over i != j of d_i d_j / (|cell| - 1), d = event - predicted; a single instance gives 0
             several = size > 1
-            pairs = (gap**2 - state["square"]) / xp.where(several, size - 1.0, xp.ones_like(size))
+            pairs = (gap**2 - sums["square"]) / xp.where(several, size - 1.0, xp.ones_like(size))
             return xp.sum(xp.where(several, pairs, xp.zeros_like(pairs)), axis=-1) / total
         if self.p == 1:
             return xp.sum(xp.abs(gap), axis=-1) / total
@@ -161,10 +159,10 @@ class ConfidenceECE(BinnedStatistic):
             return Plan(len(predictions), width_edges(self.n_bins))
         return super().plan(predictions)
 
-    def cells(self, probs: Array, plan: Plan) -> Cells:
-        """The bin of the confidence."""
-        confidence, predicted = top_label(probs)
-        return Cells(bin_index(confidence, plan.edges, self.closed), confidence, self.n_bins, predicted)
+    def terms(self, predictions: Any, plan: Plan) -> Events:
+        """Return hits in the bin of the confidence."""
+        confidence, predicted = top_label(predictions.probs)
+        return Events(confidence, bin_index(confidence, plan.edges, self.closed), self.n_bins, predicted)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,13 +204,12 @@ class TopLabelECE(ConfidenceECE):
     )
     papers: ClassVar[dict[str, dict[str, Any]]] = {}
 
-    def cells(self, probs: Array, plan: Plan) -> Cells:
-        """The pair of predicted class and bin."""
-        cells = super().cells(probs, plan)
-        xp = namespace(probs)
-        assert cells.predicted is not None
-        groups = xp.astype(cells.predicted, xp.int64) * self.n_bins + xp.astype(cells.groups, xp.int64)
-        return Cells(groups, cells.probs, self.n_bins * probs.shape[1], cells.predicted)
+    def terms(self, predictions: Any, plan: Plan) -> Events:
+        """Return hits in the pair of predicted class and bin."""
+        confidence, predicted = top_label(predictions.probs)
+        xp, bins = namespace(confidence), bin_index(confidence, plan.edges, self.closed)
+        cell = xp.astype(predicted, xp.int64) * self.n_bins + xp.astype(bins, xp.int64)
+        return Events(confidence, cell, self.n_bins * predictions.n_classes, predicted)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -263,13 +260,13 @@ class ClasswiseECE(BinnedStatistic):
         """Every class's probability."""
         return probs
 
-    def cells(self, probs: Array, plan: Plan) -> Cells:
-        """The pair of class and bin."""
+    def terms(self, predictions: Any, plan: Plan) -> Events:
+        """Return classes in the pair of class and bin."""
+        probs, k = predictions.probs, predictions.n_classes
         xp = namespace(probs)
-        k = probs.shape[1]
         bins = xp.astype(bin_index(probs, plan.edges, self.closed), xp.int32)
         columns = xp.arange(k, dtype=xp.int32, device=device(probs)) * self.n_bins
-        return Cells(bins + columns[None, :], probs, self.n_bins * k)
+        return Events(probs, bins + columns[None, :], self.n_bins * k)
 
     # |cells| of all classes sum to n k, so the average over classes needs no factor of its own.
 

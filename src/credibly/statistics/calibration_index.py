@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, namespace
 from credibly.predictions import Predictions, as_point
-from credibly.statistics.cells import CellBound, Cells, CellStatistic, cell_traits, dyadic_cells
+from credibly.statistics.cells import CellStatistic, cell_traits, dyadic_cells
+from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, Plan, State, Story, Traits
+from credibly.statistics.terms import Events
 from credibly.statistics.walks import Target
 
 _CELLS = 1024
@@ -81,17 +83,17 @@ class CalibrationIndex(CellStatistic):
                 "Leave it out: it is then 2/3.",
             )
 
+    def terms(self, predictions: Any, plan: Plan) -> Events:
+        """Return events in the 1024 cells of every class, or of the confidence."""
+        return dyadic_cells(predictions.probs, _CELLS, self.target)
+
+    def value(self, sums: State) -> Array:
+        """Return the index of every replicate, the mean over classes."""
+        return _indices(sums, self.span, [])
+
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
-        return IndexBound(self, self.cells(point.probs, plan), plan, notes)
-
-    def cells(self, probs: Array, plan: Plan) -> Cells:
-        """The 1024 cells of every class, or of the confidence."""
-        return dyadic_cells(probs, _CELLS, self.target)
-
-    def error(self, state: State) -> Array:
-        """Return the index of every replicate, the mean over classes."""
-        return _indices(state, self.span, [])
+        return IndexBound(self, self.terms(point, plan), plan.n, notes)
 
 
 class _Smoother(NamedTuple):
@@ -105,23 +107,23 @@ class _Smoother(NamedTuple):
 _Known = tuple[Array, Array, list[_Smoother]]
 
 
-class IndexBound(CellBound):
-    """Cells, and the smoothers of their predictions, which all label vectors share."""
+class IndexBound(Linear):
+    """Keeps the smoothers of its cells, which all label vectors share: they take longer than the rest."""
 
     statistic: CalibrationIndex
 
-    def __init__(self, statistic: CalibrationIndex, cells: Cells, plan: Plan, notes: tuple[str, ...]) -> None:
-        super().__init__(statistic, cells, plan, notes)
+    def __init__(self, statistic: CalibrationIndex, terms: Events, n: int, notes: tuple[str, ...]) -> None:
+        super().__init__(statistic, terms, n, notes)
         self._known: list[_Known] = []
 
     def finish(self, state: State) -> Array:
-        """Return the index of every replicate; smoothers are made again only where predictions changed."""
+        """Return the index of every replicate; smoothers are made again only if predictions changed."""
         return _indices(state, self.statistic.span, self._known)
 
 
 def _indices(state: State, span: float, known: list[_Known]) -> Array:
     """Return the indices (b,) from sums per cell; `known` remembers the last smoothers."""
-    size, predicted = state["size"], state["predicted"]
+    size, predicted = state["size"], state["expected"]
     xp = namespace(size)
     if not bool(xp.all(size == size[:1, :])):  # weights or predictions differ between replicates
         rows = [State({name: one[at : at + 1, :] for name, one in state.items()}) for at in range(len(size))]

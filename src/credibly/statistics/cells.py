@@ -24,7 +24,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from credibly._arrays.errors import InputError, one_of, require_positive
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
-    HostArray,
     as_float64,
     clip,
     device,
@@ -40,22 +39,18 @@ from credibly._arrays.namespace import (
     like,
     namespace,
     tiles,
-    to_host,
 )
-from credibly._arrays.sums import add_mask, count_cells, group_sums, indicator
-from credibly.predictions import Classes, Counts, Dataset, Labels, Predictions, Rows, as_point
-from credibly.predictions.passes import on_host
-from credibly.statistics.proper import gather, top_label
+from credibly._arrays.sums import add_mask
+from credibly.predictions import Dataset, Rows, as_point
+from credibly.statistics.linear import LinearStatistic
+from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import (
     CLASS_LABELS,
-    SECOND_LOOK,
-    Bound,
     LabelKind,
     Plan,
-    State,
-    Statistic,
     Traits,
 )
+from credibly.statistics.terms import PLUGIN_REFUSAL, Events
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
@@ -141,59 +136,14 @@ def _bin_index_numpy(values: Array, inner: Array, closed: Closed, dtype: Any) ->
     return out
 
 
-_FEW = 10
-
-SPARSE_REFUSAL = (
-    f"half of the non-empty bins contain fewer than {_FEW} instances, where intervals do not "
-    f"reach their coverage"
-)
-
-
-def are_sparse(sizes: np.ndarray[Any, Any]) -> bool:
-    """Tell whether the median filled cell holds too few instances for a standard error."""
-    return bool(np.median(sizes[sizes > 0]) < _FEW)
-
-
-PLUGIN_REFUSAL = (
-    "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
-)
-
-_EXACT_IN_SINGLE = 2**24
-
-_FEW_CELLS = 64
-
-
-@dataclasses.dataclass(frozen=True)
-class Cells:
-    """Where every instance counts.
-
-    Attributes
-    ----------
-    groups : array (n,) or (n, k)
-        The cell of the instance, or of each of its classes.
-    probs : array, shaped like `groups`
-        Predicted probability of the event the cell counts.
-    n_cells : int
-        Number of cells.
-    predicted : array (n,) or None
-        With one group per instance the event is "the label is `predicted`"; with one group per class
-        (None) it is "the label is this class".
-    """
-
-    groups: Array
-    probs: Array
-    n_cells: int
-    predicted: Array | None = None
-
-
-def dyadic_cells(probs: Array, n_cells: int, target: str) -> Cells:
+def dyadic_cells(probs: Array, n_cells: int, target: str) -> Events:
     """Return `n_cells`, a power of two, cells of equal width of the confidence, or of every class."""
     if target == "top_label":
         confidence, predicted = top_label(probs)
-        return Cells(_dyadic_index(confidence, n_cells), confidence, n_cells, predicted)
+        return Events(confidence, _dyadic_index(confidence, n_cells), n_cells, predicted)
     xp = namespace(probs)
     columns = xp.arange(probs.shape[1], dtype=xp.int32, device=device(probs)) * n_cells
-    return Cells(_dyadic_index(probs, n_cells) + columns[None, :], probs, n_cells * probs.shape[1])
+    return Events(probs, _dyadic_index(probs, n_cells) + columns[None, :], n_cells * probs.shape[1])
 
 
 def _dyadic_index(values: Array, n_cells: int) -> Array:
@@ -222,202 +172,16 @@ def cell_traits(
 
 
 @dataclasses.dataclass(frozen=True)
-class CellStatistic(Statistic):
-    """Base of statistics that compare observed with predicted counts cell by cell."""
+class CellStatistic(LinearStatistic):
+    """Base of errors that compare observed with expected counts cell by cell."""
 
-    @property
-    def needs_squares(self) -> bool:
-        """Whether `error` reads sums of squared deviations."""
-        return False
-
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        return CellBound(self, self.cells(point.probs, plan), plan, notes)
+    needs: ClassVar[frozenset[str]] = frozenset({"expected"})
+    refusal: ClassVar[str | None] = PLUGIN_REFUSAL
 
     @abstractmethod
-    def cells(self, probs: Array, plan: Plan) -> Cells:
-        """Return where every instance counts."""
+    def terms(self, predictions: Any, plan: Plan) -> Events:
+        """Return which events are counted, and where."""
 
-    @abstractmethod
-    def error(self, state: State) -> Array:
-        """Return the value of every replicate from the sums per cell, (b,)."""
-
-
-class CellBound(Bound):
-    """Cells with their fixed sums; `state` adds the observed ones."""
-
-    statistic: CellStatistic
-    term_size = 1.0  # shares of labels and mean predictions, of which an error is the difference
-
-    def __init__(self, statistic: CellStatistic, cells: Cells, plan: Plan, notes: tuple[str, ...]) -> None:
-        super().__init__(statistic, plan.n, notes)
-        self.cells = cells
-        self._fixed: State | None = None
-        self._indicator: Array | None = None
-
-    def state(self, labels: Labels) -> State:
-        """Return per cell: size, predicted and observed sums, and squared deviations where needed."""
-        state = State(self.fixed_sums(labels.weights))
-        state["observed"] = self._observed(labels)
-        if self.statistic.needs_squares:
-            state["square"] = state["square"] + self._square_excess(labels)
-        return state
-
-    def finish(self, state: State) -> Array:
-        """Return the error of every replicate."""
-        return self.statistic.error(state)
-
-    def fixed_sums(self, weights: Array | None) -> State:
-        """Return sizes and sums over the predictions per cell, (b, n_cells); kept for unweighted labels."""
-        if weights is None and self._fixed is not None:
-            return self._fixed
-        probs = as_float64(self.cells.probs)
-        xp = namespace(probs)
-        spread = (probs[:, None] if probs.ndim == 1 else probs)[None, ...]
-        if weights is None:
-            groups = xp.reshape(self.cells.groups, (1, -1))
-            sums = State(size=count_cells(groups, self.cells.n_cells))
-        else:
-            weight = weights[:, :, None]
-            sums = State(size=self._per_cell(xp.broadcast_to(weight, (weights.shape[0], *spread.shape[1:]))))
-        sums["predicted"] = self._per_cell(spread if weights is None else weight * spread)
-        if self.statistic.needs_squares:
-            sums["square"] = self._per_cell(spread**2 if weights is None else weight * spread**2)
-        if weights is None:
-            self._fixed = sums
-        return sums
-
-    def _per_cell(self, values: Array) -> Array:
-        """Sum values (b, n, 1 or k) over the cells they belong to."""
-        xp = namespace(values)
-        flat = xp.reshape(values, (values.shape[0], -1))
-        groups = xp.broadcast_to(xp.reshape(self.cells.groups, (1, -1)), flat.shape)
-        return count_cells(groups, self.cells.n_cells, flat)
-
-    def _observed(self, labels: Labels, slope: Array | None = None) -> Array:
-        """Sum the events per cell, each times `slope` where given (single labels only), (b, n_cells)."""
-        if isinstance(labels, Counts):
-            return self._per_cell(self._event_frequency(labels))
-        assert isinstance(labels, Classes)
-        weights = labels.weights
-        if self.cells.predicted is not None:
-            hits = labels.values == self.cells.predicted[None, :]
-            return self._hits_per_cell(hits, weights, slope)
-        if slope is not None:
-            factor = gather(slope, labels.values)
-            weights = factor if weights is None else factor * weights
-        return count_cells(gather(self.cells.groups, labels.values), self.cells.n_cells, weights)
-
-    def _square_excess(self, labels: Labels) -> Array:
-        """Return the sum per cell of (event - p)^2 - p^2, (b, n_cells)."""
-        probs = as_float64(self.cells.probs)
-        if isinstance(labels, Counts):
-            frequency = self._event_frequency(Counts(labels.values))
-            spread = probs[:, None] if probs.ndim == 1 else probs
-            excess = frequency * (frequency - 2.0 * spread[None, ...])
-            return self._per_cell(excess if labels.weights is None else excess * labels.weights[:, :, None])
-        # event (1 - 2 p) for an event of 0 or 1
-        return self._observed(labels, 1.0 - 2.0 * probs)
-
-    def _hits_per_cell(self, hits: Array, weights: Array | None, slope: Array | None) -> Array:
-        groups, n_cells, xp = self.cells.groups, self.cells.n_cells, namespace(hits)
-        if is_numpy(hits) and weights is None and slope is None:
-            if len(hits) > 1 and n_cells <= _FEW_CELLS and hits.shape[1] < _EXACT_IN_SINGLE:
-                # Whole numbers: single precision is exact and halves the cost.
-                return (hits.astype(np.float32) @ self._members(np.float32)).astype(np.float64)
-            found = [np.bincount(groups[row], minlength=n_cells) for row in hits]
-            return np.stack(found).astype(np.float64)
-        values = xp.astype(hits, xp.float64)
-        values = values if slope is None else values * slope[None, :]
-        values = values if weights is None else values * weights
-        return group_sums(values, groups, n_cells)
-
-    def _members(self, dtype: Any) -> Array:
-        """Return the indicator of the cells, made once for all batches."""
-        if self._indicator is None:
-            self._indicator = indicator(self.cells.groups, self.cells.n_cells, dtype)
-        return self._indicator
-
-    def _event_frequency(self, labels: Counts) -> Array:
-        """Return the share of raters who saw the event, times the weights, (b, n, 1 or k)."""
-        frequency = labels.block(slice(None), slice(None))  # (b, n, k)
-        if self.cells.predicted is None:
-            return frequency
-        xp = namespace(frequency)
-        classes = xp.arange(frequency.shape[2], device=device(frequency))
-        chosen = xp.astype(self.cells.predicted, classes.dtype)[:, None] == classes
-        event = xp.where(chosen[None, ...], frequency, xp.zeros_like(frequency))
-        return xp.sum(event, axis=-1, keepdims=True)
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the sums that the predictions expect, and what events add to them, by cluster and cell."""
-        expected = on_host(self.fixed_sums(labels.weights))
-        expected["observed"] = expected["predicted"]
-        probs = to_host(as_float64(self.cells.probs))
-        weight = labels.row_weights()
-        expected["scatter"] = np.array([np.sum(weight**2 @ (probs * (1.0 - probs)))])
-        return expected, State(observed=self._by_cluster(labels, codes, number)[1])
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return the values of pseudo-labels; debiased ones leave out pairs inside a cluster."""
-        state = State(expected, observed=expected["observed"] + signs @ added["observed"])
-        if self.statistic.needs_squares:
-            state["square"] = signs**2 @ added["observed"] ** 2
-        return self.finish(state)
-
-    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
-        """Return the sums per cell of every cluster, for debiased errors: the only ones with an interval."""
-        if not self.statistic.needs_squares:
-            return None
-        size, added, predicted = self._by_cluster(labels, codes, number)
-        return State(size=size, predicted=predicted, observed=predicted + added, square=added**2)
-
-    def _by_cluster(
-        self, labels: Labels, codes: HostArray, number: int
-    ) -> tuple[HostArray, HostArray, HostArray]:
-        """Return sizes, sums of event minus prediction and sums of predictions, (number, n_cells)."""
-        assert isinstance(labels, Classes)
-        probs, groups = to_host(as_float64(self.cells.probs)), to_host(self.cells.groups).astype(np.intp)
-        weight = labels.row_weights()
-        n_cells = self.cells.n_cells
-        place = (codes if probs.ndim == 1 else codes[:, None]) * n_cells + groups
-        spread = np.broadcast_to(weight if probs.ndim == 1 else weight[:, None], probs.shape)
-
-        def summed(values: HostArray) -> HostArray:
-            found = np.bincount(place.ravel(), (spread * values).ravel(), minlength=number * n_cells)
-            return found.reshape(number, n_cells)
-
-        return summed(np.ones(probs.shape)), summed(to_host(self._events(labels)) - probs), summed(probs)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse, or ask for the influence of every row on the debiased squared error.
-
-        The plug-in error has no standard error to trust.
-        """
-        if not self.statistic.needs_squares:
-            return None, PLUGIN_REFUSAL
-        if not isinstance(labels, Classes) or labels.weights is not None or self.n < 2:
-            return None, "the standard error is known only for two or more unweighted single labels"
-        return None, SPARSE_REFUSAL if are_sparse(to_host(sums["size"])[0]) else SECOND_LOOK
-
-    def influence(self, sums: State, labels: Labels) -> Array:
-        """Return 2 g d - g^2 of every instance, averaged over its cells, (n,); g is the gap of a cell."""
-        assert isinstance(labels, Classes)
-        probs = as_float64(self.cells.probs)
-        xp = namespace(probs)
-        size, gap = sums["size"][0, :], sums["observed"][0, :] - sums["predicted"][0, :]
-        gap = like(gap / namespace(size).where(size > 0, size, namespace(size).ones_like(size)), probs)
-        deviation = self._events(labels) - probs
-        groups = xp.astype(xp.reshape(self.cells.groups, (-1,)), xp.int64)
-        own = xp.reshape(xp.take(gap, groups, axis=0), deviation.shape)
-        values = own * (2.0 * deviation - own)
-        return xp.mean(values, axis=1) if values.ndim == 2 else values
-
-    def _events(self, labels: Classes) -> Array:
-        """Return 1 where the counted event happened, of the shape of the groups."""
-        values = labels.values[0, :]
-        xp = namespace(values)
-        if self.cells.predicted is not None:
-            return xp.astype(values == self.cells.predicted, xp.float64)
-        columns = xp.arange(labels.n_classes, dtype=values.dtype, device=device(values))
-        return xp.astype(values[:, None] == columns, xp.float64)
+    def size_of_terms(self, n: int, n_cells: int) -> float:
+        """Return that of shares of labels and mean predictions, of which an error is the difference."""
+        return 1.0

@@ -22,7 +22,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,7 +47,6 @@ from credibly.predictions import (
 from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.results.base import require_level
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.proper import MeanBound, share_moments
 from credibly.statistics.protocol import (
     BIASED_UPWARDS,
     Bound,
@@ -58,51 +57,38 @@ from credibly.statistics.protocol import (
     Traits,
     total_weight,
 )
-from credibly.statistics.regression import LossBound, RealMean, central_interval, real_traits
+from credibly.statistics.regression import RealMean, central_interval, real_traits
+from credibly.statistics.terms import Losses
 
 MOST_LEVELS = 10_000
 
 
-class ShareBound(LossBound):
-    """A share of instances: one that is not weighted is a binomial count."""
+class Inside(Losses):
+    """Labels inside intervals between quantiles: one that equals an end may lie on either side of it.
 
-    share: float
-    """Which share of labels is expected inside."""
-    inside: Loss | None = None
-    """The same without ends, if labels that equal a quantile may lie on either side of it."""
+    Parameters
+    ----------
+    closed, open_ : callable
+        1 where a label is inside, or on an end; and only inside.
+    share : float
+        Which share is expected inside.
+    """
 
-    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
-        """Wilson's interval holds near 0 and 1; weighted shares have the normal one."""
-        return "wilson" if labels.weights is None else "normal"
+    def __init__(self, closed: Loss, open_: Loss, reference: Array, share: float) -> None:
+        super().__init__(closed, reference, *_moments_of(share))
+        self.open, self.share = open_, share
 
-    def expectation(self) -> Array:
-        """Return the share that the interval holds if the predictions are right."""
-        return np.asarray(self.share)
+    def beyond(self, labels: Labels) -> HostArray:
+        """Count labels on an end as far as that brings the share nearest to what is expected."""
+        weight = labels.row_weights()
+        most, least = (to_host(one(labels.values))[0] for one in (self.loss, self.open))
+        part = _part(weight.sum() * self.share, weight @ least, weight @ most)
+        return np.asarray(least + part * (most - least) - self.share)[:, None]
 
-    def scatter(self) -> Array:
-        """Return the variance of a label being inside."""
-        return self.expectation() * (1.0 - self.expectation())
 
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the stated share, and per cluster how many more labels are inside."""
-        expected, added = MeanBound.wild_sums(self, labels, codes, number)
-        if self.inside is not None:
-            weight = labels.row_weights()
-            most, least = (to_host(one(labels.values))[0] for one in (self.loss, self.inside))
-            part = _part(weight.sum() * self.share, weight @ least, weight @ most)
-            apart = weight * (least + part * (most - least) - self.share)
-            added["total"] = np.bincount(codes, apart, minlength=number)
-        return expected, added
-
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Widen, and leave the signs as they are: counts move in steps."""
-        return MeanBound.widened(self, expected, added)
-
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the moments of labels inside and outside, which their numbers tell."""
-        return (
-            super().observed_sums(labels) if labels.weights is not None else share_moments(self.state(labels))
-        )
+def _moments_of(share: float) -> tuple[HostArray, HostArray]:
+    """Return mean and variance of an event that happens with this probability."""
+    return np.asarray(share), np.asarray(share * (1.0 - share))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +109,8 @@ class IntervalCoverage(RealMean):
 
     level: float = 0.9
     name: ClassVar[str] = "picp"
+    is_share: ClassVar[bool] = True
+    is_skewed: ClassVar[bool] = False  # counts move in steps
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, 1.0))
     reference: ClassVar[str] = "Khosravi et al. 2011"
     story: ClassVar[Story] = Story(
@@ -140,15 +128,21 @@ class IntervalCoverage(RealMean):
     def __post_init__(self) -> None:
         require_level(self.level)
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, RealPredictions)
-        bound = ShareBound(self, self.loss(predictions), plan, predictions.notes)
-        bound.share = self.level
-        if isinstance(predictions, Quantiles):
-            low, high = central_interval(predictions, self.level)
-            xp = namespace(low)
-            bound.inside = lambda labels: xp.astype((labels > low) & (labels < high), xp.float64)
-        return bound
+    def terms(self, predictions: Any, plan: Plan) -> Losses:
+        """Return whether labels are inside; of quantiles, on which side of an end they lie is open."""
+        if not isinstance(predictions, Quantiles):
+            return super().terms(predictions, plan)
+        low, high = central_interval(predictions, self.level)
+        xp = namespace(low)
+
+        def inside(labels: Array) -> Array:
+            return xp.astype((labels > low) & (labels < high), xp.float64)
+
+        return Inside(self.loss(predictions), inside, predictions._leading, self.level)
+
+    def moments(self, predictions: Any) -> tuple[Array, Array]:
+        """Return what the level says."""
+        return _moments_of(self.level)
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """1 inside the interval."""

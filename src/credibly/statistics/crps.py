@@ -29,7 +29,7 @@ from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.samples import LeftOut
 from credibly.statistics.mixture_tables import Grid, Loss, distances_on_grid
-from credibly.statistics.protocol import Bound, Plan, Story, Traits
+from credibly.statistics.protocol import Story, Traits
 from credibly.statistics.regression import RealMean, members_first, real_traits
 
 FEW_LEVELS = 10
@@ -102,16 +102,13 @@ class ContinuousRankedProbabilityScore(RealMean):
         """Sum up densities instead."""
         return distances_on_grid(predictions, grid)
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        bound = super()._bind(predictions, plan)
-        if isinstance(predictions, Quantiles) and predictions.levels.shape[0] < FEW_LEVELS:
-            levels = predictions.levels.shape[0]
-            few = (
-                f"CRPS from {levels} quantile{'s' * (levels > 1)} is twice their mean pinball loss: compare "
-                "it only with predictions at the same levels"
-            )
-            bound.notes = (*bound.notes, few)
-        return bound
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """Say what a few quantiles leave of the score."""
+        if not isinstance(predictions, Quantiles) or predictions.levels.shape[0] >= FEW_LEVELS:
+            return ()
+        levels = predictions.levels.shape[0]
+        few = f"CRPS from {levels} quantile{'s' * (levels > 1)} is twice their mean pinball loss: compare "
+        return (few + "it only with predictions at the same levels",)
 
 
 def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Array]]:

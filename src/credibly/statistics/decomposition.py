@@ -16,10 +16,12 @@ from credibly.predictions.passes import Sums
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
 from credibly.statistics.binned import ClasswiseECE
-from credibly.statistics.cells import SPARSE_REFUSAL, Binning, Closed
+from credibly.statistics.cells import Binning, Closed
+from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import StatisticsTask, of_clusters, without_each
-from credibly.statistics.proper import MeanBound, brier
+from credibly.statistics.proper import brier
 from credibly.statistics.protocol import SECOND_LOOK
+from credibly.statistics.terms import SPARSE_REFUSAL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,7 +171,7 @@ class _Effects:
 
     def __call__(self, chunk: Dataset) -> Sums:
         (bound, score), _ = self.task.bound_to(chunk)
-        assert isinstance(score, MeanBound)
+        assert isinstance(score, Linear)
         k = chunk.predictions.n_classes  # type: ignore[attr-defined]
         effect = k * bound.influence(self.sums, chunk.batch)[None, :]
         rest = score.contributions(chunk.batch) - effect

@@ -17,11 +17,9 @@ import numpy as np
 
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Labels, Predictions, Rows, as_point
+from credibly.predictions import Rows
 from credibly.statistics.cells import (
     Binning,
-    CellBound,
-    Cells,
     CellStatistic,
     Closed,
     bin_edges,
@@ -30,7 +28,8 @@ from credibly.statistics.cells import (
     check_bins,
 )
 from credibly.statistics.proper import top_label
-from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Story, Traits
+from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
+from credibly.statistics.terms import Events
 
 _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
@@ -39,33 +38,6 @@ _REFUSAL = (
     "it is a test statistic: it grows with n if the model is miscalibrated, so its value is not a "
     "property of the model that an interval could enclose"
 )
-
-
-class HosmerLemeshowBound(CellBound):
-    """Adds the chi-square reference to the binned sums."""
-
-    @property
-    def term_size(self) -> float:  # type: ignore[override]
-        """Of |observed - expected|, which counts its own rounding error twice: about a root of each count."""
-        return math.sqrt(self.n * self.cells.n_cells)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return no standard error, and why."""
-        return None, _REFUSAL
-
-    def chi_square(self, sums: State | None = None) -> tuple[float, str] | None:
-        """Return the degrees of freedom of the chi-square reference, and what it rests on."""
-        expected = (self.fixed_sums(None) if sums is None else sums)["predicted"][0, :]
-        xp = namespace(expected)
-        k = self.cells.groups.shape[1]
-        filled = expected > 0
-        # The classes' counts add up to n, so one class's worth of the filled cells is not free.
-        degrees = float(xp.sum(xp.astype(filled, xp.float64))) * (k - 1) / k
-        small = int(xp.sum(xp.astype(filled & (expected < _SMALL), xp.int64)))
-        name = f"chi-square with {degrees:.4g} degrees of freedom"
-        if small:
-            name += f"; unreliable, {small} expected counts are below {_SMALL:g}"
-        return degrees, name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +66,7 @@ class HosmerLemeshow(CellStatistic):
     binning: Binning = "equal_mass"
     closed: Closed = "left"
     grouping: Literal["class", "confidence"] = "class"
+    refusal: ClassVar[str | None] = _REFUSAL
     name: ClassVar[str] = "hosmer_lemeshow"
     traits: ClassVar[Traits] = cell_traits(
         (0.0, math.inf),
@@ -126,12 +99,9 @@ class HosmerLemeshow(CellStatistic):
         """Return the numbers that are binned: all probabilities (n, k), or the confidence (n,)."""
         return probs if self.grouping == "class" else top_label(probs)[0]
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        return HosmerLemeshowBound(self, self.cells(point.probs, plan), plan, notes)
-
-    def cells(self, probs: Array, plan: Plan) -> Cells:
-        """The pair of class and bin."""
+    def terms(self, predictions: Any, plan: Plan) -> Events:
+        """Return classes in the pair of class and bin."""
+        probs = predictions.probs
         xp = namespace(probs)
         k = probs.shape[1]
         if self.grouping == "class":
@@ -140,11 +110,11 @@ class HosmerLemeshow(CellStatistic):
             single = xp.astype(bin_index(top_label(probs)[0], plan.edges, self.closed), xp.int32)
             bins = xp.broadcast_to(single[:, None], probs.shape)
         columns = xp.arange(k, dtype=xp.int32, device=device(probs)) * self.n_bins
-        return Cells(bins + columns[None, :], probs, self.n_bins * k)
+        return Events(probs, bins + columns[None, :], self.n_bins * k)
 
-    def error(self, state: State) -> Array:
+    def value(self, sums: State) -> Array:
         """Return the sum over cells; 0 / 0 counts as 0, a label in a cell that expects none as infinite."""
-        observed, expected = state["observed"], state["predicted"]
+        observed, expected = sums["observed"], sums["expected"]
         xp = namespace(observed)
         filled = expected > 0
         with np.errstate(over="ignore"):  # a label where 1e-310 is expected: infinite, and meant to be
@@ -152,6 +122,24 @@ class HosmerLemeshow(CellStatistic):
         impossible = xp.any((observed > 0) & ~filled, axis=-1)
         total = xp.sum(xp.where(filled, term, xp.zeros_like(term)), axis=-1)
         return xp.where(impossible, xp.full_like(total, xp.inf), total)
+
+    def size_of_terms(self, n: int, n_cells: int) -> float:
+        """Return |observed - expected|, which counts its own rounding error twice: a root of each count."""
+        return math.sqrt(n * n_cells)
+
+    def chi_square(self, sums: State) -> tuple[float, str] | None:
+        """Return the degrees of freedom of the chi-square that large samples follow, and what it rests on."""
+        expected = sums["expected"][0, :]
+        xp = namespace(expected)
+        k = expected.shape[0] // self.n_bins
+        filled = expected > 0
+        # The classes' counts add up to n, so one class's worth of the filled cells is not free.
+        degrees = float(xp.sum(xp.astype(filled, xp.float64))) * (k - 1) / k
+        small = int(xp.sum(xp.astype(filled & (expected < _SMALL), xp.int64)))
+        name = f"chi-square with {degrees:.4g} degrees of freedom"
+        if small:
+            name += f"; unreliable, {small} expected counts are below {_SMALL:g}"
+        return degrees, name
 
 
 hosmer_lemeshow = HosmerLemeshow()

@@ -13,165 +13,42 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
-from functools import cached_property
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
-    HostArray,
     as_float64,
-    device,
     is_numpy,
     namespace,
     tiles,
     to_host,
 )
-from credibly._arrays.notes import counted
 from credibly._arrays.sums import add_mask
-from credibly.predictions import Classes, Counts, Labels, Predictions, as_point, label_dtype
-from credibly.results.estimates import Moments, standard_error_of
+from credibly.predictions import label_dtype
+from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.protocol import (
     CLASS_LABELS,
-    Bound,
     Plan,
     State,
-    Statistic,
     Story,
     Traits,
-    in_cache,
 )
-
-
-class MeanBound(Bound):
-    """A mean over instances of `table[i, y_i]`."""
-
-    def __init__(self, statistic: Statistic, table: Array, plan: Plan, notes: tuple[str, ...]) -> None:
-        super().__init__(statistic, plan.n, notes)
-        self.table = table
-
-    def contributions(self, labels: Labels) -> Array:
-        """Return every instance's contribution, (b, n)."""
-        if isinstance(labels, Counts):
-            xp = namespace(labels.values)
-            frequency = Counts(labels.values).block(slice(None), slice(None))
-            # A class nobody chose adds nothing, also where its loss would be infinite.
-            chosen = xp.where(frequency > 0, self.table[None, ...], xp.zeros_like(self.table)[None, ...])
-            return xp.sum(frequency * chosen, axis=-1)
-        return gather(self.table, labels.values)
-
-    def state(self, labels: Labels) -> State:
-        """Sum weights and contributions, replicates in tiles that stay in cache."""
-        return in_cache(self._state, labels)
-
-    def _state(self, labels: Labels) -> State:
-        values, weights = self.contributions(labels), labels.weights
-        xp = namespace(values)
-        weight = xp.zeros((values.shape[0],), dtype=values.dtype, device=device(values))
-        if weights is None:
-            return State(weight=weight + float(values.shape[1]), total=xp.sum(values, axis=1))
-        # 0 * inf = 0: an instance of weight zero is not there
-        total = xp.sum(weights * xp.where(weights > 0, values, xp.zeros_like(values)), axis=1)
-        return State(weight=weight + xp.sum(weights, axis=1), total=total)
-
-    def finish(self, state: State) -> Array:
-        """Divide by the total weight."""
-        return state["total"] / state["weight"]
-
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the state of single labels and the moments of their contributions."""
-        return Moments.of(self.contributions(labels), labels.weights, **self.state(labels))
-
-    def expectation(self) -> Array:
-        """Return what the predictions expect of every contribution, (n,); 0 of differences from it."""
-        return namespace(self.table).zeros_like(self.table[:, 0])
-
-    def scatter(self) -> Array | None:
-        """Return the variance of every contribution under the predictions, (n,); None where not known."""
-        return None
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return expected contributions, and per cluster what the observed ones exceed them by."""
-        found, expected = to_host(self.contributions(labels))[0], to_host(self.expectation())
-        expected = np.broadcast_to(expected, found.shape)
-        weight = labels.row_weights()
-        found = np.where(weight > 0, found, expected)  # an instance of weight zero is not there
-        if not np.isfinite(found).all():
-            raise UnsupportedError(
-                f"a test of `{self.statistic.name}` with clusters",
-                "needs finite contributions",
-                f"{counted(int(np.isinf(found).sum()), 'label has', 'labels have')} a probability of 0",
-                "Use another statistic, or one that is bounded (`clip`).",
-            )
-        added = np.bincount(codes, weight * (found - expected), minlength=number)
-        state = self._expected_state(weight, expected)
-        scatter = self.scatter()
-        if scatter is not None:
-            state["scatter"] = np.array([weight**2 @ np.broadcast_to(to_host(scatter), found.shape)])
-        return state, State(total=added)
-
-    def _expected_state(self, weight: HostArray, expected: HostArray) -> State:
-        return State(weight=np.array([weight.sum()]), total=np.array([weight @ expected]))
-
-    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
-        """Return the weight of every cluster and the sum of its contributions."""
-        found = to_host(self.contributions(labels))[0]
-        weight = labels.row_weights()
-        found = np.where(weight > 0, found, 0.0)
-        return State(
-            weight=np.bincount(codes, weight, minlength=number),
-            total=np.bincount(codes, weight * found, minlength=number),
-        )
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
-        stderr, refusal = standard_error_of(sums, self.statistic.term_size)
-        wilson = stderr is not None and self.interval_method(labels) == "wilson"
-        return stderr, None if wilson else refusal
-
-
-class GapBound(MeanBound):
-    """Confidence c minus 1 where the answer is right: c is the largest entry of a row of the table."""
-
-    def scatter(self) -> Array:
-        """Return c (1 - c)."""
-        confidence = namespace(self.table).max(self.table, axis=1)
-        return confidence * (1.0 - confidence)
-
-
-def share_moments(state: State) -> Moments:
-    """Return the moments of numbers 0 and 1 of weight 1 around their mean p, from their count and their sum.
-
-    sum (v - p)^2 = n p (1 - p),   sum (v - p)^3 = n p (1 - p) (1 - 2 p)
-    """
-    n, share = state["weight"], state["total"] / state["weight"]
-    nothing = 0.0 * n
-    square = n * share * (1.0 - share)
-    sums = [n, nothing, square, square * (1.0 - 2.0 * share)]
-    powers = {f"w{j} v{i}": sums[i] for j in (1, 2, 3) for i in range(j + 1)}
-    return Moments(state, n=n, infinite=nothing, centre=share, unit=nothing + 1.0, **powers)
-
-
-def gather(table: Array, labels: Array) -> Array:
-    """Return table[i, labels[b, i]] as (b, n)."""
-    xp = namespace(table)
-    if is_numpy(table):
-        flat = labels + np.arange(0, table.size, table.shape[1])[None, :]
-        return np.take(table.ravel(), flat)
-    index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
-    return xp.take_along_axis(table, index, axis=1).T
+from credibly.statistics.terms import Events, Outcomes, Terms, gather
 
 
 @dataclasses.dataclass(frozen=True)
-class ProperScore(Statistic):
+class ProperScore(LinearStatistic):
     """A mean over instances that the true distribution minimises (or maximises) in expectation."""
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        return ScoreBound(self, point.probs, plan, notes)
+    def terms(self, predictions: Any, plan: Plan) -> Terms:
+        """Return the contribution of every possible label, made when it is needed."""
+        probs = predictions.probs
+        return Outcomes(probs, partial(self.table, probs), partial(self.of_labels, probs))
 
     @abstractmethod
     def table(self, probs: Array) -> Array:
@@ -180,44 +57,6 @@ class ProperScore(Statistic):
     def of_labels(self, probs: Array, labels: Array) -> Array:
         """Return the contributions under one label vector (1, n), where that is cheaper than the table."""
         return gather(self.table(probs), labels)
-
-
-class ScoreBound(MeanBound):
-    """A proper score: the table of all labels is made when a batch asks for it, not for one label vector."""
-
-    statistic: ProperScore
-
-    def __init__(self, statistic: ProperScore, probs: Array, plan: Plan, notes: tuple[str, ...]) -> None:
-        Bound.__init__(self, statistic, plan.n, notes)
-        self.probs = probs
-
-    @cached_property
-    def table(self) -> Array:
-        """Contributions under every label."""
-        return self.statistic.table(self.probs)
-
-    def expectation(self) -> Array:
-        """Return the mean contribution of a label that is drawn from the predictions, (n,)."""
-        xp = namespace(self.table)
-        probs = as_float64(self.probs)
-        return xp.sum(probs * self._possible, axis=1)
-
-    def scatter(self) -> Array:
-        """Return the variance of the contribution of a label that is drawn from the predictions, (n,)."""
-        away = self._possible - self.expectation()[:, None]
-        return namespace(away).sum(as_float64(self.probs) * away**2, axis=1)
-
-    @property
-    def _possible(self) -> Array:
-        """The table, 0 in place of what labels of probability 0 would contribute."""
-        xp = namespace(self.table)
-        return xp.where(self.probs > 0, self.table, xp.zeros_like(self.table))
-
-    def contributions(self, labels: Labels) -> Array:
-        """Return every instance's contribution, (b, n)."""
-        if isinstance(labels, Classes) and len(labels) == 1:
-            return self.statistic.of_labels(self.probs, labels.values)
-        return super().contributions(labels)
 
 
 def _traits(differentiable: bool, bounds: tuple[float, float] | None) -> Traits:
@@ -233,7 +72,7 @@ def _traits(differentiable: bool, bounds: tuple[float, float] | None) -> Traits:
 
 
 @dataclasses.dataclass(frozen=True)
-class Accuracy(ProperScore):
+class Accuracy(LinearStatistic):
     """Share of instances whose most probable class is the label (the lowest index wins ties).
 
     Examples
@@ -244,6 +83,7 @@ class Accuracy(ProperScore):
     """
 
     name: ClassVar[str] = "accuracy"
+    is_share: ClassVar[bool] = True
     traits: ClassVar[Traits] = _traits(False, (0.0, 1.0))
     reference: ClassVar[str] = "Wilson 1927 (its interval)"
     story: ClassVar[Story] = Story(
@@ -258,55 +98,17 @@ class Accuracy(ProperScore):
         aliases={"acc": "", "top1": "", "accuracy_score": ""},
     )
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        return HitBound(self, point.probs, plan, notes)
-
-    def table(self, probs: Array) -> Array:
-        """1 in the column of the predicted class."""
-        xp = namespace(probs)
-        columns = xp.arange(probs.shape[1], device=device(probs))
-        _, predicted = top_label(probs)
-        return xp.astype(xp.astype(predicted, columns.dtype)[:, None] == columns, xp.float64)
-
-
-class HitBound(ScoreBound):
-    """Accuracy: comparing labels with the predicted class needs no table for plain labels."""
-
-    def __init__(self, statistic: Accuracy, probs: Array, plan: Plan, notes: tuple[str, ...]) -> None:
-        super().__init__(statistic, probs, plan, notes)
-        self.predicted = top_label(probs)[1]
-
-    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
-        """Hits of single labels are a binomial count; weighted or shared ones are not."""
-        return "wilson" if isinstance(labels, Classes) and labels.weights is None else "normal"
-
-    def contributions(self, labels: Labels) -> Array:
-        """Return 1 where the label is the predicted class."""
-        if isinstance(labels, Classes):
-            xp = namespace(self.predicted)
-            return xp.astype(labels.values == self.predicted[None, :], xp.float64)
-        return super().contributions(labels)
-
-    def state(self, labels: Labels) -> State:
-        """Count hits without making them floating numbers."""
-        if isinstance(labels, Classes) and labels.weights is None and is_numpy(self.predicted):
-            hits = np.array([np.count_nonzero(row == self.predicted) for row in labels.values])
-            return State(weight=np.full(len(labels), float(labels.n)), total=hits.astype(np.float64))
-        return self._state(labels)
-
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the moments of hits and misses, which their numbers tell."""
-        if self.interval_method(labels) != "wilson":
-            return super().observed_sums(labels)
-        return share_moments(self.state(labels))
+    def terms(self, predictions: Any, plan: Plan) -> Terms:
+        """Return hits: the label is the predicted class."""
+        confidence, predicted = top_label(predictions.probs)
+        return Events(confidence, event=predicted)
 
 
 _BOTH_CLASSES = "the Brier score is the sum over both classes, which is twice scikit-learn's brier_score_loss"
 
 
 @dataclasses.dataclass(frozen=True)
-class ConfidenceGap(Statistic):
+class ConfidenceGap(Accuracy):
     """Mean confidence minus accuracy: how much too sure the model is on average; negative if too unsure.
 
     Notes
@@ -322,6 +124,8 @@ class ConfidenceGap(Statistic):
     """
 
     name: ClassVar[str] = "confidence_gap"
+    is_share: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"expected"})
     traits: ClassVar[Traits] = _traits(False, (-1.0, 1.0))
     reference: ClassVar[str] = "Guo et al. 2017"
     story: ClassVar[Story] = Story(
@@ -335,11 +139,13 @@ class ConfidenceGap(Statistic):
         aliases={"overconfidence": "", "gap": ""},
     )
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        confidence, _ = top_label(point.probs)
-        hits = Accuracy().table(point.probs)
-        return GapBound(self, as_float64(confidence)[:, None] - hits, plan, notes)
+    def value(self, sums: State) -> Array:
+        """Return what the confidences expect beyond what was observed."""
+        return (sums["expected"] - sums["observed"])[:, 0] / sums["size"][:, 0]
+
+    def contributions(self, terms: Any, added: Array) -> Array:
+        """Return confidence minus hit."""
+        return terms.moments[0][:, 0] - added
 
 
 @dataclasses.dataclass(frozen=True)
@@ -376,9 +182,9 @@ class Brier(ProperScore):
         },
     )
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        return ScoreBound(self, point.probs, plan, (*notes, _BOTH_CLASSES) if point.n_classes == 2 else notes)
+    def notes(self, predictions: Any) -> tuple[str, ...]:
+        """Say which of two conventions is used for two classes."""
+        return (_BOTH_CLASSES,) if predictions.n_classes == 2 else ()
 
     def table(self, probs: Array) -> Array:
         """|p|^2 - 2 p_c + 1."""
@@ -442,10 +248,6 @@ class LogLoss(ProperScore):
                 "`clip`", "must be at least 0 and below 1", f"got {self.clip!r}", "Use 0 for none."
             )
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        return LogLossBound(self, point.probs, plan, notes)
-
     def of_labels(self, probs: Array, labels: Array) -> Array:
         """The same for the label alone: k times fewer logarithms."""
         return self.table(gather(probs, labels))
@@ -463,10 +265,6 @@ class LogLoss(ProperScore):
             return xp.where(possible, loss, xp.full_like(loss, xp.inf))
         with np.errstate(divide="ignore"):
             return -np.log(p)
-
-
-class LogLossBound(ScoreBound):
-    """Log loss counts its infinite rows instead of hiding them."""
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return how many instances have an infinite loss."""
@@ -508,10 +306,6 @@ class RankedProbabilityScore(ProperScore):
         "Applied Meteorology, 1969.",
         aliases={"ranked_probability_score": "", "ordinal_brier": ""},
     )
-
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        return ScoreBound(self, point.probs, plan, notes)
 
     def table(self, probs: Array) -> Array:
         """Sum over c of (F_c - 1[y <= c])^2 = sum of F_c^2 + sum over c from y on of (1 - 2 F_c)."""

@@ -23,62 +23,42 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, HostArray, clip, is_numpy, namespace, to_host
+from credibly._arrays.namespace import Array, clip, is_numpy, namespace
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.results.base import Tail, require_level
-from credibly.results.estimates import scale_and_skewness, skewed
+from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import (
     MANY_REPLICATES,
     Grid,
     Loss,
     LossTable,
 )
-from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Story, Traits
-
-
-class LossBound(MeanBound):
-    """A mean over instances of `loss(y)[:, i]`."""
-
-    def __init__(self, statistic: Statistic, loss: Loss, plan: Plan, notes: tuple[str, ...]) -> None:
-        super().__init__(statistic, None, plan, notes)
-        self.loss = loss
-
-    def contributions(self, labels: Labels) -> Array:
-        """Return every instance's loss, (b, n)."""
-        return self.loss(labels.values)
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Refuse: what a prediction expects of the loss is not known in closed form."""
-        return Bound.wild_sums(self, labels, codes, number)
-
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return widened sums, with scale and skewness of what clusters add: losses are skewed."""
-        expected, added = super().widened(expected, added)
-        return State({**expected, "shape": scale_and_skewness(added["total"])}), added
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return values with these signs; replicates get the skewness that a sum of losses has."""
-        moved = skewed(signs @ added["total"], *expected.get("shape", (1.0, 0.0)))
-        return self.finish(State(weight=expected["weight"], total=expected["total"] + moved))
+from credibly.statistics.protocol import REAL_LABELS, Plan, State, Story, Traits
+from credibly.statistics.terms import Losses, Terms, total_of
 
 
 @dataclasses.dataclass(frozen=True)
-class RealMean(Statistic):
+class RealMean(LinearStatistic):
     """A mean over instances of a loss that depends on the predicted distribution and the label."""
 
+    is_skewed: ClassVar[bool] = True
     every_member: ClassVar[bool] = False
     """Whether the loss of a mixture looks at all of its members for every label."""
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, RealPredictions)
+    def terms(self, predictions: Any, plan: Plan) -> Losses:
+        """Return the loss as a function of labels."""
+        loss, reference = self.loss(predictions), predictions._leading
         if self.every_member and isinstance(predictions, Gaussian) and predictions.n_members > 1:
-            return MixtureLossBound(self, predictions, plan)
-        return LossBound(self, self.loss(predictions), plan, predictions.notes)
+            return MixtureLosses(self, loss, predictions)
+        return Losses(loss, reference, *self.moments(predictions))
 
     @abstractmethod
     def loss(self, predictions: Any) -> Loss:
         """Return the loss of labels (b, n), with all that needs no labels computed."""
+
+    def moments(self, predictions: Any) -> tuple[Array, Array]:
+        """Return mean and variance of the loss under the predictions, (n,) or one number; None if unknown."""
+        return None, None
 
     def loss_but_constant(self, predictions: Any) -> Loss:
         """Return the loss up to a number per instance, which is the same for all of its labels."""
@@ -89,65 +69,61 @@ class RealMean(Statistic):
         return self.loss_but_constant(predictions)(grid.nodes)
 
 
-class MixtureLossBound(LossBound):
-    """A mean over instances of a loss of normal mixtures, which costs as much as there are members."""
+class MixtureLosses(Losses):
+    """A loss of normal mixtures, which costs as much as there are members."""
 
-    def __init__(self, statistic: RealMean, predictions: Gaussian, plan: Plan) -> None:
-        super().__init__(statistic, statistic.loss(predictions), plan, predictions.notes)
-        self.predictions = predictions
+    def __init__(self, statistic: RealMean, loss: Loss, predictions: Gaussian) -> None:
+        super().__init__(loss, predictions._leading)
+        self.statistic, self.predictions = statistic, predictions
 
-    def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
-        """Return the mean of tabulated losses, where there are so many label vectors that tables pay."""
-        return self if n_resamples < MANY_REPLICATES else TabledLossBound(self, observed)
+    def for_replicates(self, observed: Labels, n_resamples: int) -> Losses:
+        """Return tabulated losses, where there are so many label vectors that tables pay."""
+        return self if n_resamples < MANY_REPLICATES else TabledLosses(self, observed)
 
 
-class TabledLossBound(LossBound):
-    """The same mean for many label vectors: tabled losses, moved to be exact for observed labels.
+class TabledLosses(Losses):
+    """The same losses for many label vectors: from tables, moved to be exact for observed labels.
 
     H_i(y) + f_i(o_i) - H_i(o_i),   H_i the table of the loss f_i,  o_i the observed label
 
     What is added is the same for all labels, so ranks among label vectors are those of the sums of H.
     """
 
-    def __init__(self, exact: MixtureLossBound, observed: Labels) -> None:
-        super().__init__(exact.statistic, exact.loss, Plan(exact.n), exact.notes)
-        assert isinstance(exact.statistic, RealMean)
-        self.observed = observed.values
+    def __init__(self, exact: MixtureLosses, observed: Labels) -> None:
+        super().__init__(exact.loss, exact.reference)
         own = exact.statistic
+        self.labels = observed.values
         self.table = LossTable(exact.predictions, own, own.loss_but_constant, own.loss_on_grid)
-        self._first: TabledLossBound | None = None  # who looks labels up for this one too
-        self._others: list[TabledLossBound] = []
+        self._first: TabledLosses | None = None  # who looks labels up for this one too
+        self._others: list[TabledLosses] = []
         self._last: tuple[Labels, Array] | None = None  # what was found for it
 
-    def share_with(self, other: Bound) -> bool:
-        """Let `other` look labels up, where it has a loss of the same predictions."""
-        same = isinstance(other, TabledLossBound) and other.table.predictions is self.table.predictions
-        if same:
-            assert isinstance(other, TabledLossBound)
-            self._first = other if other._first is None else other._first
-            if self not in self._first._others:
-                self._first._others.append(self)
-        return same
+    def share_with(self, other: Terms) -> bool:
+        """Let `other` look labels up, if it has a loss of the same predictions."""
+        if not (isinstance(other, TabledLosses) and other.table.predictions is self.table.predictions):
+            return False
+        self._first = other if other._first is None else other._first
+        if self not in self._first._others:
+            self._first._others.append(self)
+        return True
 
-    def _is_observed(self, labels: Labels) -> bool:
-        return len(labels) == 1 and bool(namespace(self.observed).all(labels.values == self.observed))
+    def _are_observed(self, labels: Labels) -> bool:
+        return len(labels) == 1 and bool(namespace(self.labels).all(labels.values == self.labels))
 
     def contributions(self, labels: Labels) -> Array:
-        """Return every instance's loss, (b, n); of the observed labels nothing is looked up."""
-        if self._is_observed(labels):
-            return self.loss(self.observed)
+        """Return every instance's loss, (b, n); observed labels need no table."""
+        if self._are_observed(labels):
+            return self.loss(self.labels)
         return self.table.at(labels.values) + self._moved
 
-    def state(self, labels: Labels) -> State:
-        """Sum weights and losses."""
-        if self._is_observed(labels):
-            return self._state(labels)
+    def observed(self, labels: Labels) -> Array:
+        """Sum the losses."""
+        if self._are_observed(labels):
+            return total_of(self.loss(self.labels), labels.weights)
         total, weights = self._looked_up(labels), labels.weights
-        xp = namespace(total)
         if weights is None:
-            return State(weight=xp.zeros_like(total) + float(labels.n), total=total + self._moved_sum)
-        moved = weights * xp.where(weights > 0, self._moved, xp.zeros_like(self._moved))
-        return State(weight=xp.sum(weights, axis=1), total=total + xp.sum(moved, axis=1))
+            return (total + self._moved_sum)[:, None]
+        return total[:, None] + total_of(self._moved, weights)
 
     def _looked_up(self, labels: Labels) -> Array:
         """Return the sums of H; the first of several losses finds those of all."""
@@ -161,12 +137,12 @@ class TabledLossBound(LossBound):
 
     @cached_property
     def _moved(self) -> Array:
-        return self.loss(self.observed) - self.table.at(self.observed)
+        return self.loss(self.labels) - self.table.at(self.labels)
 
     @cached_property
     def _moved_sum(self) -> Array:
         """Shift that makes the observed sum exact: sums are rounded differently from single terms."""
-        return namespace(self.observed).sum(self._moved, axis=1) + self.table.rounding(self.observed)
+        return namespace(self.labels).sum(self._moved, axis=1) + self.table.rounding(self.labels)
 
 
 def real_traits(
@@ -243,26 +219,6 @@ class IntervalScore(RealMean):
         return score
 
 
-class RootBound(LossBound):
-    """The square root of a mean."""
-
-    def finish(self, state: State) -> Array:
-        """Divide by the total weight and take the root."""
-        mean = super().finish(state)
-        xp = namespace(mean)
-        return xp.sqrt(xp.clip(mean, 0.0, None))  # signs of clusters may leave less than nothing
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of the mean square, carried through the root's slope."""
-        error, refusal = super().stderr(sums, labels)
-        value = float(to_host(self.finish(sums))[0])
-        if error is None:
-            return None, refusal
-        if value == 0.0:
-            return None, "every error is zero, where the square root has no derivative"
-        return error / (2.0 * value), refusal
-
-
 @dataclasses.dataclass(frozen=True)
 class RootMeanSquaredError(RealMean):
     """Root of the mean squared distance between the label and the mean of the predicted distribution.
@@ -289,9 +245,21 @@ class RootMeanSquaredError(RealMean):
         aliases={"root_mean_squared_error": "", "mse": "which is the root of it"},
     )
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, RealPredictions)
-        return RootBound(self, self.loss(predictions), plan, predictions.notes)
+    def value(self, sums: State) -> Array:
+        """Return the root of the mean; signs of clusters may leave less than nothing."""
+        mean = super().value(sums)
+        xp = namespace(mean)
+        return xp.sqrt(xp.clip(mean, 0.0, None))
+
+    def error_of(
+        self, stderr: float | None, refusal: str | None, value: float
+    ) -> tuple[float | None, str | None]:
+        """Carry the standard error of the mean square through the slope of the root."""
+        if stderr is None:
+            return None, refusal
+        if value == 0.0:
+            return None, "every error is zero, where the square root has no derivative"
+        return stderr / (2.0 * value), refusal
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """(y - mean)^2."""

@@ -23,8 +23,9 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, HostArray, like, namespace
-from credibly.statistics.cells import Cells, CellStatistic, cell_traits, dyadic_cells
+from credibly.statistics.cells import CellStatistic, cell_traits, dyadic_cells
 from credibly.statistics.protocol import Plan, State, Story, Traits
+from credibly.statistics.terms import Events
 from credibly.statistics.walks import Target
 
 _CELLS = 1024
@@ -88,16 +89,16 @@ class SmoothECE(CellStatistic):
                 "Leave it out: it is then the error itself.",
             )
 
-    def cells(self, probs: Array, plan: Plan) -> Cells:
-        """The 1024 cells of the confidence, or of every class."""
-        return dyadic_cells(probs, _CELLS, self.target)
+    def terms(self, predictions: Any, plan: Plan) -> Events:
+        """Return events in the 1024 cells of the confidence, or of every class."""
+        return dyadic_cells(predictions.probs, _CELLS, self.target)
 
-    def error(self, state: State) -> Array:
+    def value(self, sums: State) -> Array:
         """Return the error of every replicate, the mean over classes."""
-        gap = state["observed"] - state["predicted"]
+        gap = sums["observed"] - sums["expected"]
         xp = namespace(gap)
         classes = gap.shape[1] // _CELLS
-        total = xp.sum(state["size"], axis=-1)[:, None] / classes
+        total = xp.sum(sums["size"], axis=-1)[:, None] / classes
         residual = xp.reshape(gap / total, (-1, _CELLS))
         smooth = _Smoother(residual)
         if self.bandwidth is None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, to_host
-from credibly.predictions import Labels, Predictions, as_point
-from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
+from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly.statistics.linear import LinearStatistic
+from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
+from credibly.statistics.terms import Outcomes, Terms
 
 _REFUSAL = (
     "it is a test statistic: it grows with n if the model is miscalibrated, so its value is not a "
@@ -25,60 +26,8 @@ _REFUSAL = (
 )
 
 
-class ZBound(MeanBound):
-    """Sums of deviations from the expected score, and of their variances."""
-
-    def __init__(
-        self, statistic: Statistic, table: Array, variance: Array, plan: Plan, notes: tuple[str, ...]
-    ) -> None:
-        super().__init__(statistic, table, plan, notes)
-        self.variance = variance
-
-    @property
-    def term_size(self) -> float:  # type: ignore[override]
-        """Of single deviations, in units of the root of n of them."""
-        return math.sqrt(self.n)
-
-    def _state(self, labels: Labels) -> State:
-        state = super()._state(labels)
-        xp = namespace(self.variance)
-        weights = labels.weights
-        spread = xp.sum(self.variance if weights is None else weights * self.variance, axis=-1)
-        state["variance"] = spread + xp.zeros_like(state["total"])
-        return state
-
-    def _expected_state(self, weight: HostArray, expected: HostArray) -> State:
-        spread = np.array([weight @ to_host(self.variance)])
-        return State(super()._expected_state(weight, expected), variance=spread)
-
-    def scatter(self) -> Array:
-        """Return the variance of every deviation, (n,)."""
-        return self.variance
-
-    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
-        """Return None: it has no standard error that clusters could change."""
-        return None
-
-    def finish(self, state: State) -> Array:
-        """Divide by the root of the variance; 0 / 0 is 0, and what cannot happen is infinite."""
-        total, variance = state["total"], state["variance"]
-        xp = namespace(total)
-        varies = variance > 0
-        z = total / xp.where(varies, variance, xp.ones_like(variance)) ** 0.5
-        impossible = xp.where(total > 0, xp.full_like(total, xp.inf), xp.zeros_like(total))
-        return xp.where(varies, z, impossible)
-
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the state: there is no standard error to prepare."""
-        return self.state(labels)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return no standard error, and why."""
-        return None, _REFUSAL
-
-
 @dataclasses.dataclass(frozen=True)
-class SpiegelhalterZ(Statistic):
+class SpiegelhalterZ(LinearStatistic):
     """Spiegelhalter's z of the Brier score: above 0 if it is worse than the predictions expect.
 
     Notes
@@ -116,19 +65,37 @@ class SpiegelhalterZ(Statistic):
         aliases={"spiegelhalter": "", "spiegelhalter_test": ""},
     )
     in_evaluations: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"variance"})
+    refusal: ClassVar[str | None] = _REFUSAL
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)
-        p = as_float64(point.probs)
-        xp = namespace(p)
-        square = xp.sum(p * p, axis=-1)
-        # |p|^2 - 2 p_y + 1 - (1 - |p|^2); of uniform predictions nothing but rounding is left
-        table = 2.0 * (square[:, None] - p)
-        table = xp.where(xp.abs(table) > _ROUNDING * square[:, None], table, xp.zeros_like(table))
-        variance = xp.sum(p * table**2, axis=-1)
-        return ZBound(self, table, variance, plan, notes)
+    def terms(self, predictions: Any, plan: Plan) -> Terms:
+        """Return the Brier score of every label minus what is expected of it."""
+        p = as_float64(predictions.probs)
+        return Outcomes(p, partial(_deviations, p))
+
+    def value(self, sums: State) -> Array:
+        """Divide by the root of the variance; 0 / 0 is 0, and what cannot happen is infinite."""
+        total, variance = sums["observed"][:, 0], sums["variance"][:, 0]
+        xp = namespace(total)
+        varies = variance > 0
+        z = total / xp.where(varies, variance, xp.ones_like(variance)) ** 0.5
+        impossible = xp.where(total > 0, xp.full_like(total, xp.inf), xp.zeros_like(total))
+        return xp.where(varies, z, impossible)
+
+    def size_of_terms(self, n: int, n_cells: int) -> float:
+        """Return that of single deviations, in units of the root of n of them."""
+        return math.sqrt(n)
 
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+def _deviations(p: Array) -> Array:
+    """Return |p|^2 - 2 p_y + 1 - (1 - |p|^2), (n, k); of uniform predictions nothing but rounding is left."""
+    xp = namespace(p)
+    square = xp.sum(p * p, axis=-1)
+    table = 2.0 * (square[:, None] - p)
+    return xp.where(xp.abs(table) > _ROUNDING * square[:, None], table, xp.zeros_like(table))
+
 
 spiegelhalter_z = SpiegelhalterZ()

@@ -28,7 +28,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,9 +41,8 @@ from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPre
 from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut
-from credibly.statistics.cells import SPARSE_REFUSAL, are_sparse, bin_index, edge_ranks
+from credibly.statistics.cells import bin_index, edge_ranks
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import (
     BIASED_UPWARDS,
     Bound,
@@ -54,7 +53,8 @@ from credibly.statistics.protocol import (
     Traits,
     in_cache,
 )
-from credibly.statistics.regression import LossBound, RealMean, real_traits
+from credibly.statistics.regression import RealMean, real_traits
+from credibly.statistics.terms import SPARSE_REFUSAL, Losses, are_sparse
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
@@ -141,17 +141,32 @@ class OfSpread(Statistic):
         require_spread(predictions, self.name)
 
 
-def spread_notes(predictions: Predictions) -> tuple[str, ...]:
-    """Return the notes of predictions, and what few draws do to their spread."""
+def few_draws_notes(predictions: Predictions) -> tuple[str, ...]:
+    """Return what few draws do to their spread."""
     if not isinstance(predictions, Samples) or isinstance(predictions, LeftOut):
-        return predictions.notes
+        return ()
     number = predictions.n_effective
     if number >= FEW_DRAWS:
-        return predictions.notes
+        return ()
     usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
     said = f"the spread of {number:.3g} draws is itself uncertain: with normal draws, a calibrated model has "
     said += f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
-    return (*predictions.notes, said)
+    return (said,)
+
+
+def equal_draws(predictions: RealPredictions) -> State:
+    """Return in how many instances all draws are equal, (1,), for the notes."""
+    if not isinstance(predictions, Samples):
+        return State()
+    draws, xp = predictions.flat(), namespace(predictions.values)
+    equal = xp.max(draws, axis=1) == xp.min(draws, axis=1)
+    return State(flat=xp.sum(xp.astype(equal, xp.float64)[None, :], axis=1))
+
+
+def equal_draws_notes(sums: State, so: str) -> tuple[str, ...]:
+    """Say in how many instances all draws are equal, and what follows."""
+    flat = int(to_host(sums["flat"])[0]) if "flat" in sums else 0
+    return (f"in {counted(flat, 'instance')} all draws are equal: {so}",) if flat else ()
 
 
 class _NotesEqualDraws(Bound):
@@ -162,34 +177,11 @@ class _NotesEqualDraws(Bound):
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the sums, and in how many instances all draws are equal."""
-        found = super().observed_sums(labels)
-        if isinstance(self.given, Samples):
-            draws, xp = self.given.flat(), namespace(self.given.values)
-            equal = xp.max(draws, axis=1) == xp.min(draws, axis=1)
-            found["flat"] = xp.sum(xp.astype(equal, xp.float64)[None, :], axis=1)
-        return found
+        return State(super().observed_sums(labels), **equal_draws(self.given))
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say in how many instances that is so."""
-        flat = int(to_host(sums["flat"])[0]) if "flat" in sums else 0
-        said = f"in {counted(flat, 'instance')} all draws are equal: {self.of_equal_draws}"
-        return (said,) if flat else ()
-
-
-class RatioBound(_NotesEqualDraws, LossBound):
-    """A mean of squared z-scores, of which stated variances expect 1."""
-
-    def expectation(self) -> Array:
-        """Return 1."""
-        return np.asarray(1.0)
-
-    def scatter(self) -> Array:
-        """Return the variance of squared z-scores."""
-        return scatter_of_squares(self.given)
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the expected sum, and per cluster what squared z-scores exceed it by."""
-        return MeanBound.wild_sums(self, labels, codes, number)
+        return equal_draws_notes(sums, self.of_equal_draws)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,11 +211,27 @@ class SpreadRatio(OfSpread, RealMean):
         aliases={"zms": "", "mean_squared_z": ""},
     )
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, RealPredictions)
-        bound = RatioBound(self, self.loss(predictions), plan, spread_notes(predictions))
-        bound.given = predictions
-        return bound
+    def terms(self, predictions: Any, plan: Plan) -> Losses:
+        """Return squared z-scores, and in how many instances all draws are equal."""
+        found = super().terms(predictions, plan)
+        found.noted = equal_draws(predictions)
+        return found
+
+    def moments(self, predictions: Any) -> tuple[Array, Array]:
+        """Return 1 and the variance of squared z-scores; of draws, pools tell them."""
+        return (
+            (np.asarray(1.0), scatter_of_squares(predictions))
+            if isinstance(predictions, Gaussian)
+            else (None, None)
+        )
+
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """Say what few draws do to their spread."""
+        return few_draws_notes(predictions)
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say in how many instances all draws are equal."""
+        return equal_draws_notes(sums, "the z-scores are 0 or infinite")
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """((y - mean) / std)^2."""
@@ -235,7 +243,7 @@ class MomentBound(_NotesEqualDraws):
     """A statistic that sees of a prediction its mean and its variance, which exchanged draws change."""
 
     def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
-        super().__init__(statistic, plan.n, spread_notes(predictions))
+        super().__init__(statistic, plan.n, (*predictions.notes, *few_draws_notes(predictions)))
         self.mean, self.variance = mean_and_variance(predictions)
         self.given = predictions
 

@@ -38,7 +38,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import Counts, Labels, Predictions, Rows, as_point
-from credibly.statistics.cells import PLUGIN_REFUSAL, cell_traits
+from credibly.statistics.cells import cell_traits
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import (
@@ -51,6 +51,7 @@ from credibly.statistics.protocol import (
     replicates,
     widening,
 )
+from credibly.statistics.terms import PLUGIN_REFUSAL
 
 Target = Literal["top_label", "classwise"]
 

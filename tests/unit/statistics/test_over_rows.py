@@ -57,13 +57,13 @@ def test_all_kinds_of_statistics_come_in_the_order_asked_for() -> None:
 
 def test_rows_in_memory_are_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    real = type(cr.confidence_ece).cells
+    real = type(cr.confidence_ece).terms
 
     def counted(*given: Any) -> Any:
         calls.append(1)
         return real(*given)
 
-    monkeypatch.setattr(type(cr.confidence_ece), "cells", counted)
+    monkeypatch.setattr(type(cr.confidence_ece), "terms", counted)
     cr.confidence_ece(PROBS, LABELS, p=2, debiased=True)  # the second look included
     assert len(calls) == 1
 

@@ -155,7 +155,7 @@ def classwise_curves(
         sums = {key: to_host(value)[0, own] for key, value in (cells[name].observed or {}).items()}
         size = sums["size"]
         with np.errstate(invalid="ignore", divide="ignore"):
-            predicted, frequency = sums["predicted"] / size, sums["observed"] / size
+            predicted, frequency = sums["expected"] / size, sums["observed"] / size
         curves.append(
             ReliabilityCurve(
                 name="top label" if name == "top" else f"class {target}",

@@ -416,7 +416,7 @@ def mixed_pairs(points: HostArray, weights: HostArray) -> HostArray:
 
 def counted_in_pairs(statistic: BinnedStatistic | HosmerLemeshow) -> bool:
     """Tell whether bins do not depend on the predictions, so that those of many can be counted at once."""
-    return statistic.binning == "equal_width" and not statistic.needs_squares
+    return statistic.binning == "equal_width" and "square" not in statistic.needs
 
 
 def cell_values(statistic: CellStatistic, probs: HostArray, labels: Classes) -> HostArray:
@@ -425,22 +425,22 @@ def cell_values(statistic: CellStatistic, probs: HostArray, labels: Classes) -> 
     All pairs are counted at once, in cells that are numbered on from one pair to the next.
     """
     b, n, k = probs.shape
-    made = statistic.cells(probs.reshape(b * n, k), statistic.plan(Point._trusted(probs[0])))
-    shape = (b, n, made.groups.size // (b * n))
-    numbered = made.groups.reshape(shape) + made.n_cells * np.arange(b)[:, None, None]
-    if made.predicted is None:
+    every = Point._trusted(probs.reshape(b * n, k))
+    made = statistic.terms(every, statistic.plan(Point._trusted(probs[0])))
+    assert made.cell is not None
+    numbered = made.cell.reshape(b, n, -1) + made.n_cells * np.arange(b)[:, None, None]
+    if made.event is None:
         happened = np.take_along_axis(numbered, labels.values.astype(np.int64)[:, :, None], axis=2)
     else:
-        happened = numbered[made.predicted.reshape(b, n) == labels.values]
+        happened = numbered[made.event.reshape(b, n) == labels.values]
 
     def counted(cells: HostArray, amounts: HostArray | None = None) -> HostArray:
         found = np.bincount(cells.ravel(), amounts, minlength=b * made.n_cells)
         return found.reshape(b, made.n_cells).astype(np.float64)
 
-    predicted = counted(numbered, made.probs.ravel())
-    return to_host(
-        statistic.error(State(size=counted(numbered), predicted=predicted, observed=counted(happened)))
-    )
+    expected = counted(numbered, made.chance.ravel())
+    sums = State(size=counted(numbered), expected=expected, observed=counted(happened))
+    return to_host(statistic.value(sums))
 
 
 def constant_test(task: CredalTask, refit: bool) -> Finding:

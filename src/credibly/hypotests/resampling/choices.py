@@ -59,16 +59,16 @@ from credibly.predictions import (
 from credibly.predictions.ensemble import normalised
 from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.coverage import CoverageShares, ShareBound
+from credibly.statistics.coverage import CoverageShares, Inside
 from credibly.statistics.kernel_blocks import BlockBound
+from credibly.statistics.linear import Linear
 from credibly.statistics.locations import DrawnLocations, LocationBound
-from credibly.statistics.proper import MeanBound, gather
-from credibly.statistics.protocol import Bound, Plan, State, Statistic
+from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.real_kernels import cells_of, pooled_with
-from credibly.statistics.regression import LossBound
 from credibly.statistics.skce import DrawsBound, QuadraticBound
 from credibly.statistics.spread import MomentBound, mean_and_variance
 from credibly.statistics.subsampled import Subsampled, SubsampledBound
+from credibly.statistics.terms import Outcomes, gather
 
 _TABLE_ELEMENTS = 2**18
 """Numbers of the pools that are worked on at a time."""
@@ -281,7 +281,7 @@ class PoolBound(ByChoice):
         super().__init__(inner)
         self.bind, self.pool = bind, pool
         self.places: dict[str, Array] = {}
-        self.mean: MeanBound | None = None
+        self.mean: Linear | None = None
         self.moments: tuple[Array, Array] | None = None
         if isinstance(self.inner, CoverageShares):
             self.places = _places(bind, pool, self.inner.looks)
@@ -291,8 +291,8 @@ class PoolBound(ByChoice):
             xp = namespace(pool.values)
             mean, variance = mean_and_variance(left)  # whose floor holds where equal draws are left
             self.moments = xp.reshape(mean, shape), xp.reshape(variance, shape)
-        elif isinstance(self.inner, LossBound):
-            self.mean = MeanBound(self.inner.statistic, _contributions(bind, pool), Plan(n=len(pool)), ())
+        elif isinstance(self.inner, Linear):
+            self.mean = _equal_choices(self.inner, _contributions(bind, pool))
 
     def state(self, labels: Labels) -> State:
         """Return the sums that the chosen labels and the draws they leave have, replicates in front."""
@@ -314,6 +314,12 @@ class PoolBound(ByChoice):
         return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
 
 
+def _equal_choices(bound: Linear, table: Array) -> Linear:
+    """Bind a mean to what every number of a pool (n, p) adds: each is the label as often as any other."""
+    chance = namespace(table).full_like(table, 1.0 / table.shape[1])
+    return Linear(bound.statistic, Outcomes(chance, lambda: table), bound.n, ())
+
+
 def _contributions(bind: Bind, pool: Pool) -> Array:
     """Return what every choice adds to a mean over instances, (n, p)."""
     n, p = pool.values.shape
@@ -321,7 +327,7 @@ def _contributions(bind: Bind, pool: Pool) -> Array:
     found = []
     for rows in tiles(n, max(1, _TABLE_ELEMENTS // p)):
         bound = bind(LeftOut(pool.values[rows, :]))
-        assert isinstance(bound, LossBound)
+        assert isinstance(bound, Linear)
         seen = xp.reshape(pool.labels[rows, :], (1, -1))
         found.append(xp.reshape(bound.contributions(Reals(seen)), (-1, p)))
     return xp.concat(found, axis=0)
@@ -441,12 +447,13 @@ class CellBound(ByChoice):
         if bool(xp.any(most > least)) and EQUAL not in self.inner.notes:
             self.inner.notes = (*self.inner.notes, EQUAL)
         ends = {name: like(at, weight) for name, at in self.ends.items()}
-        if isinstance(self.inner, ShareBound):
+        if isinstance(self.inner, Linear):
             low, high = ends["low"], ends["high"]
             closed = xp.take(most, high, axis=1) - xp.take(least, low, axis=1)
             inside = xp.take(least, high, axis=1) - xp.take(most, low, axis=1)
             wanted = weight * (levels[high[0]] - levels[low[0]])
-            return State(weight=weight, total=_nearest(wanted, inside[:, 0], closed[:, 0]))
+            nearest = _nearest(wanted, inside[:, 0], closed[:, 0])
+            return State(size=weight[:, None], observed=nearest[:, None])
         counts = _nearest(weight[:, None] * levels[None, :], least, most)
         edges = xp.zeros_like(weight[:, None]), weight[:, None]
 
@@ -467,7 +474,7 @@ def _ends(bound: Bound, predictions: Quantiles) -> dict[str, HostArray]:
     own = to_host(as_float64(predictions.levels))
     if isinstance(bound, CoverageShares):
         wanted = dict.fromkeys(bound.looks, to_host(bound.heights))
-    elif isinstance(bound, ShareBound):
+    elif isinstance(bound, Linear) and isinstance(bound.terms, Inside):
         level = bound.statistic.settings()["level"]
         wanted = {"low": np.array([(1.0 - level) / 2.0]), "high": np.array([(1.0 + level) / 2.0])}
     else:

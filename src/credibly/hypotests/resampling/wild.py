@@ -30,7 +30,6 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
-    namespace,
     rows_within_budget,
     tiles,
     to_host,
@@ -52,10 +51,9 @@ from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, merged
 from credibly.predictions.samples import Pool
 from credibly.statistics.coverage import CoverageShares
+from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import Pairs, Planned, for_pairs, meets_in_blocks, require_rows
-from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import Bound, Plan, State, Statistic
-from credibly.statistics.regression import LossBound
+from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.spread import MomentBound
 from credibly.statistics.subsampled import Subsampled
 
@@ -82,18 +80,6 @@ def _values(bound: Bound, expected: State, added: State, drawn: HostArray) -> Ar
     return bound.wild_values(expected, added, drawn)
 
 
-class ChoiceMean(MeanBound):
-    """A mean over instances of a table (n, p): every number of a pool is the label as often as any other."""
-
-    def expectation(self) -> Array:
-        """Return the mean over all choices."""
-        return namespace(self.table).mean(self.table, axis=1)
-
-    def scatter(self) -> Array:
-        """Return the variance over all choices."""
-        return namespace(self.table).var(self.table, axis=1)
-
-
 class SignedPool(PoolBound):
     """A statistic of draws in clusters: a label is as likely as any number of its pool."""
 
@@ -104,9 +90,8 @@ class SignedPool(PoolBound):
         however rows of a cluster depend on each other.
         """
         if self.mean is not None:
-            self._require_finite(to_host(self.mean.table))
-            mean = ChoiceMean(self.statistic, self.mean.table, Plan(n=len(self.pool)), ())
-            return mean.wild_sums(labels, codes, number)
+            self._require_finite(to_host(self.mean.terms.amount))
+            return self.mean.wild_sums(labels, codes, number)
         if self.places:
             return self._wild_counts(labels, codes, number)
         assert self.moments is not None and isinstance(self.inner, MomentBound)
@@ -172,7 +157,7 @@ def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Lab
     pools alone: the mean over all choices. Pairs have expectations of their own.
     """
     bound = bind(rows.predictions)
-    pools = isinstance(bound, (LossBound, MomentBound, CoverageShares))
+    pools = isinstance(bound, (Linear, MomentBound, CoverageShares))
     if not (isinstance(rows.predictions, Samples) and pools):
         return bound, rows.batch
     chosen = pooled(rows, seed, shared=False)
@@ -333,7 +318,7 @@ def _require_linear(chosen: Sequence[Statistic], rows: Rows) -> None:
             'Pass `hypothesis="independent"`.',
         )
     for one in chosen:
-        if one.traits.reduction != "sum" or getattr(one, "needs_squares", False):
+        if one.traits.reduction != "sum" or "square" in getattr(one, "needs", ()):
             raise UnsupportedError(
                 f"`{one.name}` of labels that a member drew, of rows in clusters,",
                 "must be a sum over instances that is linear in the labels",

@@ -230,11 +230,11 @@ def test_no_event_of_a_few_expected_ones_is_no_certainty() -> None:
     batch, codes = Classes(np.zeros((1, 200), dtype=int), 2), np.arange(200) // 5
     expected, added = bound.wild_sums(batch, codes, 40)
     _, wider = bound.widened(expected, added)
-    assert added["total"] == pytest.approx(np.full(40, 5 * 0.03))
-    assert np.sum(wider["total"] ** 2) == pytest.approx(200 * 0.03 * 0.97)
+    assert added["observed"][:, 0] == pytest.approx(np.full(40, 5 * 0.03))
+    assert np.sum(wider["observed"] ** 2) == pytest.approx(200 * 0.03 * 0.97)
     batch = Classes(np.repeat(np.arange(40) % 2, 5)[None], 2)  # clusters of one label: more than independent
     expected, added = bound.wild_sums(batch, codes, 40)
-    assert bound.widened(expected, added)[1]["total"] == pytest.approx(added["total"])
+    assert bound.widened(expected, added)[1]["observed"] == pytest.approx(added["observed"])
 
 
 def test_walks_scatter_no_less_than_independent_rows_would() -> None:
