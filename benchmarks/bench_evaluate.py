@@ -66,7 +66,7 @@ def _evaluation(kind: str, members: int) -> float:
 
 
 def kernel_rows(threads: int) -> Iterator[Row]:
-    """Kernel errors of Gaussians: signs, moments and drawn labels, in units of the products they need."""
+    """Kernel errors of Gaussians: random signs and drawn labels, in units of the products they need."""
     n, drawn = 2000, 100
     rng = np.random.default_rng(1)
     mean, std = rng.normal(size=n), rng.uniform(0.5, 1.5, size=n)
@@ -78,14 +78,8 @@ def kernel_rows(threads: int) -> Iterator[Row]:
     def wild() -> object:
         return cr.calibration_test(given, labels, statistics="skce", method="asymptotic", rng=0)
 
-    def moments() -> object:
-        return cr.calibration_test(given, labels, statistics="skce", method="moments")
-
     def product() -> object:
         return signs @ matrix
-
-    def square() -> object:
-        return matrix @ matrix
 
     def label_vectors() -> object:
         return bound(vectors)
@@ -103,8 +97,6 @@ def kernel_rows(threads: int) -> Iterator[Row]:
         clock=time.process_time,
         wild=wild,
         product=product,
-        moments=moments,
-        square=square,
         label_vectors=label_vectors,
         label_kernels=label_kernels,
     )
@@ -116,15 +108,6 @@ def kernel_rows(threads: int) -> Iterator[Row]:
         "one product (999, n) by (n, n)",
         "<= 2x",
         found["wild"] <= 2 * found["product"],
-        threads,
-    )
-    yield Row(
-        f"skce of Gaussians by exact moments, n = {n:,}",
-        found["moments"],
-        found["square"],
-        "one product (n, n) by (n, n)",
-        "<= 2x",
-        found["moments"] <= 2 * found["square"],
         threads,
     )
     yield Row(

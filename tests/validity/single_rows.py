@@ -32,10 +32,8 @@ def all_class_statistics(world: worlds.World) -> Callable[[int], Numbers]:
 
 LINEAR = cr.skce.with_(estimator="linear")
 METHODS: dict[str, dict[str, Any]] = {
-    "skce, moments": {"statistics": "skce", "method": "moments"},
     "skce, asymptotic": {"statistics": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
     "linear skce, asymptotic": {"statistics": LINEAR, "method": "asymptotic"},
-    "skce, bound": {"statistics": "skce", "method": "bound"},
     "linear skce": {"statistics": LINEAR, "n_resamples": REPLICATES},
     "debiased confidence_ece": {
         "statistics": cr.confidence_ece.with_(p=2, debiased=True),
@@ -306,7 +304,7 @@ def spread_bands(n: int) -> Callable[[int], Numbers]:
 
 
 def kernel_errors_of_reals(n: int) -> Callable[[int], Numbers]:
-    """Every kind of prediction, replicates and the methods without them."""
+    """Every kind of prediction, by replicates of labels and by random signs."""
 
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([10, seed])
@@ -320,7 +318,7 @@ def kernel_errors_of_reals(n: int) -> Callable[[int], Numbers]:
         }
         found = {}
         for kind, given in kinds.items():
-            for method in ("resample", "moments", "asymptotic"):
+            for method in ("resample", "asymptotic"):
                 settings: Any = {"method": method, "n_resamples": REPLICATES, "rng": seed}
                 found[f"{kind}, {method}"] = cr.calibration_test(
                     given, labels, statistics="skce", **settings

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.cli import options
 from credibly.cli.numbers import LEVEL, leave, with_bins
@@ -16,7 +14,6 @@ from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Replication, Streaming
 from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
-from credibly.io import load
 from credibly.predictions import Rows
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult
@@ -51,16 +48,6 @@ Hypothesis = Annotated[
         metavar="both|bayesian|independent",
         help="Hypothesis: one member drew all labels (bayesian), or the mean drew each label (independent).  "
         "[default: both, if there are members]",
-    ),
-]
-Adjustment = Annotated[
-    Literal["family-wise", "fdr"],
-    typer.Option("--adjustment", metavar="family-wise|fdr", help="How to adjust the p-values of groups."),
-]
-Used = Annotated[
-    Path | None,
-    typer.Option(
-        "--used", metavar="FILE", help="File with data used for fitting; rows with the same `id` are skipped."
     ),
 ]
 Paper = Annotated[
@@ -102,8 +89,6 @@ def check_file(
     scheduler: options.Scheduler = None,
     statistic: options.Statistics = None,
     hypothesis: Hypothesis = None,
-    adjustment: Adjustment = "family-wise",
-    used: Used = None,
     paper: Paper = None,
     power: Power = None,
     n_resamples: options.Resamples = 999,
@@ -123,7 +108,7 @@ def check_file(
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data:
-        check = _checked(data, statistic, hypothesis, adjustment, used, paper, replication, output)
+        check = _checked(data, statistic, hypothesis, paper, replication, output)
     curve = None
     if power is not None:
         with progress(quiet=output.quiet) as tell:
@@ -147,8 +132,6 @@ def _checked(
     data: Rows,
     statistic: list[str] | None,
     hypothesis: Literal["both", "bayesian", "independent"] | None,
-    adjustment: Literal["family-wise", "fdr"],
-    used: Path | None,
     paper: str | None,
     replication: Replication,
     output: Output,
@@ -159,7 +142,7 @@ def _checked(
     with progress(quiet=output.quiet) as tell:
         return predictive_check(
             *data.arguments,
-            **data.also("groups", "ids"),
+            **data.also("groups"),
             statistics=None
             if statistic is None
             # a paper has its own number of bins
@@ -169,8 +152,6 @@ def _checked(
             ],
             hypothesis=chosen,
             n_resamples=replication.n_resamples,
-            adjustment=adjustment,
-            used_ids=None if used is None else _used_ids(used, data),
             paper=paper,
             rng=replication.seed,
             progress=_stage(tell, "checks"),
@@ -180,22 +161,6 @@ def _checked(
 def _stage(tell: Callable[[str, int, int], None] | None, name: str) -> Progress | None:
     """Return progress of one stage, None where nobody looks."""
     return None if tell is None else lambda done, total: tell(name, done, total)
-
-
-def _used_ids(used: Path, data: Rows) -> Any:
-    if data.sample.ids is None:
-        raise InputError(
-            "`--used`",
-            "compares rows by `id`",
-            f"'{data.sample.source}' has none",
-            "Store an array `id` in the file.",
-        )
-    before = load(used)
-    if before.ids is None:
-        raise InputError(
-            "`--used`", "compares rows by `id`", f"'{used}' has none", "Store an array `id` there."
-        )
-    return before.ids
 
 
 def _results(check: PredictiveCheck, *, groups: bool) -> Iterator[tuple[str, CheckResult]]:

@@ -272,7 +272,7 @@ class InMemory(Rows):
         return self.whole.predictions, self.whole.labels
 
     def also(self, *names: str) -> dict[str, Any]:
-        """Return what public functions take beside them, by name: groups, features, ids."""
+        """Return what public functions take beside them, by name: groups, clusters."""
         return {name: getattr(self.whole, name) for name in names}
 
     def merged(

@@ -63,10 +63,6 @@ class PredictiveCheck(Tested, Result):
         Type of the predictions.
     factors : mapping of str to tuple of str
         Names of the groups along each grouping factor; empty without groups.
-    adjustment : {"family-wise", "fdr"} or None
-        How to adjust the p-values of groups.
-    excluded : int
-        Rows left out because they had been used before.
     limits : tuple of str
         What this check cannot say, in words.
     notes : tuple of str
@@ -84,8 +80,6 @@ class PredictiveCheck(Tested, Result):
     n_resamples: int
     kind: str
     factors: Mapping[str, tuple[str, ...]]
-    adjustment: str | None
-    excluded: int
     limits: tuple[str, ...]
     notes: tuple[str, ...]
     settings: Mapping[str, Any]

@@ -3,8 +3,8 @@
     l(y, y') = exp(-(y - y')^2 / (2 c^2)) = <f(y), f(y')>
 
 f holds the cosines and sines of its Fourier integral. The trapezoidal rule over J frequencies is exact to
-rounding once the period is longer than the range of the labels by eight bandwidths, and expectations and
-covariances under mixtures of normal distributions have closed forms.
+rounding once the period is longer than the range of the labels by eight bandwidths, and expectations under
+mixtures of normal distributions have a closed form.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from credibly._arrays.namespace import (
     like,
     namespace,
     tiles,
-    to_host,
 )
 from credibly.predictions.regression import over_members
 from credibly.statistics.pairwise import as_number
@@ -138,87 +137,3 @@ class LabelFeatures:
             cosines.append(like(of_cosines[block], mean) * over_members(damped * xp.cos(at * angle), shares))
             sines.append(like(of_sines[block], mean) * over_members(damped * xp.sin(at * angle), shares))
         return xp.concat([*cosines, *sines], axis=1)
-
-    def covariances(self, mean: Array, std: Array, shares: Array | None = None) -> Covariances:
-        """Return the covariances of f under mixtures of normal members (n, m)."""
-        scale = self.step / as_number(self.bandwidth)
-        at = np.arange(2 * self.nodes + 1)[:, None, None]
-        damped = np.exp(-0.5 * (at * to_host(std) * scale) ** 2)
-        angle = at * (to_host(mean) - 0.5 * (self.low + self.high)) * scale
-        given = None if shares is None else to_host(shares)
-        cosine, sine = (  # (n, 2 J + 1)
-            over_members(damped * one(angle), given, axis=2).T for one in (np.cos, np.sin)
-        )
-        each = slice(1, self.nodes + 1)
-        weights = np.concatenate(self._amplitudes())
-        first = np.concatenate([cosine[:, each], sine[:, each]], axis=1) * weights
-        # products of cosines and sines are cosines and sines of sums and differences
-        unit = np.eye(2 * self.nodes + 1)
-        one, other = np.meshgrid(np.arange(1, self.nodes + 1), np.arange(1, self.nodes + 1), indexing="ij")
-        apart, both = 0.5 * unit[:, np.abs(one - other)], 0.5 * unit[:, one + other]
-        mixed, none = both - np.sign(one - other) * apart, np.zeros_like(both)
-        maps = np.concatenate(
-            [
-                np.block([[apart + both, none], [none, apart - both]]),
-                np.block([[none, mixed], [mixed.transpose(0, 2, 1), none]]),
-            ]
-        )
-        return Covariances(np.concatenate([cosine, sine], axis=1), maps * np.outer(weights, weights), first)
-
-
-@dataclasses.dataclass(frozen=True)
-class Covariances:
-    """Covariances of n residuals, sum_q table[i, q] maps[q] - first[i] first[i]'.
-
-    Attributes
-    ----------
-    table : ndarray (n, q)
-        Weights of the maps.
-    maps : ndarray (q, r, r)
-        Second moments.
-    first : ndarray (n, r)
-        Means.
-    """
-
-    table: HostArray
-    maps: HostArray
-    first: HostArray
-
-    def mean(self) -> HostArray:
-        """Return their mean, (r, r)."""
-        n = self.first.shape[0]
-        found: HostArray = np.tensordot(self.table.mean(axis=0), self.maps, 1) - self.first.T @ self.first / n
-        return found
-
-    def on(self, axes: HostArray) -> HostArray:
-        """Return them on axes (r, d), (n, d, d)."""
-        first = self.first @ axes
-        second = np.tensordot(self.table, axes.T @ self.maps @ axes, 1)
-        found: HostArray = second - first[:, :, None] * first[:, None, :]
-        return found
-
-
-class PoolCovariances(Covariances):
-    """Covariances of a choice among vectors (n, p, r), with equal or given probabilities (p,)."""
-
-    def __init__(self, vectors: HostArray, chances: HostArray | None = None) -> None:
-        if chances is None:
-            away = vectors - vectors.mean(axis=1, keepdims=True)
-        else:  # squares are averaged over p
-            away = vectors - np.einsum("npr,p->nr", vectors, chances)[:, None, :]
-            away *= np.sqrt(chances * chances.size)[None, :, None]
-        object.__setattr__(self, "vectors", away)
-
-    vectors: HostArray
-
-    def mean(self) -> HostArray:
-        """Return their mean, (r, r)."""
-        flat = self.vectors.reshape(-1, self.vectors.shape[2])
-        found: HostArray = flat.T @ flat / flat.shape[0]
-        return found
-
-    def on(self, axes: HostArray) -> HostArray:
-        """Return them on axes (r, d), (n, d, d)."""
-        seen = self.vectors @ axes
-        found: HostArray = seen.transpose(0, 2, 1) @ seen / seen.shape[1]
-        return found

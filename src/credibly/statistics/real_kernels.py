@@ -71,7 +71,7 @@ from credibly.statistics.kernels import (
     spaced,
     taken,
 )
-from credibly.statistics.label_features import Covariances, LabelFeatures, PoolCovariances
+from credibly.statistics.label_features import LabelFeatures
 from credibly.statistics.pairwise import BandwidthPlan, as_number, tracks_gradient
 
 _SPREAD = 6.5
@@ -119,8 +119,6 @@ class Sides:
         From labels of some rows, these rows and a dtype to (b, width, rows).
     largest : float
         Largest possible <r, r'>.
-    covariances : callable, optional
-        Returns the covariance of every residual under the hypothesis; classes have their own formulas.
     level : float or array, optional
         What a centred kernel adds to all pairs; the last column of `points` is then the mean kernel of each.
     """
@@ -129,7 +127,6 @@ class Sides:
     width: int
     residuals: Callable[[Labels, slice, Any], Array]
     largest: float = 2.0
-    covariances: Callable[[], Covariances] | None = None
     level: Any = None
 
     def kernel(self, left: Array, right: Array, kernel: KernelName, norm: Norm, bandwidth: Any) -> Array:
@@ -159,9 +156,7 @@ def of_gaussian(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
         return xp.astype(_less(features.of(labels.values), expected[rows, :]), dtype, copy=False)
 
-    return Sides(
-        points, features.width, residuals, covariances=lambda: features.covariances(mean, std, shares)
-    )
+    return Sides(points, features.width, residuals)
 
 
 def _of_standardised(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
@@ -179,7 +174,7 @@ def _of_standardised(predictions: Gaussian, plan: RealPlan, precision: str) -> S
         z = (as_float64(labels.values) - centre[rows, 0]) / spread[rows, 0]
         return xp.astype(_less(features.of(z), expected[rows, :]), dtype, copy=False)
 
-    return Sides(points, features.width, residuals, 3.0, lambda: features.covariances(mean, std, shares))
+    return Sides(points, features.width, residuals, 3.0)
 
 
 def _standardised(predictions: Gaussian) -> tuple[Array, Array, Array, Array]:
@@ -235,11 +230,7 @@ def of_quantiles(predictions: Quantiles) -> Sides:
         )
         return xp.astype(gap * root[None, :, None], dtype, copy=False)
 
-    # E 1[y <= Q_j] 1[y <= Q_k] is the smaller level, the same for all rows
-    second = np.minimum.outer(heights, heights) * np.sqrt(np.outer(weights, weights))
-    mean = np.broadcast_to(heights * np.sqrt(weights), (table.shape[0], q))
-    one = np.ones((table.shape[0], 1))
-    return Sides(points, q, residuals, 1.0, lambda: Covariances(one, second[None, ...], mean))
+    return Sides(points, q, residuals, 1.0)
 
 
 def cells_of(labels: Labels, table: Array) -> tuple[Array, Array]:
@@ -292,11 +283,7 @@ def of_pool(pool: Pool, plan: RealPlan, precision: str) -> Sides:
         found = _less(seen + own / (p - 1.0), mean[rows, :] * (p / (p - 1.0)))
         return xp.astype(found, dtype, copy=False)
 
-    def covariances() -> Covariances:
-        every = np.stack([to_host(features.of(values[:, j : j + 1].T)[0, ...].T) for j in range(p)], axis=1)
-        return PoolCovariances(every * (p / (p - 1.0)))
-
-    return Sides(mean, features.width, residuals, covariances=covariances)
+    return Sides(mean, features.width, residuals)
 
 
 def _of_weighted(values: Array, shares: Array, features: LabelFeatures) -> Sides:
@@ -312,14 +299,8 @@ def _of_weighted(values: Array, shares: Array, features: LabelFeatures) -> Sides
     def residuals(chosen: Labels, rows: slice, dtype: Any) -> Array:
         return xp.astype(residual[:, rows][None, ...], dtype, copy=False)
 
-    def covariances() -> Covariances:
-        every = [to_host(features.of(values[:, j : j + 1].T)[0, ...].T) for j in range(values.shape[1])]
-        q = float(to_host(square))
-        chances = np.append(q, to_host(shares)) / (1.0 + q)  # the label counts as one of 1 + 1 / q numbers
-        return PoolCovariances(np.stack(every, axis=1) * (1.0 + q), chances)
-
     places = (mean + residual * (square / (1.0 + square))).T
-    return Sides(places, features.width, residuals, covariances=covariances)
+    return Sides(places, features.width, residuals)
 
 
 def _less(values: Array, expected: Array) -> Array:

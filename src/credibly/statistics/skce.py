@@ -201,10 +201,6 @@ class QuadraticBound(PairwiseBound):
         apart = xp.reshape(values, (b, self.width, -1))
         return xp.reshape(xp.matmul(xp.astype(self.label_kernel, self.dtype), apart), values.shape)
 
-    def kernel_rows(self, rows: slice) -> Array:
-        """Return the kernel of these rows with all rows, (rows, n)."""
-        return self._kernel(self.probs[rows, :], self.probs)
-
     def pair_terms(self, residual: Array, rows: slice) -> Array:
         """Return h_ij of one label vector (k, n), (rows, later rows); pairs with other rows count twice."""
         between = self.between_labels(residual, 1)[:, rows.start :]

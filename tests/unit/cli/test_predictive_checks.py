@@ -88,20 +88,6 @@ def test_json_holds_everything(credibly: Command, members: Path) -> None:
     assert "np." not in told.out  # plain numbers, for programs
 
 
-def test_used_rows_are_left_out(credibly: Command, members: Path, world: World, tmp_path: Path) -> None:
-    used = tmp_path / "used.npz"
-    np.savez(used, probs=world.members[:50], y=world.labels[:50], id=np.arange(50))
-    ran = credibly("check", members, "--used", used, *FAST)
-    assert {row["n"] for row in ran.rows if not row["group"]} == {str(len(world.labels) - 50)}
-    assert "50 rows that had been used before" in ran.err
-    nameless = tmp_path / "nameless.npz"
-    np.savez(nameless, probs=world.members, y=world.labels)
-    for words in ((members, "--used", nameless), (nameless, "--used", used)):
-        refused = credibly("check", *words, *FAST)
-        assert refused.code == 2
-        assert "nameless.npz' has none" in refused.err
-
-
 def test_paper_mode(credibly: Command, members: Path) -> None:
     ran = credibly("check", members, "--paper", "P21", "--statistic", "confidence_ece", *FAST)
     assert ran.code == 0

@@ -30,9 +30,9 @@ MEASURES = {
     "variance": lambda given: given.variance(),
     "pit": lambda given: cr.pit(given, LABELS),
     "skce": lambda given: cr.skce(given, LABELS, label_bandwidth=1.0).value,
-    "moments of skce": lambda given: (
+    "limit of skce": lambda given: (
         cr.calibration_test(
-            given, LABELS, statistics=cr.skce.with_(label_bandwidth=1.0), method="moments"
+            given, LABELS, statistics=cr.skce.with_(label_bandwidth=1.0), method="asymptotic", rng=0
         ).pvalue
     ),
     "scaling": lambda given: (

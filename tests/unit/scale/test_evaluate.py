@@ -128,7 +128,6 @@ def test_too_many_groups_are_left_out_of_the_check_as_well() -> None:
         (lambda rows: cr.evaluate(rows, features=FEATURES), InputError, "features.*come with the chunks"),
         (lambda rows: cr.predictive_check(rows, LABELS), InputError, "come with the chunks"),
         (lambda rows: cr.predictive_check(rows, groups=GROUPS), InputError, "come with the chunks"),
-        (lambda rows: cr.predictive_check(rows, ids=np.arange(N)), UnsupportedError, "rows in memory"),
         (
             lambda rows: cr.predictive_check(rows, n_resamples=9).power(),
             UnsupportedError,

@@ -83,7 +83,7 @@ def test_the_distance_between_mixtures_is_mmd() -> None:
         return float((C / s * np.exp(-((MEAN[i][:, None] - MEAN[j][None, :]) ** 2) / (2 * s * s))).mean())
 
     mmd = math.sqrt(overlap(0, 0) + overlap(1, 1) - 2 * overlap(0, 1))
-    assert bound.kernel_rows(slice(0, 1))[0, 1] == pytest.approx(math.exp(-mmd), abs=1e-12)
+    assert bound.tile(slice(0, 2), weighted=False)[0, 1] == pytest.approx(math.exp(-mmd), abs=1e-12)
 
 
 def test_standardised_labels_meet_in_a_centred_kernel() -> None:
@@ -163,8 +163,7 @@ def test_quantiles_compare_shares_below_each_level() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["median", "standardised"])
 @pytest.mark.parametrize("kind", ["gaussian", "mixture", "samples", "quantiles"])
-def test_covariances_are_those_of_drawn_residuals(kind: str, rule: str) -> None:
-    """Second moments of residuals under the hypothesis, against many draws of their labels."""
+def test_residuals_average_zero_under_the_hypothesis(kind: str, rule: str) -> None:
     from credibly.hypotests.resampling.replicates import consistent
     from credibly.predictions import Dataset
 
@@ -182,10 +181,6 @@ def test_covariances_are_those_of_drawn_residuals(kind: str, rule: str) -> None:
     labels = source(rows).labels(slice(0, 20_000))
     residuals = bound.sides.residuals(labels, slice(0, 2), np.float64)
     assert np.abs(residuals.mean(axis=0)).max() < 0.02
-    found = residuals.transpose(2, 1, 0) @ residuals.transpose(2, 0, 1) / len(labels)
-    made = bound.sides.covariances()
-    assert found == pytest.approx(made.on(np.eye(bound.width)), abs=0.01)
-    assert found.mean(axis=0) == pytest.approx(made.mean(), abs=0.01)
 
 
 def test_far_away_labels_and_predictions_stay_finite() -> None:
@@ -211,8 +206,7 @@ def test_bad_settings() -> None:
         cr.skce(cr.Gaussian(MEAN, STD), cr.LabelCounts(np.ones((N, 2), dtype=int)))
 
 
-@pytest.mark.parametrize("method", ["moments", "asymptotic"])
-def test_analytic_pvalues_are_near_those_of_replicates(method: str) -> None:
+def test_asymptotic_pvalues_are_near_those_of_replicates() -> None:
     rng = np.random.default_rng(8)
     n = 120
     mean, std = rng.normal(size=n), rng.uniform(0.5, 1.5, size=n)
@@ -221,7 +215,7 @@ def test_analytic_pvalues_are_near_those_of_replicates(method: str) -> None:
         cr.Gaussian(mean, 0.9 * std),
         cr.Samples(mean[:, None] + std[:, None] * rng.normal(size=(n, 6))),
     ):
-        near = cr.calibration_test(given, labels, statistics="skce", method=method, rng=1).pvalue
+        near = cr.calibration_test(given, labels, statistics="skce", method="asymptotic", rng=1).pvalue
         assert near == pytest.approx(
             cr.calibration_test(given, labels, statistics="skce", rng=1).pvalue, abs=0.06
         )

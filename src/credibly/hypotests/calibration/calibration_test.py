@@ -24,7 +24,7 @@ from credibly._arrays.errors import (
 from credibly._arrays.namespace import HostArray, device, namespace
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.analytic import analytic_test
+from credibly.hypotests.calibration.asymptotic import asymptotic_test
 from credibly.hypotests.calibration.certificate import equivalence_test
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import Resampled, paired_values
@@ -75,7 +75,7 @@ def calibration_test(
     labels: Any = None,
     *,
     statistics: str | Statistic | Sequence[str | Statistic] | None = None,
-    method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
+    method: Literal["resample", "asymptotic"] = "resample",
     resample: Literal["labels", "instances"] = "labels",
     margin: float | None = None,
     n_resamples: int = 999,
@@ -106,11 +106,9 @@ def calibration_test(
         replicates. ``"omnibus"`` is the family that detects the most kinds of miscalibration, ``("skce",
         "log_loss")`` for classes and the default one for real values, on all instances; time grows with n
         squared.
-    method : {"resample", "moments", "asymptotic", "bound"}
-        Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
-        moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference
-        distribution, if the statistic has one. "bound": a distribution-free upper bound of the p-value, for
-        kernel errors.
+    method : {"resample", "asymptotic"}
+        "resample" draws replicates of the labels, exact for every statistic. "asymptotic" uses a limit or
+        reference distribution, if the statistic has one.
     resample : {"labels", "instances"}
         What changes between replicates. "instances" bootstraps rows too, as printed in M23 and J25; its level
         is not exact.
@@ -170,7 +168,7 @@ def calibration_test(
     >>> print(cr.calibration_test(probs, labels, margin=0.1).sentence())
     confidence_gap is within 10 points, 95 % sure: it is at most 8.38 points.
     """
-    one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
+    one_of("`method`", method, ("resample", "asymptotic"))
     one_of("`resample`", resample, ("labels", "instances"))
     report = as_progress(progress)
     seed = as_seed(rng)
@@ -218,9 +216,7 @@ def calibration_test(
                 'Use method="resample".',
             )
         bound, observed = chosen[0].bind(given), rows.sample.batch
-        result = analytic_test(
-            bound, observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
-        )
+        result = asymptotic_test(bound, observed, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed)
         return dataclasses.replace(result, notes=(*result.notes, *said))
     if resample == "labels":
         require_drawable(given, chosen)

@@ -15,7 +15,6 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, is_array, to_host
-from credibly._arrays.notes import counted
 from credibly.hypotests.resampling.choices import is_joint, n_equal
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.pvalues import (
@@ -176,23 +175,12 @@ def _name(code: int, levels: Mapping[str, tuple[str, ...]]) -> str:
     return _JOINT.join(reversed(words))
 
 
-def adjusted_over_groups(values: HostArray, pvalues: HostArray, adjustment: str) -> HostArray:
-    """Return adjusted p-values of all groups and statistics, (cells,) from their values (cells, 1 + b)."""
-    if adjustment == "family-wise":
-        return westfall_young(pooled_two_sided(values))[1]
-    from scipy.stats import false_discovery_control
-
-    # groups share the drawn member and statistics their labels: Benjamini-Yekutieli holds for any dependence
-    return np.asarray(false_discovery_control(pvalues, method="by"))
-
-
 def hypothesis_check(
     source: LabelSource,
     predictions: Predictions,
     chosen: Sequence[Statistic],
     found: Sequence[Resampled],
     grouping: Grouping | None,
-    adjustment: str,
     settings: dict[str, Any],
     paper: str | None,
     n_clusters: Sequence[int] | None = None,
@@ -215,8 +203,7 @@ def hypothesis_check(
     if s > 1:
         adjusted[:s] = own.tolist()
     if grouping is not None:
-        raw = np.array([monte_carlo_pvalue(float(row[0]), row[1:], "two-sided")[0] for row in values[s:]])
-        adjusted[s:] = adjusted_over_groups(values[s:], raw, adjustment).tolist()
+        adjusted[s:] = westfall_young(pooled_two_sided(values[s:]))[1].tolist()
     results = [
         _single(members, predictions, one, group, adjusted[at], words, settings, paper)
         for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
@@ -437,18 +424,10 @@ def require_hypothesis(predictions: Predictions, hypothesis: Hypothesis) -> None
 
 
 def limits_of(
-    predictions: Predictions,
-    names: Sequence[Hypothesis],
-    n_resamples: int,
-    named: bool,
-    excluded: int,
-    together: int,
+    predictions: Predictions, names: Sequence[Hypothesis], n_resamples: int, together: int
 ) -> tuple[str, ...]:
     """Return what the check cannot say, in words; `together` p-values are adjusted for each other."""
     limits = ["The data must not have been used to train or recalibrate the model."]
-    if named:
-        rows = counted(excluded, "row that had been used before was", "rows that had been used before were")
-        limits = [f"{rows} left out, by id."]
     m = predictions.n_members
     if "bayesian" in names and isinstance(predictions, Dirichlet):
         limits.append(

@@ -4,20 +4,18 @@
 
 A statistic of an uncertain model is itself uncertain: a large calibration error may be just what the model
 expects, and none at all may contradict it.   Gopal, P21; Box 1980; Rubin 1984; Gelman et al. 1996.
-
-Rows that were used before, for training or recalibration, leave a check by their names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import HostArray, as_float64, is_array, to_host
+from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
@@ -39,7 +37,6 @@ from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     ClassPredictions,
     Dataset,
-    InMemory,
     Predictions,
     Quantiles,
     RealPredictions,
@@ -54,67 +51,6 @@ from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.statistics import Statistic, picp, quantile_calibration_error
 from credibly.statistics.coverage import symmetric_levels
 from credibly.statistics.registry import as_statistic
-
-
-def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:
-    """Return the rows that are left, and how many are not."""
-    if ids is None and used_ids is None:
-        return rows, 0
-    whole = rows.loaded()
-    if whole is None:
-        raise UnsupportedError(
-            "`ids` and `used_ids`",
-            "need rows in memory",
-            "got rows in chunks",
-            "Scan files without the rows that were used before.",
-        )
-    if ids is None:
-        raise InputError(
-            "`used_ids`",
-            "needs the names of the checked instances",
-            "`ids` was not given",
-            "Pass `ids=` with one name per instance.",
-        )
-    own = _names(ids, "ids")
-    if used_ids is None:
-        return rows, 0
-    used = _names(used_ids, "used_ids")
-    if len(own) != rows.n:
-        raise InputError(
-            "`ids`",
-            f"must have one entry per prediction ({rows.n})",
-            f"got {len(own)}",
-            "Check that both come from the same split.",
-        )
-    if own and used and type(own[0]) is not type(used[0]):
-        raise InputError(
-            "`ids` and `used_ids`",
-            "must be of one kind",
-            f"got {type(own[0]).__name__} and {type(used[0]).__name__}",
-            "Convert both with `str`: names of different kinds are never equal.",
-        )
-    before = set(used)
-    kept = np.array([name not in before for name in own])
-    excluded = int((~kept).sum())
-    if not kept.any():
-        raise InputError(
-            "`used_ids`",
-            "must leave rows to check",
-            f"all {len(own)} instances are among them",
-            "Use data that were not used for anything else.",
-        )
-    return (detached(InMemory(whole.take(np.flatnonzero(kept)))) if excluded else rows), excluded
-
-
-def _names(values: Any, name: str) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputTypeError(f"`{name}`", "must be a vector of names", f"got {values!r}", "Pass a list.")
-    array = to_host(values) if is_array(values) else np.asarray(list(values))
-    if array.ndim != 1:
-        raise InputError(f"`{name}`", "must be a vector of names", f"got shape {array.shape}", "Flatten it.")
-    listed: list[Any] = array.tolist()
-    return listed
-
 
 CLASS_STATISTICS = ("accuracy", "confidence_ece")
 
@@ -134,9 +70,6 @@ def predictive_check(
     groups: Any = None,
     clusters: Any = None,
     blocks: int | None = None,
-    adjustment: Literal["family-wise", "fdr"] = "family-wise",
-    ids: Any = None,
-    used_ids: Any = None,
     paper: str | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
@@ -164,20 +97,14 @@ def predictive_check(
         Number of replicates.
     groups : array (n,) or mapping of str to array (n,), optional
         Group of every instance, or several grouping factors to be crossed, such as
-        ``{"shift": kind, "severity": severity}``. Groups share the drawn member; chunks carry their own.
+        ``{"shift": kind, "severity": severity}``. Groups share the drawn member, and their p-values are
+        adjusted over all groups and statistics (Westfall-Young). Chunks carry their own groups.
     clusters : array (n,), optional
         Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
         depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
         Data read by `load` bring their own.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
-    adjustment : {"family-wise", "fdr"}
-        For p-values of groups: Westfall-Young over all groups and statistics, or the false discovery rate of
-        Benjamini and Yekutieli, valid under any dependence.
-    ids : array (n,), optional
-        Name of every instance.
-    used_ids : sequence, optional
-        Names of instances used for training or recalibration; their rows are left out.
     paper : {"P21"}, optional
         Settings and rules of P21: a value beyond all replicates fails; ``paper_rules`` also has the rule of
         its Tables 2 and 3, beyond the 2.5 % or 97.5 % quantile of the replicates. PICP then refers to 95 %
@@ -198,8 +125,8 @@ def predictive_check(
     p-values are two-sided and exact for the hypothesis as stated; for `Samples` (n, m, s) under "bayesian"
     they are the largest over the members. The statistic sees labels and the whole ensemble, never the drawn
     member. Statistics that are sums over instances are computed in chunks of rows under `memory_limit`;
-    others need whole label vectors. For rows read by `scan`, only sums over instances can be checked, `ids`
-    are ignored, and ``.power()`` is not available.
+    others need whole label vectors. For rows read by `scan`, only sums over instances can be checked, and
+    ``.power()`` is not available.
 
     With clusters, labels are not drawn: they keep their differences from the predictions of the member, or
     from the mean, with one drawn sign per cluster. p-values are then not exact but hold in simulations, and
@@ -228,7 +155,6 @@ def predictive_check(
     0.002
     """
     one_of("`hypothesis`", hypothesis, ("both", "bayesian", "independent"))
-    one_of("`adjustment`", adjustment, ("family-wise", "fdr"))
     if paper is not None:
         one_of("`paper`", paper, PAPERS)
     require_resamples(n_resamples)
@@ -239,7 +165,6 @@ def predictive_check(
     )
     _require_single(rows.sample)
     rows, levels = crossed(rows)
-    rows, excluded = without_used_rows(rows, ids, used_ids)
     grouping = grouping_of(rows, levels)
     given = rows.sample.predictions
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
@@ -272,7 +197,6 @@ def predictive_check(
             chosen,
             own,
             grouping,
-            adjustment,
             settings,
             paper,
             None if together is None else _numbers(parts, together),
@@ -290,11 +214,7 @@ def predictive_check(
         n_resamples=int(n_resamples),
         kind=type(given).__name__,
         factors={} if grouping is None else grouping.factors,
-        adjustment=None if grouping is None else adjustment,
-        excluded=excluded,
-        limits=limits_of(
-            given, names, n_resamples, used_ids is not None, excluded, _together(chosen, grouping)
-        ),
+        limits=limits_of(given, names, n_resamples, _together(chosen, grouping)),
         notes=tuple(dict.fromkeys(notes)),
         settings={
             **settings,

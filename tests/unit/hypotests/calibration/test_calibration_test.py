@@ -270,7 +270,7 @@ def test_asymptotic_needs_a_reference_and_plain_counts(data: tuple) -> None:
 # What is refused
 
 
-@pytest.mark.parametrize("method", ["resample", "moments"])
+@pytest.mark.parametrize("method", ["resample", "asymptotic"])
 def test_of_several_raters_one_is_tested(data: tuple, method: str) -> None:
     """Raters who agree leave no choice; of others the seed chooses, in proportion to their labels."""
     probs, labels = data[0], data[1]

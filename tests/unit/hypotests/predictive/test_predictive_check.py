@@ -407,27 +407,6 @@ def test_progress_reaches_the_end() -> None:
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
 
 
-def test_used_rows_leave_by_their_names() -> None:
-    members, labels = world(n=40)
-    ids = np.array([f"row {i}" for i in range(40)])
-    check = cr.predictive_check(
-        members, labels, ids=ids, used_ids=ids[10:20].tolist(), groups=np.arange(40) % 2, rng=0
-    )
-    kept = np.r_[0:10, 20:40]
-    same = cr.predictive_check(members[kept], labels[kept], groups=kept % 2, rng=0)
-    assert (check.n, check.excluded) == (30, 10)
-    assert check.checks["accuracy"].pvalue == same.checks["accuracy"].pvalue
-    for group in ("0", "1"):
-        assert (
-            check.bayesian.groups[group]["accuracy"].statistic
-            == same.bayesian.groups[group]["accuracy"].statistic
-        )
-    assert any("10 rows" in limit for limit in check.limits)
-    untouched = cr.predictive_check(members, labels, ids=np.arange(40), used_ids=[99], rng=0)
-    assert (untouched.n, untouched.excluded) == (40, 0)
-    assert any(limit.startswith("0 rows") for limit in untouched.limits)
-
-
 REFUSED = {
     "averages": (lambda p, y: cr.predictive_check(p.mean(axis=1), y), "only averages are stored"),
     "averages, named": (
@@ -436,7 +415,6 @@ REFUSED = {
     ),
     "intervals": (lambda p, y: cr.predictive_check(cr.Ensemble(p).to_intervals(), y), "only averages"),
     "hypothesis": (lambda p, y: cr.predictive_check(p, y, hypothesis="bayes"), "bayesian"),
-    "adjustment": (lambda p, y: cr.predictive_check(p, y, adjustment="bonferroni"), "family-wise"),
     "paper": (lambda p, y: cr.predictive_check(p, y, paper="M23"), "P21"),
     "swapped": (lambda p, y: cr.predictive_check(y, p), "Swap them"),
     "no replicates": (lambda p, y: cr.predictive_check(p, y, n_resamples=0), "positive integer"),
@@ -456,18 +434,6 @@ REFUSED = {
         "must not be missing",
     ),
     "no factor": (lambda p, y: cr.predictive_check(p, y, groups={}), "at least one factor"),
-    "ids alone": (lambda p, y: cr.predictive_check(p, y, used_ids=[1]), "Pass `ids=`"),
-    "short ids": (lambda p, y: cr.predictive_check(p, y, ids=y[:-1], used_ids=[1]), "one entry per"),
-    "all used": (
-        lambda p, y: cr.predictive_check(p, y, ids=np.arange(60), used_ids=range(60)),
-        "must leave rows",
-    ),
-    "mixed ids": (
-        lambda p, y: cr.predictive_check(p, y, ids=np.arange(60), used_ids=["1"]),
-        "of one kind",
-    ),
-    "ids as text": (lambda p, y: cr.predictive_check(p, y, ids="abc", used_ids=[1]), "vector of names"),
-    "one used": (lambda p, y: cr.predictive_check(p, y, ids=range(60), used_ids=3), "vector of names"),
     "counts as predictions": (
         lambda p, y: cr.predictive_check(cr.LabelCounts(np.eye(3, dtype=int)[y]), y),
         "needs predicted probabilities or distributions",

@@ -1,4 +1,4 @@
-"""Kernel tests: wide batches, progress, limits and bounds."""
+"""Kernel tests: wide batches, progress, limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 import credibly as cr
 import kernel_oracles as oracle
 from credibly._arrays.progress import TerminalLine, as_progress
-from credibly.hypotests.calibration.analytic import bound_upper
 from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
@@ -117,7 +116,7 @@ def test_weights_in_a_kernel_test(data: tuple) -> None:
 
 def test_random_signs_by_a_loop(data: tuple) -> None:
     from credibly._arrays.philox import Stream, Uniforms
-    from credibly.hypotests.calibration.analytic import wild_null
+    from credibly.hypotests.calibration.asymptotic import wild_null
 
     probs, labels = data[0][:15], data[1][:15]
     for statistic in (cr.skce, cr.mmd_ce.with_(label_kernel="ordinal")):
@@ -148,6 +147,23 @@ def test_asymptotic_quadratic_test(data: tuple) -> None:
         cr.calibration_test(*data, statistics=cr.skce.with_(estimator="biased"), method="asymptotic")
 
 
+def test_the_limit_by_signs_takes_one_unweighted_statistic(data: tuple) -> None:
+    with pytest.raises(cr.UnsupportedError, match="an omnibus test needs replicates"):
+        cr.calibration_test(*data, statistics=("skce", "brier"), method="asymptotic")
+    with pytest.raises(cr.UnsupportedError, match='`sample_weight` cannot be used with method="asymptotic"'):
+        cr.calibration_test(*data, statistics="skce", method="asymptotic", sample_weight=np.ones(60))
+    with pytest.raises(cr.UnsupportedError, match="`kde_ce` has no reference distribution"):
+        cr.calibration_test(*data, statistics="kde_ce", method="asymptotic")
+
+
+def test_torch_gives_the_same_asymptotic_pvalue(data: tuple) -> None:
+    first = cr.calibration_test(*data, statistics="mmd_ce", method="asymptotic", rng=3)
+    tensors = torch.tensor(data[0], requires_grad=True), torch.tensor(data[1])
+    second = cr.calibration_test(*tensors, statistics="mmd_ce", method="asymptotic", rng=3)
+    assert second.pvalue == first.pvalue
+    assert second.settings["bandwidth"] == pytest.approx(first.settings["bandwidth"])
+
+
 def test_asymptotic_test_of_blocks_is_that_of_a_mean(data: tuple) -> None:
     from scipy.stats import norm
 
@@ -160,37 +176,6 @@ def test_asymptotic_test_of_blocks_is_that_of_a_mean(data: tuple) -> None:
     assert result.pvalue == pytest.approx(norm.sf(z), rel=1e-9)
     with pytest.raises(cr.UnsupportedError, match="needs blocks with different values; 8 blocks are too few"):
         cr.calibration_test(*data, statistics=cr.skce.with_(estimator="block"), method="asymptotic")
-
-
-# Bounds
-
-
-@pytest.mark.parametrize(("estimator", "pairs"), [("unbiased", 30), ("linear", 30), ("block", 24)])
-def test_hoeffding(estimator: str, pairs: int, data: tuple) -> None:
-    # 60 rows are 30 disjoint pairs; 8 blocks of 7 hold 3 disjoint pairs each
-    statistic = cr.skce.with_(estimator=estimator)
-    order = np.argsort(data[0][:, 0])  # neighbours are alike, so that all estimates are above 0
-    result = cr.calibration_test(data[0][order], [1] * 60, statistics=statistic, method="bound")
-    assert result.statistic > 0
-    assert result.pvalue == pytest.approx(math.exp(-pairs * result.statistic**2 / 8))  # 2 B^2 = 8
-    upper = result.acceptance_region[1]
-    assert math.exp(-pairs * upper**2 / 8) == pytest.approx(0.05)
-
-
-def test_mcdiarmid(data: tuple) -> None:
-    biased = cr.skce.with_(estimator="biased")
-    wrong = (data[0].argmax(axis=1) + 1) % 3
-    result = cr.calibration_test(data[0], wrong, statistics=biased, method="bound")
-    assert result.pvalue == pytest.approx(math.exp(-((math.sqrt(60 * result.statistic / 2) - 1) ** 2) / 2))
-    upper = bound_upper(0.05, biased.bind(data[0]), 2.0)
-    assert math.exp(-((math.sqrt(60 * upper / 2) - 1) ** 2) / 2) == pytest.approx(0.05)
-
-
-def test_bounds_of_small_statistics_are_one(data: tuple) -> None:
-    probs = np.full((6, 2), 0.5)
-    assert cr.calibration_test(probs, [0, 1] * 3, statistics="skce", method="bound").pvalue == 1.0
-    with pytest.raises(cr.UnsupportedError, match="`kde_ce` has no distribution-free bound"):
-        cr.calibration_test(*data, statistics="kde_ce", method="bound")
 
 
 def test_largest_term_of_a_label_kernel_is_reached_by_no_labels() -> None:
