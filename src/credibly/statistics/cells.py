@@ -39,18 +39,21 @@ from credibly._arrays.namespace import (
     like,
     namespace,
     tiles,
+    to_host,
 )
 from credibly._arrays.sums import add_mask
-from credibly.predictions import Dataset, Rows, as_point
-from credibly.statistics.linear import LinearStatistic
+from credibly.predictions import Classes, Dataset, Labels, Rows, as_point
+from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import (
     CLASS_LABELS,
+    SECOND_LOOK,
     LabelKind,
     Plan,
+    State,
     Traits,
 )
-from credibly.statistics.terms import PLUGIN_REFUSAL, Events
+from credibly.statistics.terms import PLUGIN_REFUSAL, SPARSE_REFUSAL, Events, are_sparse
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
@@ -177,10 +180,28 @@ class CellStatistic(LinearStatistic):
 
     needs: ClassVar[frozenset[str]] = frozenset({"expected"})
     refusal: ClassVar[str | None] = PLUGIN_REFUSAL
+    has_moments: ClassVar[bool] = False
 
     @abstractmethod
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return which events are counted, and where."""
+
+    def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Refuse, or ask for the influence of every row on the debiased squared error."""
+        if not isinstance(labels, Classes) or labels.weights is not None or bound.n < 2:
+            return None, "the standard error is known only for two or more unweighted single labels"
+        return None, SPARSE_REFUSAL if are_sparse(to_host(sums["size"])[0]) else SECOND_LOOK
+
+    def influence(self, terms: Events, sums: State, labels: Labels) -> Array:
+        """Return 2 g d - g^2 of every row, averaged over its cells, (n,); g is the mean gap of a cell."""
+        mean = terms.moments[0]
+        xp = namespace(mean)
+        size, gap = sums["size"][0, :], sums["observed"][0, :] - sums["expected"][0, :]
+        gap = like(gap / namespace(size).where(size > 0, size, namespace(size).ones_like(size)), mean)
+        deviation = terms.added(labels)[0, ...] - mean
+        cells = xp.astype(xp.reshape(terms.cell, (-1,)), xp.int64)
+        own = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)
+        return xp.mean(own * (2.0 * deviation - own), axis=1)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return that of shares of labels and mean predictions, of which an error is the difference."""

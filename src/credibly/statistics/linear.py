@@ -20,16 +20,13 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
     Array,
     HostArray,
-    like,
-    namespace,
     to_host,
 )
 from credibly._arrays.notes import counted
-from credibly.predictions import Classes, ClassPredictions, Counts, Labels, Predictions, as_point
-from credibly.predictions.passes import on_host
+from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, as_point
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
-from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
-from credibly.statistics.terms import SPARSE_REFUSAL, are_sparse, total_of
+from credibly.statistics.protocol import Bound, Plan, State, Statistic
+from credibly.statistics.terms import total_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +36,9 @@ class LinearStatistic(Statistic):
     needs: ClassVar[frozenset[str]] = frozenset()
     """Which sums `value` reads beyond size and observed: expected, variance, square, fourth (variance^2)."""
     refusal: ClassVar[str | None] = None
-    """Why there is no standard error; None: it is that of the mean of `contributions`."""
+    """Why there is no standard error; None if there is one."""
+    has_moments: ClassVar[bool] = True
+    """Whether the standard error is that of the mean of `contributions`."""
     is_share: ClassVar[bool] = False
     """Whether every row contributes 0 or 1."""
     is_skewed: ClassVar[bool] = False
@@ -75,6 +74,20 @@ class LinearStatistic(Statistic):
         """Return the standard error of the value from that of the mean, by the slope of one in the other."""
         return stderr, refusal
 
+    def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error of a (weighted) mean, with n - 1 in the variance, or why there is none.
+
+        `SECOND_LOOK` as the reason lets every row tell its `influence`.
+        """
+        stderr, refusal = standard_error_of(sums, self.term_size)
+        if stderr is not None and bound.interval_method(labels) == "wilson":
+            refusal = None
+        return self.error_of(stderr, refusal, float(to_host(bound.finish(sums))[0]))
+
+    def influence(self, terms: Any, sums: State, labels: Labels) -> Array:
+        """Return the influence of each row on the value, (n,), where one look at the sums is not enough."""
+        raise NotImplementedError
+
     def chi_square(self, sums: State) -> tuple[float, str] | None:
         """Return degrees of freedom and name of the chi-square that large samples follow, if one is known."""
         return None
@@ -104,14 +117,12 @@ class Linear(Bound):
 
     def state(self, labels: Labels) -> State:
         """Return the sums per cell: the fixed ones, and those of the labels."""
-        sums = State(self.terms.fixed(labels.weights, self.needs), observed=self.terms.observed(labels))
-        if "square" in self.needs:
-            sums["square"] = sums["square"] + self.terms.square(labels)
+        sums: State = self.terms.sums(labels, self.needs)
         return sums
 
     def finish(self, state: State) -> Array:
         """Return the value of every replicate."""
-        return self.statistic.value(state)
+        return self.statistic.value(self.terms.settled(state))
 
     def contributions(self, labels: Labels) -> Array:
         """Return the numbers (b, n) whose mean the value is."""
@@ -124,8 +135,8 @@ class Linear(Bound):
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the state of one label vector, and the moments of what its rows contribute."""
-        if self.statistic.refusal is not None or "square" in self.needs:
-            return self.state(labels)
+        if not self.statistic.has_moments:
+            return State(self.state(labels), **self.terms.noted)
         if self.interval_method(labels) == "wilson":
             return share_moments(self.state(labels))
         added, weights = self.terms.contributions(labels), labels.weights
@@ -134,32 +145,14 @@ class Linear(Bound):
         return Moments.of(contributions, weights, **state, **self.terms.noted)
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
+        """Return what the statistic makes of the sums."""
         if self.statistic.refusal is not None:
             return None, self.statistic.refusal
-        if "square" in self.needs:
-            return None, self._why_no_influence(sums, labels)
-        stderr, refusal = standard_error_of(sums, self.statistic.term_size)
-        if stderr is not None and self.interval_method(labels) == "wilson":
-            refusal = None
-        return self.statistic.error_of(stderr, refusal, float(to_host(self.finish(sums))[0]))
-
-    def _why_no_influence(self, sums: State, labels: Labels) -> str:
-        """Return why a debiased error has no standard error, or that every row knows its influence on it."""
-        if not isinstance(labels, Classes) or labels.weights is not None or self.n < 2:
-            return "the standard error is known only for two or more unweighted single labels"
-        return SPARSE_REFUSAL if are_sparse(to_host(sums["size"])[0]) else SECOND_LOOK
+        return self.statistic.stderr(self, sums, labels)
 
     def influence(self, sums: State, labels: Labels) -> Array:
-        """Return 2 g d - g^2 of every row, averaged over its cells, (n,); g is the mean gap of a cell."""
-        mean = self.terms.moments[0]
-        xp = namespace(mean)
-        size, gap = sums["size"][0, :], sums["observed"][0, :] - sums["expected"][0, :]
-        gap = like(gap / namespace(size).where(size > 0, size, namespace(size).ones_like(size)), mean)
-        deviation = self.terms.added(labels)[0, ...] - mean
-        cells = xp.astype(xp.reshape(self.terms.cell, (-1,)), xp.int64)
-        own = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)
-        return xp.mean(own * (2.0 * deviation - own), axis=1)
+        """Return the influence of each row on the value, (n,)."""
+        return self.statistic.influence(self.terms, sums, labels)
 
     def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
         """Return the same with terms that many label vectors are faster with."""
@@ -182,22 +175,16 @@ class Linear(Bound):
         """Return the sums that the predictions expect, and per cluster what the labels add beyond them."""
         if self.terms.moments is None:
             return super().wild_sums(labels, codes, number)
-        mean, variance = (to_host(one) for one in self.terms.moments)
-        weight = labels.row_weights()
-        beyond = np.where(weight[:, None] > 0, self.terms.beyond(labels), 0.0)
-        if not np.isfinite(beyond).all():
+        expected, added = self.terms.wild_sums(labels, codes, number, self.needs)
+        if not all(np.isfinite(own).all() for own in added.values()):
+            infinite = int(np.isinf(to_host(self.terms.contributions(labels))[0]).sum())
             raise UnsupportedError(
                 f"a test of `{self.statistic.name}` with clusters",
                 "needs finite contributions",
-                f"{counted(int(np.isinf(beyond).sum()), 'label has', 'labels have')} a probability of 0",
+                f"{counted(infinite, 'label has', 'labels have')} a probability of 0",
                 "Use another statistic, or one that is bounded (`clip`).",
             )
-        expected = on_host(self.terms.fixed(labels.weights, self.needs))
-        if "expected" not in expected:
-            expected["expected"] = self._parts(weight, mean, 0 * codes, 1)
-        expected["observed"] = expected["expected"]
-        expected["scatter"] = np.array([np.sum(weight**2 @ variance)])
-        return expected, State(observed=self._parts(weight, beyond, codes, number))
+        return expected, added
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Return widened sums; skewed contributions get scale and skewness of what clusters add."""
@@ -208,35 +195,20 @@ class Linear(Bound):
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values of pseudo-labels; debiased ones leave out pairs inside a cluster."""
-        moved = signs @ added["observed"]
+        state = self.terms.wild_state(expected, added, signs)
         if "shape" in expected:
-            moved = skewed(moved[:, 0], *expected["shape"])[:, None]
-        state = State(expected, observed=expected["observed"] + moved)
+            moved = skewed((signs @ added["observed"])[:, 0], *expected["shape"])
+            state["observed"] = expected["observed"] + moved[:, None]
         if "square" in self.needs:
             state["square"] = signs**2 @ added["observed"] ** 2
-        return self.finish(state)
+        return self.statistic.value(state)
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
         """Return the sums per cell of every cluster; None where there is no standard error to mend."""
         if self.statistic.refusal is not None:
             return None
-        weight, added = labels.row_weights(), to_host(self.terms.added(labels))[0]
-        added = np.where(weight[:, None] > 0, added, 0.0)
-        sums = State(size=self._parts(weight, np.ones(added.shape), codes, number))
-        if self.needs:
-            mean = to_host(self.terms.moments[0])
-            beyond = self._parts(weight, added - mean, codes, number)
-            sums["expected"] = self._parts(weight, mean, codes, number)
-            sums["observed"] = sums["expected"] + beyond
-            if "square" in self.needs:
-                sums["square"] = beyond**2
-            return sums
-        sums["observed"] = self._parts(weight, added, codes, number)
+        sums: State = self.terms.cluster_sums(labels, codes, number, self.needs)
         return sums
-
-    def _parts(self, weight: HostArray, values: HostArray, codes: HostArray, number: int) -> HostArray:
-        found: HostArray = self.terms.in_parts(weight[:, None] * values, codes, number)
-        return found
 
 
 def share_moments(state: State) -> Moments:

@@ -67,6 +67,7 @@ class SpiegelhalterZ(LinearStatistic):
     in_evaluations: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"variance"})
     refusal: ClassVar[str | None] = _REFUSAL
+    has_moments: ClassVar[bool] = False
 
     def terms(self, predictions: Any, plan: Plan) -> Terms:
         """Return the Brier score of every label minus what is expected of it."""

@@ -29,7 +29,9 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.sums import count_cells, group_sums, indicator
-from credibly.predictions import Classes, Counts, Labels
+from credibly.predictions import Classes, Counts, Labels, Predictions
+from credibly.predictions.passes import on_host
+from credibly.predictions.samples import Pool
 from credibly.statistics.protocol import State, in_cache
 
 PLUGIN_REFUSAL = (
@@ -100,6 +102,61 @@ class Terms(ABC):
 
     noted: State = State()
     """Sums (1,) that only notes read."""
+
+    def sums(self, labels: Labels, needs: frozenset[str]) -> State:
+        """Return the sums per cell: the fixed ones, and those of the labels."""
+        sums = State(self.fixed(labels.weights, needs), observed=self.observed(labels))
+        if "square" in needs:
+            sums["square"] = sums["square"] + self.square(labels)
+        return sums
+
+    def wild_sums(
+        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
+    ) -> tuple[State, State]:
+        """Return the expected sums, and what the labels of every cluster add beyond, (number, cells).
+
+        "scatter" among the first is the variance that labels of independent rows would have, over all cells.
+        """
+        mean, variance = (to_host(one) for one in self.moments)
+        weight = labels.row_weights()[:, None]
+        beyond = np.where(weight > 0, self.beyond(labels), 0.0)
+        expected = on_host(self.fixed(labels.weights, needs))
+        if "expected" not in expected:
+            expected["expected"] = self.in_parts(weight * mean, 0 * codes, 1)
+        expected["observed"] = expected["expected"]
+        expected["scatter"] = np.array([np.sum(weight[:, 0] ** 2 @ variance)])
+        return expected, State(observed=self.in_parts(weight * beyond, codes, number))
+
+    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
+        """Return the sums of pseudo-labels with these signs (b, clusters), from `wild_sums`."""
+        moved = {name: expected[name] + np.tensordot(signs, own, 1) for name, own in added.items()}
+        return State({**expected, **moved})
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
+        """Return the sums per cell of every cluster; a debiased error has no pairs inside one."""
+        weight, added = labels.row_weights()[:, None], to_host(self.added(labels))[0]
+        added = np.where(weight > 0, added, 0.0)
+        sums = State(size=self.in_parts(weight * np.ones(added.shape), codes, number))
+        if not needs:
+            return State(sums, observed=self.in_parts(weight * added, codes, number))
+        mean = to_host(self.moments[0])
+        beyond = self.in_parts(weight * (added - mean), codes, number)
+        sums["expected"] = self.in_parts(weight * mean, codes, number)
+        sums["observed"] = sums["expected"] + beyond
+        if "square" in needs:
+            sums["square"] = beyond**2
+        return sums
+
+    def settled(self, sums: State) -> State:
+        """Return sums as the value reads them, where labels leave them open."""
+        return sums
+
+    def of_pool(self, pool: Pool, again: Callable[[Predictions], Terms]) -> Terms:
+        """Return the terms of draws pooled with their label, where labels say which number was chosen.
+
+        `again` returns the terms of other predictions.
+        """
+        raise NotImplementedError
 
     def beyond(self, labels: Labels) -> HostArray:
         """Return what one label vector adds beyond what is expected, (n, m), on the host."""
