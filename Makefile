@@ -57,7 +57,7 @@ lint: .venv/.dev ## format, lint rules, public docstrings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python tools/check_docstrings.py
-	$(BIN)/python tools/check_docstrings.py credibly.simulate
+	$(BIN)/python tools/check_docstrings.py credibly_studies.simulate
 	$(BIN)/python tools/check_docstrings.py credibly_studies
 
 format: .venv/.dev ## rewrite the files so that `make lint` is content

@@ -8,7 +8,7 @@ from typing import Any
 from harness import Row, best_of
 
 import credibly as cr
-from credibly.simulate import MulticlassWorld
+from credibly_studies.simulate import MulticlassWorld
 
 N, M, K, RESAMPLES = 400, 10, 5, 99
 

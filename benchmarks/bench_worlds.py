@@ -13,7 +13,7 @@ import numpy as np
 from harness import Row, best_of
 from scipy.optimize import linprog
 
-from credibly.simulate import CalibrationTest, MulticlassWorld, power_study
+from credibly_studies.simulate import CalibrationTest, MulticlassWorld, power_study
 
 WORLD = MulticlassWorld("H1", delta=0.1, n_members=10, n_classes=5)
 N, COUNT, LIMIT = 400, 1000, 60.0

@@ -41,13 +41,14 @@ ROOMS = {
     "raters": "Several labels per instance",
     "recalibrate": "Recalibration",
     "selection": "The unified score and the choice between models",
-    "simulate": "Worlds and power studies",
     "scale": "Larger than memory",
     "evaluation": "Everything at once",
     "io": "Files",
     "results": "Results",
     "_arrays": "Errors and settings",
 }
+STUDIES = ("credibly_studies.simulate", "credibly_studies.simplex_maps", "credibly_studies.p21")
+"""Modules of the package credibly-studies that are called from elsewhere too; the first is a room."""
 DISPLAYS = (
     "isotonic",
     "curves",
@@ -60,7 +61,6 @@ DISPLAYS = (
     "scores",
     "sets",
     "simplex",
-    "studies",
 )
 
 
@@ -88,10 +88,14 @@ def write_api(folder: Path) -> None:
             page = folder / f"{room.strip('_')}.rst"
             _write(page, _page(title, rooms[room]))
             listed.append(page.stem)
-    for page_name, room in (("worlds", "simulate"), ("plots", "plots")):  # rooms with names of their own
-        lines = [_heading(page_name.title()), f".. automodule:: credibly.{room}", "   :imported-members:", ""]
-        # kinds of pictures and their options are documented on the displays, which are not names of the room
-        lines += [f".. automodule:: credibly.plots.{name}\n" for name in DISPLAYS if room == "plots"]
+    # kinds of pictures and their options are documented on the displays, which are not names of the room
+    displays = [f"credibly.plots.{name}" for name in DISPLAYS]
+    for page_name, title, homes in (
+        ("plots", "Plots", ["credibly.plots", *displays]),
+        ("studies", "What the studies need", list(STUDIES)),
+    ):
+        lines = [_heading(title), f".. automodule:: {homes[0]}", "   :imported-members:", ""]
+        lines += [f".. automodule:: {home}\n" for home in homes[1:]]
         _write(folder / f"{page_name}.rst", "\n".join(lines))
         listed.append(page_name)
     toctree = "\n".join([".. toctree::", "", *(f"   {name}" for name in listed), ""])

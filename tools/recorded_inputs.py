@@ -12,15 +12,15 @@ import numpy as np
 
 WHERE: dict[str, str] = {
     "main": "cli.main",
-    "BinaryWorld": "simulate.BinaryWorld",
-    "CalibrationTest": "simulate.CalibrationTest",
-    "EnsembleWorld": "simulate.EnsembleWorld",
-    "HistogramWorld": "simulate.HistogramWorld",
-    "LocationWorld": "simulate.LocationWorld",
-    "MulticlassWorld": "simulate.MulticlassWorld",
-    "QuadraticWorld": "simulate.QuadraticWorld",
-    "paired_difference": "simulate.paired_difference",
-    "world_picture": "simulate.world_picture",
+    "BinaryWorld": "credibly_studies.simulate.BinaryWorld",
+    "CalibrationTest": "credibly_studies.simulate.CalibrationTest",
+    "EnsembleWorld": "credibly_studies.simulate.EnsembleWorld",
+    "HistogramWorld": "credibly_studies.simulate.HistogramWorld",
+    "LocationWorld": "credibly_studies.simulate.LocationWorld",
+    "MulticlassWorld": "credibly_studies.simulate.MulticlassWorld",
+    "QuadraticWorld": "credibly_studies.simulate.QuadraticWorld",
+    "paired_difference": "credibly_studies.simulate.paired_difference",
+    "world_picture": "credibly_studies.simulate.world_picture",
     "AlphaCalibration": "recalibrate.AlphaCalibration",
     "Basis": "learners.Basis",
     "BoundaryLearner": "learners.BoundaryLearner",
@@ -45,13 +45,13 @@ WHERE: dict[str, str] = {
     "LossDecomposition": "results.LossDecomposition",
     "MassFunction": "credal.MassFunction",
     "MatrixScaling": "recalibrate.MatrixScaling",
-    "MemberFunctions": "results.MemberFunctions",
+    "MemberFunctions": "credibly_studies.p21.MemberFunctions",
     "MemberTemperatures": "recalibrate.MemberTemperatures",
     "MethodChanges": "results.MethodChanges",
     "NeuralLearner": "learners.NeuralLearner",
     "NonspecificityEstimate": "credal.NonspecificityEstimate",
     "PowerCurve": "results.PowerCurve",
-    "PowerStudy": "results.PowerStudy",
+    "PowerStudy": "credibly_studies.simulate.PowerStudy",
     "PredictiveCheck": "results.PredictiveCheck",
     "QuantileShift": "recalibrate.QuantileShift",
     "Ranking": "selection.Ranking",
@@ -63,7 +63,7 @@ WHERE: dict[str, str] = {
     "RootEstimate": "results.RootEstimate",
     "RunningStatistic": "statistics.RunningStatistic",
     "ScoreStability": "results.ScoreStability",
-    "SimplexMap": "results.SimplexMap",
+    "SimplexMap": "credibly_studies.simplex_maps.SimplexMap",
     "SpreadScaling": "recalibrate.SpreadScaling",
     "Statistic": "statistics.Statistic",
     "TemperatureScaling": "recalibrate.TemperatureScaling",
@@ -91,8 +91,8 @@ WHERE: dict[str, str] = {
     "detection": "selection.detection",
     "discounted_utility": "credal.discounted_utility",
     "ence": "statistics.ence",
-    "error_over_simplex": "statistics.error_over_simplex",
-    "error_over_weights": "statistics.error_over_weights",
+    "error_over_simplex": "credibly_studies.simplex_maps.error_over_simplex",
+    "error_over_weights": "credibly_studies.simplex_maps.error_over_weights",
     "focal_budget": "credal.focal_budget",
     "ici": "statistics.ici",
     "load_recalibration": "recalibrate.load",
@@ -103,12 +103,12 @@ WHERE: dict[str, str] = {
     "mass_function": "credal.mass_function",
     "mean_over": "credal.mean_over",
     "mean_slope": "statistics.mean_slope",
-    "member_functions": "hypotests.member_functions",
+    "member_functions": "credibly_studies.p21.member_functions",
     "murphy_curve": "selection.murphy_curve",
     "nonspecificity": "credal.nonspecificity",
     "nonspecificity_estimate": "credal.nonspecificity_estimate",
-    "observation_check": "hypotests.observation_check",
-    "power_study": "simulate.power_study",
+    "observation_check": "credibly_studies.p21.observation_check",
+    "power_study": "credibly_studies.simulate.power_study",
     "rater_statistic": "raters.rater_statistic",
     "registered": "statistics.registered",
     "rps": "statistics.rps",
@@ -131,7 +131,9 @@ class Names:
         self.reached: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
-        module, _, own = f"credibly.{WHERE.get(name, name)}".rpartition(".")
+        place = WHERE.get(name, name)
+        whole = place if place.startswith("credibly_studies.") else f"credibly.{place}"
+        module, _, own = whole.rpartition(".")
         self.reached.add(own)
         return getattr(import_module(module), own)
 

@@ -49,9 +49,6 @@ if _TYPE_CHECKING:
         selection as selection,
     )
     from credibly import (
-        simulate as simulate,
-    )
-    from credibly import (
         statistics as statistics,
     )
     from credibly._arrays.checks import (
@@ -259,7 +256,6 @@ _ROOMS = (
     "results",
     "scale",
     "selection",
-    "simulate",
     "statistics",
 )
 

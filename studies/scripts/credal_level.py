@@ -29,7 +29,7 @@ import numpy as np
 
 import credibly as cr
 from credibly.hypotests.resampling.pvalues import clopper_pearson
-from credibly.simulate import BinaryWorld, MulticlassWorld, World, WorldSample
+from credibly_studies.simulate import BinaryWorld, MulticlassWorld, World, WorldSample
 
 N = 800
 RESAMPLES = 99

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from credibly import simulate
 from credibly.results.base import jsonable
-from credibly.results.power import PowerStudy
-from credibly.simulate import CalibrationTest, MulticlassWorld
-from credibly_studies import STUDIES, Findings, PowerSize, PowerWork, Study, power
+from credibly_studies import STUDIES, Findings, PowerSize, PowerWork, Study, power, simulate
+from credibly_studies.simulate import CalibrationTest, MulticlassWorld, PowerStudy
 from unit.cli.runs import Command
 
 pytestmark = pytest.mark.slow

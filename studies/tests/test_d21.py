@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.simulate import HistogramWorld
 from credibly_studies import (
     StudyResult,
     d21_debiasing,
@@ -25,6 +24,7 @@ from credibly_studies.d21_debiasing import MODELS, DebiasingSize, true_losses
 from credibly_studies.d21_modes import ModesSize, predicted_disagreement, true_disagreement
 from credibly_studies.d21_posterior import posterior_gain, posterior_mean
 from credibly_studies.d21_recalibrated import predictions_of, recalibrated
+from credibly_studies.simulate import HistogramWorld
 
 
 def outcome(result: StudyResult, words: str, place: str = "") -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from credibly.simulate import BinaryWorld, MulticlassWorld, World
 from credibly_studies import STUDIES, StudyResult
 from credibly_studies.credal_tests import NeymanPearson
 from credibly_studies.j25 import BEST, CONTROL, ERRORS, LEARNED, fig3_claims, fig4_claims
 from credibly_studies.j25_figures import FigureSize, map_claims, null_claims
 from credibly_studies.outcomes import Share
 from credibly_studies.power import Rates
+from credibly_studies.simulate import BinaryWorld, MulticlassWorld, World
 from helpers.study_rates import Told, cheaper, outcome, studies_of
 
 TESTS = {f"{way}, {name}" for way in ("true weights", "mean", "J25", "M23") for name in ERRORS}

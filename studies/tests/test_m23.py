@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.simulate import EnsembleWorld, MulticlassWorld
 from credibly_studies import STUDIES, PowerSize, m23_printed
 from credibly_studies.credal_tests import CredalTest, NeymanPearson, second_half
 from credibly_studies.m23 import (
@@ -26,6 +25,7 @@ from credibly_studies.m23 import (
     searched_weights,
 )
 from credibly_studies.power import Rates
+from credibly_studies.simulate import EnsembleWorld, MulticlassWorld
 from helpers.study_rates import Told, cheaper, outcome, studies_of
 
 SEARCHED = [*(searched_weights(name) for name in ERRORS), ABSOLUTE]

@@ -12,7 +12,6 @@ import pytest
 
 import credibly as cr
 from credibly._arrays.engines import as_engine
-from credibly.simulate import QuadraticWorld
 from credibly_studies import Run, StudyResult, p21_printed, p21_uci
 from credibly_studies.outcomes import Share, more_often, near
 from credibly_studies.p21_corruption import CORRUPTION, corrupted
@@ -21,6 +20,7 @@ from credibly_studies.p21_quadratic import QUADRATIC, QuadraticSize
 from credibly_studies.p21_uci import UCI, UciSize, splits_of
 from credibly_studies.p21_uci_tables import Row, claims
 from credibly_studies.regressors import MODELS, predictions, ridge
+from credibly_studies.simulate import QuadraticWorld
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 WAITING = """
 import sys, time
 from credibly.cli import main
-from credibly.simulate import MulticlassWorld
+from credibly_studies.simulate import MulticlassWorld
 from credibly_studies import STUDIES, PowerSize, PowerWork, Study
 
 def patient(sample, rng):

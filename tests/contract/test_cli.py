@@ -19,7 +19,7 @@ import pytest
 import credibly
 from credibly.cli import app as verbs
 from credibly.cli import catalogue, main
-from credibly.simulate import CalibrationTest, EnsembleWorld
+from credibly_studies.simulate import CalibrationTest, EnsembleWorld
 from unit.cli.runs import few_digits
 
 __all__ = ["few_digits"]

@@ -34,7 +34,6 @@ STEPS = {
     "import": "import credibly as cr",
     "name": "cr.brier",
     "plots": "cr.plots.reliability, cr.plots.pit",
-    "simulate": "cr.simulate.LocationWorld",
     "all": "from credibly import *",
 }
 
@@ -81,7 +80,6 @@ print("all")
 def test_pictures_are_there_without_another_import(loaded: dict[str, list[str]]) -> None:
     assert "credibly.plots" in loaded["plots"]
     assert "matplotlib.pyplot" not in loaded["plots"]
-    assert "credibly.simulate" in loaded["simulate"]
     for name in ("plot", "pictures"):
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'"):
             getattr(cr, name)

@@ -20,7 +20,8 @@ import credibly as cr
 ROOMS = (
     "credibly",
     *(f"credibly.{room}" for room in ("credal", "hypotests", "learners", "raters", "recalibrate", "results")),
-    *(f"credibly.{room}" for room in ("scale", "selection", "simulate", "statistics")),
+    *(f"credibly.{room}" for room in ("scale", "selection", "statistics")),
+    "credibly_studies.simulate",
 )
 OTHER_WORDS = {
     **dict.fromkeys(("seed", "random_state", "generator", "random"), "rng"),

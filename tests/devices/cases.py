@@ -10,6 +10,8 @@ import array_api_compat
 import numpy as np
 
 import credibly as cr
+from credibly_studies.p21 import member_functions, observation_check
+from credibly_studies.simplex_maps import error_over_simplex, error_over_weights
 
 N, M, K = 36, 3, 3
 LEVELS = (np.arange(1, 20) / 20).tolist()
@@ -186,7 +188,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
         lambda make: cr.hypotests.spread_curve(gaussian(make), make(REALS), n_resamples=39, rng=7),
     )
     yield "decompose_crps", lambda make: cr.hypotests.decompose_crps(gaussian(make), make(REALS))
-    yield "observation_check", lambda make: cr.hypotests.observation_check(gaussian(make), make(REALS))
+    yield "observation_check", lambda make: observation_check(gaussian(make), make(REALS))
     yield (
         "reliability_curve",
         lambda make: cr.reliability_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
@@ -216,9 +218,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "member_functions",
-        lambda make: cr.hypotests.member_functions(
-            gaussian(make), make(REALS), x=make(FEATURES[:, 0]), rng=7
-        ),
+        lambda make: member_functions(gaussian(make), make(REALS), x=make(FEATURES[:, 0]), rng=7),
     )
 
 
@@ -381,11 +381,11 @@ def _others() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "error_over_simplex",
-        lambda make: cr.statistics.error_over_simplex(ensemble(make), make(LABELS), n_steps=4),
+        lambda make: error_over_simplex(ensemble(make), make(LABELS), n_steps=4),
     )
     yield (
         "error_over_weights",
-        lambda make: cr.statistics.error_over_weights(ensemble(make), make(LABELS), n_steps=4),
+        lambda make: error_over_weights(ensemble(make), make(LABELS), n_steps=4),
     )
     yield (
         "recalibration_report",

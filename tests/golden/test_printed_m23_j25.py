@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld
-from credibly.statistics import error_over_weights
 from credibly_studies import STUDIES, j25_printed, m23_printed
 from credibly_studies.j25 import ERRORS as J25_ERRORS
 from credibly_studies.j25_figures import TRUE
+from credibly_studies.simplex_maps import error_over_weights
+from credibly_studies.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld
 
 
 class Row(NamedTuple):

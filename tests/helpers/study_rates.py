@@ -6,12 +6,11 @@ import dataclasses
 from collections.abc import Collection
 from typing import Any
 
-from credibly.results.power import PowerStudy
-from credibly.simulate import WorldSample
 from credibly_studies import STUDIES, PowerSize, PowerWork, Study, StudyResult
 from credibly_studies.credal_tests import CredalTest, SecondHalf
 from credibly_studies.outcomes import Share
 from credibly_studies.power import Rates
+from credibly_studies.simulate import PowerStudy, WorldSample
 
 
 def cheaper(

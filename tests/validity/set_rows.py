@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import credibly as cr
-from credibly.simulate import EnsembleWorld, MulticlassWorld
+from credibly_studies.simulate import EnsembleWorld, MulticlassWorld
 from validity import test_validity_test, worlds
 from validity.report import REPLICATES, Numbers, Row
 

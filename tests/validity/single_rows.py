@@ -10,6 +10,7 @@ import numpy as np
 import scipy.stats
 
 import credibly as cr
+from credibly_studies.p21 import observation_check
 from kinds import CLASS_STATISTICS, REAL_STATISTICS
 from validity import draw_worlds, worlds
 from validity.report import REPLICATES, Numbers, Row
@@ -284,7 +285,7 @@ def one_observation(sigmas: float) -> Callable[[int], Numbers]:
         rng = np.random.default_rng([5, seed])
         given = cr.Gaussian(rng.normal(size=1), np.ones(1))
         label = np.asarray(given.mean) + (rng.normal(size=1) if sigmas == 0 else sigmas)
-        return {"Gaussian": cr.hypotests.observation_check(given, label).pvalue}
+        return {"Gaussian": observation_check(given, label).pvalue}
 
     return run
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly_studies import simulate
 from kinds import CLASS_STATISTICS, REAL_STATISTICS
 from surface import public_objects
 from validity import report
@@ -63,7 +64,7 @@ def tells_of_chance(result: Any, depth: int = 0) -> bool:
 def public_tests() -> set[str]:
     return {
         one.__name__
-        for _, one in (*public_objects(cr), *public_objects(cr.simulate))
+        for _, one in (*public_objects(cr), *public_objects(simulate))
         if inspect.isfunction(one) and tells_of_chance(typing.get_type_hints(one).get("return"))
     }
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.simulate import EnsembleWorld, MulticlassWorld, World
+from credibly_studies.simulate import EnsembleWorld, MulticlassWorld, World
 from validity import worlds
 
 pytestmark = pytest.mark.validity

@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import credibly as cr
-from credibly.simulate import (
+from credibly_studies.simulate import (
     BinaryWorld,
     CalibrationTest,
     EnsembleWorld,
     MulticlassWorld,
     World,
     paired_difference,
+    power_study,
 )
 from validity import worlds
 
@@ -47,7 +47,7 @@ def test_level_given_the_true_weights(name: str) -> None:
     world = NULL[name]
     assert world.null is True
     assert world.draw(200, rng=0).inside.all()
-    study = cr.simulate.power_study(TRUTH, {name: world}, levels=LEVELS, repetitions=REPETITIONS, n=30, rng=1)
+    study = power_study(TRUTH, {name: world}, levels=LEVELS, repetitions=REPETITIONS, n=30, rng=1)
     for place, level in enumerate(LEVELS):
         low, high = worlds.bounds(REPETITIONS, level)
         assert (study.rejected[0, :, place] >= low).all()
@@ -57,7 +57,7 @@ def test_level_given_the_true_weights(name: str) -> None:
 def test_power_grows_with_the_distance() -> None:
     """At delta 0 the level, then more and more; more than 0.9 at 0.5."""
     distances = (0.0, 0.1, 0.2, 0.5)
-    study = cr.simulate.power_study(
+    study = power_study(
         {"truth": CalibrationTest("truth", "skce", n_resamples=39)},
         {str(delta): MulticlassWorld("H1", delta=delta) for delta in distances},
         levels=[0.1],
@@ -75,9 +75,7 @@ def test_the_mean_fails_the_control_that_the_truth_passes() -> None:
     """On the boundary the hypothesis is true, but the mean of the members is not what labels came from."""
     tests = {of: CalibrationTest(of, "skce", n_resamples=39) for of in ("truth", "mean")}
     worlds_ = {"control": MulticlassWorld("H1", delta=0.0)}
-    study = cr.simulate.power_study(
-        tests, worlds_, levels=[0.1], repetitions=worlds.repetitions(25, 500), n=200, rng=3
-    )
+    study = power_study(tests, worlds_, levels=[0.1], repetitions=worlds.repetitions(25, 500), n=200, rng=3)
     found = paired_difference(study, "control", "mean", "truth", level=0.1)
     assert found.difference > 0.2
     assert found.pvalue < 0.001

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.stats
 
-from credibly.simulate import MulticlassWorld
+from credibly_studies.simulate import MulticlassWorld
 
 FULL = os.environ.get("CREDIBLY_VALIDITY") == "full"
 

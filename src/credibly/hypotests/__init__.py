@@ -5,7 +5,7 @@ from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.calibration.certificate import certificate
 from credibly.hypotests.calibration.corp import corp_curve
 from credibly.hypotests.calibration.crps_split import decompose_crps
-from credibly.hypotests.calibration.pit import coverage_curve, observation_check, pit_test
+from credibly.hypotests.calibration.pit import coverage_curve, pit_test
 from credibly.hypotests.calibration.planning import plan_labels
 from credibly.hypotests.calibration.reliability import reliability_curve
 from credibly.hypotests.calibration.set_coverage import set_coverage
@@ -13,7 +13,6 @@ from credibly.hypotests.calibration.spread import spread_curve
 from credibly.hypotests.credal.credal_test import credal_test
 from credibly.hypotests.credal.inflate import Inflation, inflate
 from credibly.hypotests.credal.validity import validity_test
-from credibly.hypotests.predictive.member_functions import member_functions
 from credibly.hypotests.predictive.predictive_check import predictive_check
 
 __all__ = [
@@ -26,8 +25,6 @@ __all__ = [
     "credal_test",
     "decompose_crps",
     "inflate",
-    "member_functions",
-    "observation_check",
     "pit_test",
     "plan_labels",
     "predictive_check",

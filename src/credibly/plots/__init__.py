@@ -41,7 +41,6 @@ from credibly.plots.locations import LocationDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
-from credibly.plots.studies import RejectionDisplay
 from credibly.results.base import Result
 from credibly.results.curves import ReliabilityCurve
 
@@ -133,7 +132,6 @@ __all__ = [
     "Display",
     "HeatDisplay",
     "LocationDisplay",
-    "RejectionDisplay",
     "SamplesDisplay",
     "ScoreDifferencesDisplay",
     "SizeDisplay",

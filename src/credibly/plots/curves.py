@@ -1,4 +1,4 @@
-"""Curves: reliability, recalibration, envelopes over levels, risk against coverage, functions of members."""
+"""Curves: reliability, recalibration, envelopes over levels, risk against coverage, power of a check."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ import numpy as np
 from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import capital, counted
-from credibly.evaluation import shown
+from credibly.evaluation import shown, title
 from credibly.evaluation.comparison_words import in_units
 from credibly.evaluation.stages import mean_gap
 from credibly.plots.display import (
     BLUE,
     COUNTS_DEPTH,
     INK,
-    ORANGE,
     SKY,
     VERMILION,
     Display,
@@ -42,11 +41,11 @@ from credibly.plots.display import (
 from credibly.results.curves import (
     DRAWS_REPEAT,
     EnvelopeCurve,
-    MemberFunctions,
     ReliabilityCurve,
     RiskCoverageCurve,
 )
 from credibly.results.estimates import Estimate, RootEstimate
+from credibly.results.power import PowerCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,8 +54,6 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-12
 _LISTED = np.arange(1, 11) / 10
 """Coverages in the table of a risk-coverage curve, which itself has hundreds of points."""
-_SHADES = (BLUE, ORANGE, SKY, VERMILION)
-_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -493,54 +490,58 @@ class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
         return found
 
 
-class FunctionsDisplay(Display, kind="functions", of=MemberFunctions):
-    """Functions drawn from members, with the band of all members together (P21 Figs. 4 and 10).
+class PowerDisplay(Display, kind="power", of=PowerCurve):
+    """How often a check detects a distortion, by its size.
 
     Attributes
     ----------
-    functions : MemberFunctions
-        From `credibly.hypotests.member_functions`.
+    curve : PowerCurve
+        From ``check.power()``.
+    hypothesis : {"bayesian", "independent"}, optional
+        Which hypothesis. Default: the first that was tested.
     """
 
-    size = (5.6, 3.8)
-    words = Words("Functions drawn from members", "feature", "prediction")
+    curve: PowerCurve
+    hypothesis: str | None = None
 
-    functions: MemberFunctions
+    @property
+    def chosen(self) -> str:
+        """The hypothesis shown."""
+        return next(iter(self.curve.power)) if self.hypothesis is None else self.hypothesis
 
     @property
     def finding(self) -> str:
         """The picture in one sentence."""
-        own = self.functions
-        total = float((own.total_high - own.total_low).mean())
-        single = float((own.high - own.low).mean())
-        said = (
-            f"The {100 * own.level:g} % band of all members is {shown(total)} wide on average, the band of "
-            f"one member {shown(single)}"
-        )
-        if own.labels is None:
-            return f"{said}."
-        inside = float(np.mean((own.labels >= own.total_low) & (own.labels <= own.total_high)))
-        return f"{said}; the band of all members contains {100 * inside:.3g} % of the labels."
+        own = self.curve
+        names = own.power[self.chosen]
+        said = "; ".join(f"{title(name)} {_noticed(*own.smallest(name, self.chosen))}" for name in names)
+        return f"Detected with power {own.wanted:g} ({own.injection}, {self.chosen}): {said}."
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("What the check would detect", self.curve.injection, "power")
 
     def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw the total band, one line per member with its own band, and the labels."""
-        own = self.functions
-        band: Style = {"color": SKY, "alpha": 0.35, "label": f"{100 * own.level:g} % band of all members"}
-        ax.fill_between(own.x, own.total_low, own.total_high, linewidth=0, **band)
-        for place in range(own.centre.shape[1]):
-            style: Style = {
-                "color": _SHADES[place % len(_SHADES)],
-                "linestyle": _DASHES[place % len(_DASHES)],
-            }
-            label = "members" if place == 0 else None
-            ax.plot(own.x, own.centre[:, place], linewidth=1.1, label=label, **style)
-            for edge in (own.low, own.high):
-                ax.plot(own.x, edge[:, place], linewidth=0.4, **style)
-        if own.labels is not None:
-            dots(ax, own.x, own.labels, ".", INK, "labels", markersize=2)
+        """Draw one curve per statistic with its interval, the level and the wanted power."""
+        own = self.curve
+        for place, (name, power) in enumerate(own.power[self.chosen].items()):
+            (line,) = ax.plot(own.grid, power, markersize=3.5, label=title(name), **line_style(place))
+            ends = np.asarray(own.interval[self.chosen][name]).T
+            ax.fill_between(own.grid, *ends, color=line.get_color(), alpha=0.15, linewidth=0)
+        style: Style = {"color": INK, "linewidth": 0.6, "linestyle": (0, (1, 2))}
+        for height in (own.level, own.wanted):
+            ax.axhline(height, **style)
+        ax.axvline(own.neutral, **style)
+        ax.set_ylim(-0.02, 1.02)
 
     def _columns(self) -> dict[str, Any]:
-        """Return the total band and the median of every drawn member."""
-        own = self.functions
-        members = {f"member {j}": own.centre[:, at] for at, j in enumerate(own.members.tolist())}
-        return {"feature": own.x, "band of all": ranges(own.total_low, own.total_high), **members}
+        own = self.curve
+        powers = {title(name): power for name, power in own.power[self.chosen].items()}
+        return {own.injection: own.grid, **powers}
+
+
+def _noticed(below: float | None, above: float | None) -> str:
+    parts = [f"{shown(below)} or less"] if below is not None else []
+    parts += [f"{shown(above)} or more"] if above is not None else []
+    return " and ".join(parts) or "nothing on this grid"

@@ -1,4 +1,4 @@
-"""The triangle of all distributions over three classes: a set, a map of values, weights at predictions."""
+"""The triangle of all distributions over three classes: a set, weights at predictions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
-from credibly._arrays.notes import counted
-from credibly.evaluation import shown, title
+from credibly.evaluation import shown
 from credibly.plots.display import (
     BLUE,
     INK,
@@ -26,14 +25,12 @@ from credibly.plots.display import (
     shortened,
 )
 from credibly.results.credal import CredalTestResult, SimplexPicture
-from credibly.results.curves import SimplexMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 """Where the three classes are drawn."""
-_LEAST_SUPPORT = 5.0
 
 
 def in_triangle(probs: HostArray) -> HostArray:
@@ -41,15 +38,13 @@ def in_triangle(probs: HostArray) -> HostArray:
     return np.asarray(probs @ CORNERS)
 
 
-def _mark(
-    ax: Axes, probs: HostArray, marker: str, color: str, label: str | None = None, **style: Any
-) -> None:
+def mark(ax: Axes, probs: HostArray, marker: str, color: str, label: str | None = None, **style: Any) -> None:
     """Draw distributions, (3,) or (v, 3), as marks."""
     x, y = in_triangle(probs).T
     dots(ax, x, y, marker, color, label, **style)
 
 
-def _draw_triangle(ax: Axes, names: Sequence[str]) -> None:
+def draw_triangle(ax: Axes, names: Sequence[str]) -> None:
     """Draw the triangle and the names of its corners, in which a dollar sign is literal."""
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=INK, linewidth=1.0)
     for (x, y), name, align in zip(CORNERS, names, ("right", "left", "center"), strict=True):
@@ -116,7 +111,7 @@ class SimplexDisplay(Display, kind="simplex", of=SimplexPicture):
         from matplotlib.patches import Polygon
 
         own = self.picture
-        _draw_triangle(ax, self.class_names)
+        draw_triangle(ax, self.class_names)
         outline: Style = {
             "facecolor": "none",
             "edgecolor": ORANGE,
@@ -128,10 +123,10 @@ class SimplexDisplay(Display, kind="simplex", of=SimplexPicture):
         inside: Style = {"facecolor": SKY, "edgecolor": BLUE, "alpha": 0.45, "linewidth": 1.4}
         ax.add_patch(Polygon(in_triangle(own.hull), label="the set", **inside))
         if len(own.members):
-            _mark(ax, own.members, "o", BLUE, "members", markersize=4)
-        _mark(ax, own.mean, "s", INK, "mean", markersize=6)
+            mark(ax, own.members, "o", BLUE, "members", markersize=4)
+        mark(ax, own.mean, "s", INK, "mean", markersize=6)
         if self.observed is not None:
-            _mark(ax, self.observed, "*", VERMILION, "observed", markersize=12)
+            mark(ax, self.observed, "*", VERMILION, "observed", markersize=12)
 
     def _columns(self) -> dict[str, Any]:
         """Return every distribution drawn."""
@@ -148,80 +143,6 @@ def _area(corners: HostArray) -> float:
     """Return the area of a polygon of distributions as a share of the triangle: 0 for a point or a line."""
     x, y = in_triangle(corners).T
     return float(abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / (3**0.5 / 2)  # shoelace formula
-
-
-class SimplexMapDisplay(Display, kind="map", of=SimplexMap):
-    """A heat map over the triangle: an error at every prediction, or at every weight of three members.
-
-    Points without a finite value, or with fewer than 5 instances behind them, stay blank.
-
-    Attributes
-    ----------
-    found : SimplexMap
-        From `credibly.statistics.error_over_simplex` or `credibly.statistics.error_over_weights`.
-    """
-
-    size = (5.2, 4.2)
-
-    found: SimplexMap
-
-    def _require(self) -> None:
-        if np.isnan(self.values).all():
-            raise UnsupportedError(
-                f"the map of `{self.found.name}`",
-                f"needs points with a finite value and at least {_LEAST_SUPPORT:g} instances",
-                f"none of {self.values.size} has",
-                "Use a larger bandwidth or a statistic that stays finite.",
-            )
-
-    @functools.cached_property
-    def values(self) -> HostArray:
-        """The number at each point; NaN where it is not drawn."""
-        own = self.found
-        drawn = np.isfinite(own.values) & (own.support is None or own.support >= _LEAST_SUPPORT)
-        return np.where(drawn, own.values, np.nan)
-
-    @property
-    def marked(self) -> HostArray:
-        """The point worth a mark: where predictions are worst, which weights are best."""
-        extreme = np.nanargmax if self.found.over == "predictions" else np.nanargmin
-        return np.asarray(self.found.points[int(extreme(self.values))])
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        low, high = float(np.nanmin(self.values)), float(np.nanmax(self.values))
-        where = ", ".join(f"{share:.2f}" for share in self.marked)
-        hidden = int(np.isnan(self.values).sum())
-        left = counted(hidden, "point without enough instances is", "points without enough instances are")
-        blank = f" {left} left blank." if hidden else ""
-        which = "largest at" if self.found.over == "predictions" else "smallest at weights"
-        return f"{title(self.found.name)} runs from {shown(low)} to {shown(high)}, {which} ({where}).{blank}"
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        return Words(title(self.found.name))
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw filled contours, the triangle, and a mark at the point the finding names."""
-        from matplotlib.tri import Triangulation
-
-        drawn = np.isfinite(self.values)
-        mesh = Triangulation(*in_triangle(self.found.points).T)
-        mesh.set_mask(~drawn[mesh.triangles].all(axis=1))
-        filled = ax.tripcolor(mesh, np.where(drawn, self.values, 0.0), shading="gouraud", cmap="cividis")
-        filled.set_clim(float(np.nanmin(self.values)), float(np.nanmax(self.values)))
-        _draw_triangle(ax, self.found.corners)
-        _mark(ax, self.marked, "D", VERMILION, markersize=6, fillstyle="none")
-        bar = ax.figure.colorbar(filled, ax=ax, shrink=0.7)
-        bar.set_label(title(self.found.name), color=INK)
-
-    def _columns(self) -> dict[str, Any]:
-        """Return the points that are drawn."""
-        drawn = np.isfinite(self.values)
-        corners = dict(zip(self.found.corners, self.found.points[drawn].T, strict=True))
-        return {**corners, title(self.found.name): self.values[drawn]}
 
 
 def weights_per_instance(result: CredalTestResult, n: int, name: str) -> HostArray:
@@ -319,7 +240,7 @@ class SimplexWeightsDisplay(Display, kind="simplex_weights", of=CredalTestResult
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw the triangle, a dot per instance and the scale of weights."""
-        _draw_triangle(ax, self._classes)
+        draw_triangle(ax, self._classes)
         style: Style = {"s": 12, "cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "linewidths": 0}
         x, y = in_triangle(self.places).T
         points = ax.scatter(x, y, c=self.weights, **style)

@@ -8,16 +8,14 @@ from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
     LocatedEstimate,
-    MemberFunctions,
     MurphyCurve,
     ReliabilityCurve,
     RiskCoverageCurve,
-    SimplexMap,
     SpreadCurve,
 )
 from credibly.results.decompositions import CrpsDecomposition, DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
-from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
+from credibly.results.power import LabelPlan, PowerCurve
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.scores import DecisionCosts, Detection, DetectionScore, EpistemicScore, ScoreStability
@@ -47,11 +45,9 @@ __all__ = [
     "LabelPlan",
     "LocatedEstimate",
     "LossDecomposition",
-    "MemberFunctions",
     "MethodChanges",
     "MurphyCurve",
     "PowerCurve",
-    "PowerStudy",
     "PredictiveCheck",
     "RecalibrationReport",
     "ReliabilityCurve",
@@ -59,7 +55,6 @@ __all__ = [
     "RootEstimate",
     "ScoreStability",
     "SetCoverage",
-    "SimplexMap",
     "Slab",
     "SpreadCurve",
     "Strata",

@@ -21,7 +21,6 @@ from credibly.statistics.registry import registered, statistic
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
 from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
-from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights
 from credibly.statistics.skce import skce
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
@@ -47,8 +46,6 @@ __all__ = [
     "decompose_brier",
     "ecce",
     "ence",
-    "error_over_simplex",
-    "error_over_weights",
     "gaussian_log_loss",
     "hosmer_lemeshow",
     "ici",

@@ -12,9 +12,9 @@ from credibly._arrays.philox import as_seed
 from credibly.hypotests import credal_test
 from credibly.hypotests.credal.task import Resample
 from credibly.hypotests.resampling.replicates import Replicates
-from credibly.simulate import WorldSample
-from credibly.simulate.power import Test
 from credibly.statistics import Statistic
+from credibly_studies.simulate import WorldSample
+from credibly_studies.simulate.power import Test
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ class CredalTest:
 
     Examples
     --------
-    >>> from credibly.simulate import EnsembleWorld
+    >>> from credibly_studies.simulate import EnsembleWorld
     >>> from credibly_studies.credal_tests import CredalTest
     >>> sample = EnsembleWorld("S3", n_members=3, n_classes=3).draw(100, rng=7)
     >>> CredalTest("confidence_ece", paper="M23", n_resamples=19)(sample, 7)

@@ -19,10 +19,10 @@ from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.predictions import Point
 from credibly.raters import decompose_loss
-from credibly.simulate import HistogramWorld
 from credibly_studies.judging import Interval, holds, normal_interval, told
 from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
+from credibly_studies.simulate import HistogramWorld
 from credibly_studies.study import Run, Study
 
 MODELS = {

@@ -9,10 +9,10 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.simulate import HistogramWorld
 from credibly_studies.judging import Interval, below, holds, told
 from credibly_studies.outcomes import all_of
 from credibly_studies.results import Claim, Outcome
+from credibly_studies.simulate import HistogramWorld
 
 Measured = tuple[float, Interval | None]
 

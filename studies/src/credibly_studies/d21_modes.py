@@ -14,7 +14,6 @@ from credibly.plots.raters import DisagreementDisplay
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point
 from credibly.raters import decompose_disagreement
 from credibly.recalibrate import AlphaCalibration, Recalibration, TemperatureScaling
-from credibly.simulate import HistogramWorld
 from credibly_studies.d21_mode_claims import (
     FREE,
     METHODS,
@@ -27,6 +26,7 @@ from credibly_studies.d21_mode_claims import (
 from credibly_studies.d21_posterior import posterior_gain
 from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, Findings, StudyTable, drawn
+from credibly_studies.simulate import HistogramWorld
 from credibly_studies.study import Run, Study
 
 MADE: dict[str, Callable[[], Recalibration]] = {

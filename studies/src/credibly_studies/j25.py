@@ -13,14 +13,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from credibly.plots import whole_figure
-from credibly.plots.studies import WorldDisplay
-from credibly.simulate import BinaryWorld, CalibrationTest, MulticlassWorld, World, world_picture
-from credibly.simulate.power import Test
 from credibly.statistics import Statistic, kde_ce, kl_ce, mmd_ce, skce
 from credibly_studies.credal_tests import CredalTest, NeymanPearson, SecondHalf
 from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than
 from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates
 from credibly_studies.results import Claim, Design, Outcome
+from credibly_studies.simulate import (
+    BinaryWorld,
+    CalibrationTest,
+    MulticlassWorld,
+    World,
+    WorldDisplay,
+    world_picture,
+)
+from credibly_studies.simulate.power import Test
 from credibly_studies.study import Study
 
 if TYPE_CHECKING:

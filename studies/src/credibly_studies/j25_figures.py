@@ -18,14 +18,13 @@ from credibly.credal.pictures import simplex_picture
 from credibly.evaluation import shown, shown_range
 from credibly.hypotests import calibration_test
 from credibly.plots.hypotests import NullDisplay
-from credibly.plots.simplex import SimplexDisplay, SimplexMapDisplay
+from credibly.plots.simplex import SimplexDisplay
 from credibly.predictions import Ensemble, Point
-from credibly.results.curves import SimplexMap
-from credibly.statistics import error_over_weights
 from credibly_studies.j25 import ERRORS
 from credibly_studies.judging import holds
 from credibly_studies.outcomes import all_of
 from credibly_studies.results import Cell, Claim, Design, Drawing, Findings, Outcome, StudyTable, drawn
+from credibly_studies.simplex_maps import SimplexMap, SimplexMapDisplay, error_over_weights
 from credibly_studies.study import Run, Study
 
 Part = tuple[StudyTable, list[Claim], dict[str, Drawing]]

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Literal
 from credibly.credal.pictures import simplex_picture
 from credibly.plots import whole_figure
 from credibly.plots.simplex import SimplexDisplay
-from credibly.simulate import CalibrationTest, EnsembleWorld, World
-from credibly.simulate.power import Test
 from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow, skce
 from credibly_studies.credal_tests import CredalTest
 from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than, most_of, near
 from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates
 from credibly_studies.results import Claim, Design, Outcome
+from credibly_studies.simulate import CalibrationTest, EnsembleWorld, World
+from credibly_studies.simulate.power import Test
 from credibly_studies.study import Study
 
 if TYPE_CHECKING:

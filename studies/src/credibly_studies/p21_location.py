@@ -19,10 +19,10 @@ from credibly.hypotests import predictive_check
 from credibly.hypotests.resampling.pvalues import monte_carlo_pvalue, two_sided_pvalues
 from credibly.plots.hypotests import NullDisplay
 from credibly.predictions import Gaussian, Reals
-from credibly.simulate import LocationWorld
 from credibly.statistics import quantile_calibration_error
 from credibly_studies.outcomes import Share, all_of, at_most, near
 from credibly_studies.results import Claim, Drawing, Findings, StudyTable, drawn
+from credibly_studies.simulate import LocationWorld
 from credibly_studies.study import Run, Study
 
 Rows = Callable[[np.random.Generator, int, int], HostArray]

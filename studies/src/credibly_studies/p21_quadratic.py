@@ -16,20 +16,19 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
-from credibly.hypotests import member_functions, predictive_check
-from credibly.plots.curves import FunctionsDisplay
+from credibly.hypotests import predictive_check
 from credibly.predictions import Gaussian
-from credibly.results.curves import MemberFunctions
-from credibly.simulate import QuadraticWorld
 from credibly_studies.d21_mode_claims import over_repetitions
 from credibly_studies.descent import Activation, Layers
 from credibly_studies.inputs import trained
 from credibly_studies.judging import Interval, above, denied, told
 from credibly_studies.outcomes import Share, all_of, more_than
+from credibly_studies.p21 import FunctionsDisplay, MemberFunctions, member_functions
 from credibly_studies.p21_printed import TABLE_1
 from credibly_studies.perceptrons import Training, fit_perceptrons, masks, outputs_of, repeated
 from credibly_studies.regressors import gaussian_loss, mean_and_std
 from credibly_studies.results import Cell, Claim, Drawing, Findings, Outcome, StudyTable, drawn
+from credibly_studies.simulate import QuadraticWorld
 from credibly_studies.study import Run, Study
 
 CALIBRATION = "quantile_calibration_error"

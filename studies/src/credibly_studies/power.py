@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.plots import panels
-from credibly.plots.studies import DistanceDisplay, RejectionDisplay
-from credibly.results.power import PowerStudy
-from credibly.simulate.power import Test, power_study
-from credibly.simulate.world import World
 from credibly_studies.outcomes import Share
 from credibly_studies.results import Cell, Claim, Drawing, Findings, StudyTable, drawn
+from credibly_studies.simulate import DistanceDisplay, RejectionDisplay
+from credibly_studies.simulate.power import PowerStudy, Test, power_study
+from credibly_studies.simulate.world import World
 from credibly_studies.study import Run
 
 LEVELS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

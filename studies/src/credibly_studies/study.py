@@ -15,8 +15,8 @@ from credibly._arrays.errors import one_of
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly.evaluation.work import version
-from credibly.io.checkpoints import Checkpoints
 from credibly.results.base import jsonable
+from credibly_studies.checkpoints import Checkpoints
 from credibly_studies.results import Design, Findings, StudyResult, size_in_words
 
 S = TypeVar("S")
@@ -147,7 +147,7 @@ class Study(Generic[S]):
         size : {"small", "full"}
             How large.
         engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
-            Who does the work, see :func:`credibly.simulate.power_study`; it changes no number.
+            Who does the work, see :func:`credibly_studies.simulate.power_study`; it changes no number.
         rng : None, int or Generator
             Seed.
         out : path, optional

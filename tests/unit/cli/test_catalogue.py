@@ -31,7 +31,6 @@ def test_list_has_the_tests_with_their_references(credibly: Command) -> None:
     assert {name: test["labels"] for name, test in tests.items()} == {
         "calibration_test": ["array (n,)"],
         "credal_test": ["array (n,) or LabelCounts"],
-        "observation_check": ["array (n,)"],
         "pit_test": ["array (n,)"],
         "predictive_check": ["array (n,) or LabelCounts"],
         "validity_test": ["LabelCounts or array (n, k) of int"],

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.plots.curves import FunctionsDisplay
+from credibly.plots.curves import PowerDisplay
 from credibly.plots.hypotests import (
     BeforeAfterDisplay,
     CheckDisplay,
     GroupGridDisplay,
     MemberHistogramDisplay,
 )
-from credibly.plots.studies import PowerDisplay
 from credibly.report.svg import svg_text
 
 
@@ -176,17 +175,3 @@ def test_power_curves(check: cr.results.PredictiveCheck) -> None:
     assert len(display.table().rows) == 3
     silent = dataclasses.replace(curve, wanted=1.5)
     assert "nothing on this grid" in PowerDisplay(silent).finding
-
-
-def test_functions_of_members() -> None:
-    x = np.linspace(-1, 1, 9)
-    given = cr.Gaussian(x[:, None] * np.array([-1.0, 1.0]), np.full((9, 2), 0.2))
-    functions = cr.hypotests.member_functions(given, x, x=x, rng=0)
-    display = FunctionsDisplay(functions)
-    inside = np.mean((x >= functions.total_low) & (x <= functions.total_high))
-    assert f"contains {100 * inside:.3g} % of the labels" in display.finding
-    ax = FunctionsDisplay(functions).draw()
-    assert len(ax.lines) == 2 * 3 + 1  # centre and two edges per member, the labels
-    assert len(ax.collections) == 1
-    assert display.table().columns == ("feature", "band of all", "member 0", "member 1")
-    assert "labels" not in FunctionsDisplay(dataclasses.replace(functions, labels=None)).finding

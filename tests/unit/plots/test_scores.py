@@ -18,7 +18,6 @@ from credibly.plots.scores import (
     TradeoffDisplay,
     ViolinDisplay,
 )
-from credibly.plots.studies import DistanceDisplay
 from unit.selection.test_ranking import TOY
 
 
@@ -149,7 +148,6 @@ def test_scores_over_members(ranking: cr.selection.Ranking) -> None:
         (ScoreScatterDisplay, "`score` must be of type `EpistemicScore`"),
         (ViolinDisplay, "`scores` must be of type `EpistemicScore` or `Ranking`"),
         (MembersDisplay, "`stability` must be of type `ScoreStability`"),
-        (DistanceDisplay, "`study` must be of type `PowerStudy`"),
     ],
 )
 def test_another_result_is_refused(display: Callable[[object], object], said: str, given: object) -> None:

@@ -10,6 +10,7 @@ import pytest
 import credibly as cr
 from credibly.hypotests.resampling.replicates import LabelSource
 from credibly.predictions import Dataset
+from credibly_studies.p21 import observation_check
 from libraries import Library, read
 
 RNG = np.random.default_rng(6)
@@ -47,7 +48,7 @@ OF_NUMBER = {  # how many draws there are matters, and weights do not count as t
     "isotonic": lambda given: (
         cr.recalibrate.IsotonicRecalibration().fit(given, LABELS).apply(given[1:]).values
     ),
-    "observation": lambda given: cr.hypotests.observation_check(given, LABELS, instance=3).pvalue,
+    "observation": lambda given: observation_check(given, LABELS, instance=3).pvalue,
     "test": lambda given: cr.calibration_test(given, LABELS, n_resamples=99, rng=0).pvalue,
 }
 

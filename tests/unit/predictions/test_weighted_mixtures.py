@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly_studies.p21 import member_functions, observation_check
 
 RNG = np.random.default_rng(5)
 N = 40
@@ -42,7 +43,7 @@ MEASURES = {
         cr.recalibrate.IsotonicRecalibration().fit(given, LABELS).apply(given[1:]).values
     ),
     "shift": lambda given: cr.recalibrate.QuantileShift().fit(given, LABELS).apply(given[1:]).values,
-    "observation": lambda given: cr.hypotests.observation_check(given, LABELS, instance=3).pvalue,
+    "observation": lambda given: observation_check(given, LABELS, instance=3).pvalue,
     **{
         one.name: lambda given, one=one: one(given, LABELS).value
         for one in (
@@ -179,9 +180,7 @@ def test_a_fit_knows_its_data_by_their_weights() -> None:
 def test_members_are_drawn_by_weight_and_limits_count_them() -> None:
     weighted = cr.Gaussian(MEAN, STD, weights=[0.98, 0.01, 0.01])
     x = np.arange(N, dtype=float)
-    chosen = [
-        cr.hypotests.member_functions(weighted, x=x, n_functions=1, rng=j).members[0] for j in range(30)
-    ]
+    chosen = [member_functions(weighted, x=x, n_functions=1, rng=j).members[0] for j in range(30)]
     assert chosen.count(0) >= 25
     found = cr.predictive_check(WEIGHTED, LABELS, statistics=["crps"], n_resamples=19, rng=0)
     # 1 / (1/16 + 1/4 + 1/16) = 8/3 equal members, and 2 / (1 + 8/3) = 0.545

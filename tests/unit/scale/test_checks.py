@@ -43,19 +43,6 @@ def test_a_check_and_curves_of_real_values(hypothesis) -> None:
         assert differences(whole.to_dict(), cut.to_dict()) == []
 
 
-def test_one_label_of_rows_in_chunks() -> None:
-    rng = np.random.default_rng(2)
-    given, labels = cr.Gaussian(rng.normal(size=N), rng.uniform(0.5, 2, size=N)), rng.normal(size=N)
-    rows = cr.scan(given, labels, chunk_rows=91)
-    whole, cut = (
-        cr.hypotests.observation_check(given, labels, instance=400),
-        cr.hypotests.observation_check(rows, instance=400),
-    )
-    assert differences(whole.to_dict(), cut.to_dict()) == []
-    with pytest.raises(cr.InputError, match="must be below the number of instances"):
-        cr.hypotests.observation_check(rows, instance=N)
-
-
 @pytest.mark.parametrize("level", [None, 0.9])
 @pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
 def test_curves_of_classes(data, level, binning) -> None:

@@ -1,4 +1,4 @@
-"""Are labels where the predicted distributions say, over all levels at once? And one label alone.
+"""Are labels where the predicted distributions say, over all levels at once?
 
 Under a calibrated prediction with known members F(y) is uniform. Where one member, drawn once, generated all
 labels it is not: labels share that member, and the curve wanders. So the envelope is simulated under the
@@ -23,9 +23,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, HostArray, as_float64, to_host
+from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
@@ -45,7 +44,6 @@ from credibly.predictions import (
     Classes,
     ClassPredictions,
     Dataset,
-    Gaussian,
     Predictions,
     RealPredictions,
     Reals,
@@ -58,7 +56,7 @@ from credibly.predictions.passes import Sums, detached
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
-from credibly.results.tests import HypotestResult, smallest_pvalue
+from credibly.results.tests import smallest_pvalue
 from credibly.statistics import quantile_calibration_error
 from credibly.statistics.coverage import LevelShares, OrderedShares, central_coverage
 from credibly.statistics.protocol import Bound, State
@@ -181,7 +179,7 @@ def pit_test(
     >>> cr.pit_test(predictions, rng.normal(size=200), rng=0).pvalue
     0.001
     """
-    rows = _checked(predictions, labels, "`pit_test`", clusters, blocks, classes=True)
+    rows = checked_rows(predictions, labels, "`pit_test`", clusters, blocks, classes=True)
     bind = partial(_quantiles, levels)
     return _curve("pit", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
@@ -247,7 +245,7 @@ def coverage_curve(
     >>> round(float(curve.levels[-1]), 2), round(float(curve.observed[-1]), 2)
     (0.9, 0.64)
     """
-    rows = _checked(predictions, labels, "`coverage_curve`", clusters, blocks)
+    rows = checked_rows(predictions, labels, "`coverage_curve`", clusters, blocks)
     bind = partial(_intervals, levels)
     return _curve("coverage", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
@@ -265,7 +263,7 @@ def _intervals(levels: int, predictions: Predictions) -> LevelShares:
     return central_coverage(predictions, levels)
 
 
-def _checked(
+def checked_rows(
     predictions: Any,
     labels: Any,
     name: str,
@@ -419,82 +417,3 @@ def require_members(predictions: Predictions) -> None:
             f"got {predictions!r}, one distribution per instance",
             'Pass the members, or use hypothesis="independent".',
         )
-
-
-def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0) -> HypotestResult:
-    """Check whether one label is plausible under its predicted distribution.
-
-    F(y) of a single label is uniform under both hypotheses, whether members are drawn for every label or once
-    for all, so one label needs no replicates. The check says little: under the hypothesis it accepts 95 % of
-    labels.
-
-    Parameters
-    ----------
-    predictions : Gaussian, Samples, dense Quantiles or Rows
-        Members are represented by their mixture.
-    labels : array (n,)
-        Observed numbers. Leave out for chunks, which carry their own.
-    instance : int
-        Which of them.
-
-    Returns
-    -------
-    HypotestResult
-        F(y), and the two-sided p-value 2 min(F(y), 1 - F(y)); for draws, the share of draws at least as
-        extreme, counting the label itself.
-
-    References
-    ----------
-    Gopal, *Why calibration error is wrong given model uncertainty*.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> round(cr.hypotests.observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
-    0.0455
-    """
-    rows = _checked(predictions, labels, "`observation_check`")
-    at = require_integer(instance, "instance", 0)
-    if at >= rows.n:
-        raise InputError(
-            "`instance`",
-            f"must be below the number of instances ({rows.n})",
-            f"got {at}",
-            "Count from 0.",
-        )
-    taken = rows.take(np.array([at]))
-    one, label = taken.predictions, taken.batch.values[0, ...]
-    assert isinstance(one, RealPredictions)
-    share = float(to_host(one.cdf(label))[0])
-    if isinstance(one, Samples):
-        below = float(to_host(one.share_below(as_float64(label)[None, :], strict=True))[0, 0])
-        number = one.n_effective
-        # rounding keeps counts of equal draws whole
-        fewer = round(min(share, 1.0 - below) * number, 9)
-        pvalue = min(1.0, 2.0 * (1.0 + fewer) / (1.0 + number))
-    else:
-        # 1 - F(y) loses every digit in the upper tail; the mirrored prediction has it as its own F
-        above = float(to_host(_mirrored(one).cdf(-label))[0]) if isinstance(one, Gaussian) else 1.0 - share
-        pvalue = max(2.0 * min(share, above), float(np.finfo(np.float64).tiny))
-    return HypotestResult(
-        name="observation_check",
-        hypothesis="the label was drawn from its predicted distribution",
-        statistic_name="predictive CDF",
-        statistic=share,
-        pvalue=pvalue,
-        pvalue_interval=None,
-        tail="two-sided",
-        null_distribution=None,
-        acceptance_region=(0.025, 0.975),
-        effect_size=share - 0.5,
-        z_score=(share - 0.5) * math.sqrt(12.0),
-        n=1,
-        n_resamples=0,
-        statistic_range=(0.0, 1.0),
-        settings={"instance": at},
-        notes=one.notes,
-    )
-
-
-def _mirrored(predictions: Gaussian) -> Gaussian:
-    return predictions.replace_rows(mean=-predictions.mean)

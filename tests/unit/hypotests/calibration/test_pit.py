@@ -1,4 +1,4 @@
-"""Curves over all levels with envelopes, the test of one label, and tests of real values."""
+"""Curves over all levels with envelopes, and tests of real values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.stats
 
 import credibly as cr
 from credibly.hypotests.calibration.pit import curve_pvalues, envelope
@@ -185,51 +184,6 @@ def test_refused(test, predictions: object, settings: dict, words: str) -> None:
     labels = np.zeros(N, dtype=int)
     with pytest.raises(cr.CrediblyError, match=words):
         test(predictions, labels, **{"n_resamples": 19, **settings})
-
-
-# One label
-
-
-def test_one_label_by_its_definition() -> None:
-    for i in (0, 7):
-        result = cr.hypotests.observation_check(MEMBERS, LABELS, instance=i)
-        share = cr.pit(MEMBERS, LABELS)[i]
-        assert result.statistic == pytest.approx(share)
-        assert result.pvalue == pytest.approx(2 * min(share, 1 - share))
-        assert (result.n, result.n_resamples) == (1, 0)
-
-
-def test_one_label_among_draws_counts_itself() -> None:
-    draws = cr.Samples([np.arange(1.0, 20)])
-    # 19 draws, one at least as large as 19: 2 (1 + 1) / 20; none as large as 30: 2 / 20
-    assert cr.hypotests.observation_check(draws, [19.0]).pvalue == pytest.approx(0.2)
-    assert cr.hypotests.observation_check(draws, [30.0]).pvalue == pytest.approx(0.1)
-    assert cr.hypotests.observation_check(draws, [10.0]).pvalue == 1.0
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_one_label_far_out_has_a_small_p_value_on_both_sides(sign: int) -> None:
-    result = cr.hypotests.observation_check(cr.Gaussian([0.0], [1.0]), [sign * 20.0])
-    assert result.pvalue == pytest.approx(2 * scipy.stats.norm.sf(20), rel=1e-9)
-    assert result.verdict() == "conflict"
-    assert cr.hypotests.observation_check(cr.Gaussian([0.0], [1.0]), [sign * 1e9]).pvalue > 0
-    assert cr.hypotests.observation_check(cr.Gaussian([0.0], [1.0]), [0.1]).verdict() == "cannot tell"
-
-
-def test_one_label_is_uniform_under_both_hypotheses() -> None:
-    """P21: a single label does not show that all labels share one member."""
-    members = cr.Gaussian(np.tile(np.linspace(-2, 2, 5), (1, 1)), np.ones((1, 5)))
-    for shared in (False, True):
-        drawn = RealReplicates(members, (1, 2), shared_member=shared).labels(slice(0, 2000)).values
-        assert scipy.stats.kstest(members.cdf(drawn)[:, 0], "uniform").pvalue > 1e-3
-
-
-def test_what_the_check_of_one_label_refuses() -> None:
-    for instance, words in ((N, "below the number of instances"), (-1, "`instance`"), (1.5, "`instance`")):
-        with pytest.raises(cr.InputError, match=words):
-            cr.hypotests.observation_check(MEMBERS, LABELS, instance=instance)
-    with pytest.raises(cr.UnsupportedError, match=r"0\.05 apart"):
-        cr.hypotests.observation_check(cr.Quantiles([[0.0]], [0.5]), [0.0])
 
 
 # calibration_test

@@ -16,8 +16,8 @@ from credibly.hypotests.credal.constant_weights import (
 )
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
-from credibly.simulate import MulticlassWorld
 from credibly.statistics.cells import CellStatistic
+from credibly_studies.simulate import MulticlassWorld
 
 
 def _data(n: int = 60, a: int = 3, k: int = 3) -> tuple[np.ndarray, Classes]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.simulate import MulticlassWorld
+from credibly_studies.simulate import MulticlassWorld
 from libraries import Library
 
 K = 3

@@ -17,7 +17,7 @@ from credibly.learners.linear import Points
 from credibly.learners.mixing import Columns, fit_weights, likelihoods, mixed
 from credibly.learners.neural import learn_network
 from credibly.learners.points import points_of
-from credibly.simulate import BinaryWorld, MulticlassWorld
+from credibly_studies.simulate import BinaryWorld, MulticlassWorld
 
 SEED = (1, 2)
 

@@ -1,4 +1,4 @@
-"""Predictive checks of real values: replicates, limits of what is stored, functions of members."""
+"""Predictive checks of real values: replicates, limits of what is stored."""
 
 from __future__ import annotations
 
@@ -175,37 +175,3 @@ def test_power_against_a_shift() -> None:
     low, none, high = curve.power["independent"]["rmse"]
     assert min(low, high) > 0.9
     assert none < 0.25
-
-
-def test_functions_of_members() -> None:
-    x = np.array([3.0, 1.0, 2.0])
-    slopes = np.array([-1.0, 0.0, 1.0, 2.0])
-    given = cr.Gaussian(x[:, None] * slopes, np.full((3, 4), 0.5))
-    found = cr.hypotests.member_functions(given, x, x=x, n_functions=2, level=0.8, rng=1)
-    assert found.x.tolist() == [1.0, 2.0, 3.0]
-    assert found.labels.tolist() == [1.0, 2.0, 3.0]
-    assert np.allclose(found.centre, found.x[:, None] * slopes[found.members])
-    half = 0.5 * ndtri(0.9)
-    assert np.allclose(found.high - found.centre, half)
-    assert np.allclose(found.centre - found.low, half)
-    total = cr.Gaussian(found.x[:, None] * slopes, np.full((3, 4), 0.5)).quantile([0.1, 0.9])
-    assert np.allclose(np.stack([found.total_low, found.total_high], axis=1), total)
-    everyone = cr.hypotests.member_functions(cr.Samples(np.zeros((3, 2, 5))), x=x, rng=0)
-    assert everyone.members.tolist() == [0, 1]
-    assert everyone.labels is None
-
-
-@pytest.mark.parametrize(
-    ("given", "x", "settings", "message"),
-    [
-        (cr.Gaussian([0.0], [1.0]), [1.0], {}, "with members"),
-        (cr.Point([[0.5, 0.5]]), [1.0], {}, "with members"),
-        (cr.Gaussian([[0.0]], [[1.0]]), [1.0, 2.0], {}, "one per instance"),
-        (cr.Gaussian([[0.0]], [[1.0]]), [np.nan], {}, "NaN"),
-        (cr.Gaussian([[0.0]], [[1.0]]), [1.0], {"n_functions": 0}, "positive integer"),
-        (cr.Gaussian([[0.0]], [[1.0]]), [1.0], {"level": 1}, "level"),
-    ],
-)
-def test_functions_of_members_are_refused(given, x, settings: dict, message: str) -> None:
-    with pytest.raises(cr.CrediblyError, match=message):
-        cr.hypotests.member_functions(given, x=x, **settings)

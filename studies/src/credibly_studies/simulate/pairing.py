@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import bdtr
 
 from credibly.results.base import Result
-from credibly.results.power import PowerStudy, rejections
+from credibly_studies.simulate.power import PowerStudy, rejections
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +67,10 @@ def paired_difference(
 
     Examples
     --------
-    >>> import credibly as cr
-    >>> from credibly.simulate import CalibrationTest, MulticlassWorld, paired_difference
+    >>> from credibly_studies.simulate import CalibrationTest, MulticlassWorld, paired_difference, power_study
     >>> tests = {"truth": CalibrationTest("truth", "brier", 39), "mean": CalibrationTest("mean", "brier", 39)}
     >>> world = {"inside": MulticlassWorld("H0,1")}
-    >>> study = cr.simulate.power_study(tests, world, levels=[0.1], repetitions=20, n=100, rng=7)
+    >>> study = power_study(tests, world, levels=[0.1], repetitions=20, n=100, rng=7)
     >>> found = paired_difference(study, "inside", "truth", "mean", level=0.1)
     >>> found.both + found.only_first + found.only_second + found.neither
     20

@@ -11,10 +11,10 @@ import pytest
 import scipy.optimize
 
 import credibly as cr
-from credibly import simulate
-from credibly.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld, World
-from credibly.simulate.corners import average_over_corners, beyond, boundary_point
-from credibly.simulate.functions import polynomial_weights
+from credibly_studies import simulate
+from credibly_studies.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld, World
+from credibly_studies.simulate.corners import average_over_corners, beyond, boundary_point
+from credibly_studies.simulate.functions import polynomial_weights
 
 INSIDE: dict[str, World] = {
     "S1": EnsembleWorld("S1", n_members=6, n_classes=4),

@@ -14,7 +14,14 @@ from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed
 from credibly.predictions import Gaussian
-from credibly.simulate.world import LARGEST, Truth, World, WorldSample, require_interval, require_number
+from credibly_studies.simulate.world import (
+    LARGEST,
+    Truth,
+    World,
+    WorldSample,
+    require_interval,
+    require_number,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +54,7 @@ class LocationWorld(World):
 
     Examples
     --------
-    >>> from credibly.simulate import LocationWorld
+    >>> from credibly_studies.simulate import LocationWorld
     >>> sample = LocationWorld(theta=0.5, n_members=20).draw(1000, rng=7)
     >>> sample.predictions
     Gaussian(n=1000, m=20, dtype=float64)
@@ -144,7 +151,7 @@ class QuadraticWorld(World):
 
     Examples
     --------
-    >>> from credibly.simulate import QuadraticWorld
+    >>> from credibly_studies.simulate import QuadraticWorld
     >>> sample = QuadraticWorld(test="gap").draw(1000, rng=7)
     >>> x = sample.features[:, 0]
     >>> bool(x.min() >= -1.5), bool(x.max() <= 0)

@@ -12,8 +12,8 @@ from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.predictions import Ensemble
-from credibly.simulate.functions import draw_prior, gaussian_process_paths, polynomial_weights
-from credibly.simulate.world import (
+from credibly_studies.simulate.functions import draw_prior, gaussian_process_paths, polynomial_weights
+from credibly_studies.simulate.world import (
     LARGEST,
     Truth,
     World,
@@ -69,7 +69,7 @@ class BinaryWorld(World):
 
     Examples
     --------
-    >>> from credibly.simulate import BinaryWorld
+    >>> from credibly_studies.simulate import BinaryWorld
     >>> sample = BinaryWorld("H0,2").draw(100, rng=7)
     >>> sample.truth.weights.shape, bool(sample.inside.all())
     ((100, 2), True)

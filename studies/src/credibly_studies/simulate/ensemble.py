@@ -12,7 +12,7 @@ from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.predictions import Ensemble
-from credibly.simulate.corners import (
+from credibly_studies.simulate.corners import (
     average_over_corners,
     beyond,
     boundary_point,
@@ -20,8 +20,16 @@ from credibly.simulate.corners import (
     draw_with_room,
     redraw_notes,
 )
-from credibly.simulate.functions import draw_members, draw_prior
-from credibly.simulate.world import LARGEST, Truth, World, WorldSample, draw_labels, mixture, require_number
+from credibly_studies.simulate.functions import draw_members, draw_prior
+from credibly_studies.simulate.world import (
+    LARGEST,
+    Truth,
+    World,
+    WorldSample,
+    draw_labels,
+    mixture,
+    require_number,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +71,7 @@ class EnsembleWorld(World):
 
     Examples
     --------
-    >>> from credibly.simulate import EnsembleWorld
+    >>> from credibly_studies.simulate import EnsembleWorld
     >>> sample = EnsembleWorld("S2", n_members=5, n_classes=3).draw(4, rng=7)
     >>> sample.predictions
     Ensemble(n=4, m=5, k=3, dtype=float64)

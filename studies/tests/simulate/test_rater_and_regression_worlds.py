@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.simulate import HistogramWorld, LocationWorld, QuadraticWorld, World
+from credibly_studies.simulate import HistogramWorld, LocationWorld, QuadraticWorld, World
 
 REGRESSION: list[World] = [LocationWorld(), LocationWorld(theta=2.0), QuadraticWorld(n_members=7)]
 

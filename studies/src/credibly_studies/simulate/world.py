@@ -14,7 +14,8 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly.credal import contains
-from credibly.credal.rays import distance_to_hull
+from credibly.credal.rays import on_simplex
+from credibly.credal.simplex_method import least_total
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Point, Predictions
 from credibly.results.base import jsonable
@@ -121,7 +122,7 @@ class WorldSample:
         outside = np.flatnonzero(~self.inside)
         if outside.size:
             members = to_host(as_float64(predictions.probs))[outside]
-            found[outside] = distance_to_hull(members, self.given_instance[outside])
+            found[outside] = _distance_to_hull(members, self.given_instance[outside])
         return found
 
     def _class_predictions(self) -> ClassPredictions:
@@ -133,6 +134,25 @@ class WorldSample:
                 "Compare `truth.mean` and `truth.std` with the predictions.",
             )
         return self.predictions
+
+
+def _distance_to_hull(members: HostArray, probs: HostArray) -> HostArray:
+    """Return the total variation between `probs` (n, k) and the hulls of `members` (n, m, k), (n,).
+
+        min over w of 1/2 |p - sum_m w_m P_m|_1,   w >= 0, sum w = 1
+
+    With p = sum_m w_m P_m + s - t, s and t >= 0, the sum of all unknowns is 1 + 2 TV: one linear program
+    whose costs are all 1, pivoted for all instances together.
+    """
+    members, probs = on_simplex(members), on_simplex(probs)
+    n, m, k = members.shape
+    columns = np.zeros((n, k + 1, m + 2 * k))
+    columns[:, :k, :m] = np.swapaxes(members, 1, 2)
+    columns[:, k, :m] = 1.0
+    columns[:, :k, m : m + k] = np.eye(k)
+    columns[:, :k, m + k :] = -np.eye(k)
+    totals = least_total(columns, np.concatenate([probs, np.ones((n, 1))], axis=1))
+    return np.asarray(np.maximum(0.5 * (totals - 1.0), 0.0))
 
 
 @dataclasses.dataclass(frozen=True)

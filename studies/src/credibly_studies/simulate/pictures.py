@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import as_float64, to_host
+from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.predictions import Ensemble, LabelCounts
-from credibly.results.power import WorldPicture
-from credibly.simulate.world import WorldSample
+from credibly.results.base import Result
+from credibly_studies.simulate.world import WorldSample
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WorldPicture(Result):
+    """One class's probability over one feature: what members say, what is true, and with which weights.
+
+    Attributes
+    ----------
+    name : str
+        The world.
+    of : int
+        The class.
+    x : ndarray (n,)
+        The feature, increasing.
+    members : ndarray (n, m)
+        Probability each member gives.
+    truth : ndarray (n,)
+        Probability with which labels were drawn.
+    inside : ndarray (n,) of bool
+        Whether the truth is in the set of predictions, decided by a linear program per instance.
+    labels : ndarray (n,) of bool
+        Whether the class was observed.
+    weights : ndarray (n, m) or None
+        Weights of the members, if the world drew any.
+    """
+
+    name: str
+    of: int
+    x: HostArray
+    members: HostArray
+    truth: HostArray
+    inside: HostArray
+    labels: HostArray
+    weights: HostArray | None
 
 
 def world_picture(sample: WorldSample, *, of: int = 1) -> WorldPicture:
@@ -29,7 +65,7 @@ def world_picture(sample: WorldSample, *, of: int = 1) -> WorldPicture:
 
     Examples
     --------
-    >>> from credibly.simulate import BinaryWorld, world_picture
+    >>> from credibly_studies.simulate import BinaryWorld, world_picture
     >>> picture = world_picture(BinaryWorld("H0,2").draw(50, rng=7))
     >>> picture.members.shape, bool(picture.inside.all())
     ((50, 2), True)

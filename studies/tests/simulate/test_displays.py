@@ -8,8 +8,20 @@ from matplotlib.figure import Figure
 
 import credibly as cr
 from credibly.plots import panels
-from credibly.plots.studies import DistanceDisplay, RejectionDisplay, WeightsDisplay, WorldDisplay
-from credibly.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld, world_picture
+from credibly_studies.simulate import (
+    BinaryWorld,
+    DistanceDisplay,
+    EnsembleWorld,
+    HistogramWorld,
+    LocationWorld,
+    MulticlassWorld,
+    PowerStudy,
+    RejectionDisplay,
+    WeightsDisplay,
+    WorldDisplay,
+    power_study,
+    world_picture,
+)
 
 
 def by_place(sample, rng) -> float:
@@ -18,7 +30,7 @@ def by_place(sample, rng) -> float:
 
 
 @pytest.fixture(scope="module")
-def study() -> cr.results.PowerStudy:
+def study() -> PowerStudy:
     shape = {"n_members": 3, "n_classes": 3}
     worlds = {
         "far": MulticlassWorld("H1", delta=0.45, **shape),
@@ -28,10 +40,10 @@ def study() -> cr.results.PowerStudy:
         "S2": EnsembleWorld("S2", n_classes=3),
     }
     tests = {"steps": by_place, "never": lambda sample, rng: 1.0}
-    return cr.simulate.power_study(tests, worlds, levels=[0.05, 0.3, 0.6], repetitions=4, n=3, rng=1)
+    return power_study(tests, worlds, levels=[0.05, 0.3, 0.6], repetitions=4, n=3, rng=1)
 
 
-def test_power_is_read_from_the_study(study: cr.results.PowerStudy) -> None:
+def test_power_is_read_from_the_study(study: PowerStudy) -> None:
     data = RejectionDisplay(study, "near")  # p = 0.3
     rates, low, _ = data.rates
     np.testing.assert_array_equal(rates, [[0, 1, 1], [0, 0, 0]])
@@ -48,9 +60,9 @@ def test_power_is_read_from_the_study(study: cr.results.PowerStudy) -> None:
     assert len(table.rows) == 6
 
 
-def test_power_is_drawn_on_any_axes(study: cr.results.PowerStudy) -> None:
+def test_power_is_drawn_on_any_axes(study: PowerStudy) -> None:
     own = Figure().add_subplot()
-    ax = RejectionDisplay(study, "near").draw(own)
+    ax = study.plot(own, world="near")
     assert ax is own
     diagonal, steps, never = ax.get_lines()
     np.testing.assert_array_equal(steps.get_xdata(), study.levels)
@@ -65,7 +77,7 @@ def test_power_is_drawn_on_any_axes(study: cr.results.PowerStudy) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2, 9])
-def test_one_panel_per_world_and_one_key(study: cr.results.PowerStudy, columns: int) -> None:
+def test_one_panel_per_world_and_one_key(study: PowerStudy, columns: int) -> None:
     figure = panels([RejectionDisplay(study, world) for world in study.worlds], columns=columns)
     assert [ax.get_title(loc="left") for ax in figure.axes] == list(study.worlds)
     (legend,) = figure.legends
@@ -76,7 +88,7 @@ def test_one_panel_per_world_and_one_key(study: cr.results.PowerStudy, columns: 
         figure.savefig("/dev/null", format="svg")
 
 
-def test_distances_of_worlds_that_differ_in_nothing_else(study: cr.results.PowerStudy) -> None:
+def test_distances_of_worlds_that_differ_in_nothing_else(study: PowerStudy) -> None:
     data = DistanceDisplay(study, level=0.3)
     assert list(data.worlds) == ["control", "near", "far"]
     np.testing.assert_array_equal(data.values, [0.0, 0.2, 0.45])
@@ -132,8 +144,14 @@ def test_weights_over_x() -> None:
         WeightsDisplay(world_picture(BinaryWorld("H1,1").draw(5, rng=4)))
 
 
+@pytest.mark.parametrize("given", [None, 3, "x"])
+def test_another_result_is_refused(given: object) -> None:
+    with pytest.raises(cr.InputTypeError, match="`study` must be of type `PowerStudy`"):
+        DistanceDisplay(given)
+
+
 def test_pictures_of_other_worlds_are_refused() -> None:
-    for world in (EnsembleWorld(), cr.simulate.HistogramWorld(), cr.simulate.LocationWorld()):
+    for world in (EnsembleWorld(), HistogramWorld(), LocationWorld()):
         with pytest.raises(cr.UnsupportedError, match="needs members that predict classes, and one feature"):
             world_picture(world.draw(4, rng=5))
     with pytest.raises(cr.InputError, match="`of` must be a class from 0 to 1"):

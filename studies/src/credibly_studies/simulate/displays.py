@@ -1,4 +1,4 @@
-"""How often checks notice distortions, and tests reject in worlds whose truth is known; those worlds."""
+"""Pictures of power studies and of worlds; `plot` of their results finds them here."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
-from credibly.evaluation import shown, shown_range, title
+from credibly.evaluation import shown, shown_range
 from credibly.plots.display import INK, SKY, VERMILION, Display, Style, Words, dots, line_style
-from credibly.results.power import PowerCurve, PowerStudy, WorldPicture
+from credibly_studies.simulate.pictures import WorldPicture
+from credibly_studies.simulate.power import PowerStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,70 +21,13 @@ _SPOKEN_LEVEL = 0.05
 _NAMED_MEMBERS = 5
 
 
-class PowerDisplay(Display, kind="power", of=PowerCurve):
-    """How often a check detects a distortion, by its size.
-
-    Attributes
-    ----------
-    curve : PowerCurve
-        From ``check.power()``.
-    hypothesis : {"bayesian", "independent"}, optional
-        Which hypothesis. Default: the first that was tested.
-    """
-
-    curve: PowerCurve
-    hypothesis: str | None = None
-
-    @property
-    def chosen(self) -> str:
-        """The hypothesis shown."""
-        return next(iter(self.curve.power)) if self.hypothesis is None else self.hypothesis
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        own = self.curve
-        names = own.power[self.chosen]
-        said = "; ".join(f"{title(name)} {_noticed(*own.smallest(name, self.chosen))}" for name in names)
-        return f"Detected with power {own.wanted:g} ({own.injection}, {self.chosen}): {said}."
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        return Words("What the check would detect", self.curve.injection, "power")
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw one curve per statistic with its interval, the level and the wanted power."""
-        own = self.curve
-        for place, (name, power) in enumerate(own.power[self.chosen].items()):
-            (line,) = ax.plot(own.grid, power, markersize=3.5, label=title(name), **line_style(place))
-            ends = np.asarray(own.interval[self.chosen][name]).T
-            ax.fill_between(own.grid, *ends, color=line.get_color(), alpha=0.15, linewidth=0)
-        style: Style = {"color": INK, "linewidth": 0.6, "linestyle": (0, (1, 2))}
-        for height in (own.level, own.wanted):
-            ax.axhline(height, **style)
-        ax.axvline(own.neutral, **style)
-        ax.set_ylim(-0.02, 1.02)
-
-    def _columns(self) -> dict[str, Any]:
-        own = self.curve
-        powers = {title(name): power for name, power in own.power[self.chosen].items()}
-        return {own.injection: own.grid, **powers}
-
-
-def _noticed(below: float | None, above: float | None) -> str:
-    parts = [f"{shown(below)} or less"] if below is not None else []
-    parts += [f"{shown(above)} or more"] if above is not None else []
-    return " and ".join(parts) or "nothing on this grid"
-
-
 class RejectionDisplay(Display, kind="rejections", of=PowerStudy):
     """Rejection rates of all tests in one world, against the level (M23 Fig. 1, J25 Figs. 3 and 4).
 
     Attributes
     ----------
     study : PowerStudy
-        From `credibly.simulate.power_study`.
+        From `credibly_studies.simulate.power_study`.
     world : str, optional
         Name of a world. Default: the first.
     """
@@ -158,7 +102,7 @@ class DistanceDisplay(Display, kind="distance", of=PowerStudy):
     Attributes
     ----------
     study : PowerStudy
-        From `credibly.simulate.power_study`.
+        From `credibly_studies.simulate.power_study`.
     setting : str
         A setting of its worlds that is a number, such as the distance ``delta``.
     level : float
@@ -245,7 +189,7 @@ class WorldDisplay(Display, kind="world", of=WorldPicture):
     Attributes
     ----------
     picture : WorldPicture
-        From `credibly.simulate.world_picture`.
+        From `credibly_studies.simulate.world_picture`.
     """
 
     size = (6.0, 4.0)
@@ -305,7 +249,7 @@ class WeightsDisplay(Display, kind="weights", of=WorldPicture):
     Attributes
     ----------
     picture : WorldPicture
-        From `credibly.simulate.world_picture`, of a world that drew weights.
+        From `credibly_studies.simulate.world_picture`, of a world that drew weights.
     """
 
     size = (6.0, 2.6)

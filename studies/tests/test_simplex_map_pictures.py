@@ -7,8 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots.simplex import SimplexMapDisplay, in_triangle
-from credibly.results.curves import SimplexMap, lattice
+from credibly.plots.simplex import in_triangle
+from credibly_studies.simplex_maps import SimplexMap, SimplexMapDisplay, lattice
 
 
 def made(
@@ -48,7 +48,7 @@ def test_points_without_instances_or_finite_values_stay_blank() -> None:
 
 
 def test_drawing_marks_what_the_finding_names() -> None:
-    ax = SimplexMapDisplay(made()).draw()
+    ax = made().plot()
     assert [text.get_text() for text in ax.texts] == ["a", "b", "c"]
     mark = ax.lines[-1].get_xydata()[0]
     np.testing.assert_allclose(mark, [0.5, np.sqrt(0.75)])

@@ -20,14 +20,156 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.engines import Engine, as_engine
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, nearest
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.resampling.pvalues import clopper_pearson
-from credibly.io.checkpoints import Checkpoints
-from credibly.results.base import jsonable, require_level
-from credibly.results.power import PowerStudy, rejections
-from credibly.simulate.world import World, WorldSample
+from credibly.results.base import Result, jsonable, require_level
+from credibly_studies.checkpoints import Checkpoints
+from credibly_studies.simulate.world import World, WorldSample
+
+_ROUNDING = 1e-12  # a level such as 0.1 + 0.2 meets p-values such as 60 / 200
+
+
+def rejections(pvalues: HostArray, levels: HostArray | float) -> HostArray:
+    """Return which p-values are at most their level."""
+    return np.asarray(pvalues <= levels + _ROUNDING)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PowerStudy(Result):
+    """How often each test rejects in each world, at each level.
+
+    Attributes
+    ----------
+    tests, worlds : tuple of str
+        Names.
+    null : tuple of (bool or None)
+        Whether the hypothesis is true in each world; None if that differs between instances.
+    levels : ndarray (l,)
+        Levels of the tests.
+    pvalues : ndarray (worlds, tests, repetitions)
+        All p-values; in one world and repetition all tests saw the same data.
+    rejected : ndarray (worlds, tests, l) of int
+        How many of the p-values are at most the level.
+    low, high : ndarray (worlds, tests, l)
+        95 % intervals of the rejection probability (Clopper-Pearson).
+    n : int
+        Instances per data set.
+    repetitions : int
+        Data sets per world.
+    settings : mapping
+        Everything needed to repeat the study: the seed, and the settings of worlds and tests.
+    """
+
+    tests: tuple[str, ...]
+    worlds: tuple[str, ...]
+    null: tuple[bool | None, ...]
+    levels: HostArray
+    pvalues: HostArray
+    rejected: HostArray
+    low: HostArray
+    high: HostArray
+    n: int
+    repetitions: int
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def rates(self) -> HostArray:
+        """Share of rejections, (worlds, tests, l)."""
+        return np.asarray(self.rejected / self.repetitions)
+
+    def place(self, world: str, test: str) -> tuple[int, int]:
+        """Return the indices of a world and a test in the arrays.
+
+        Parameters
+        ----------
+        world, test : str
+            Names.
+
+        Returns
+        -------
+        tuple of int
+            Indices into the first two axes.
+        """
+        for subject, name, known in (("`world`", world, self.worlds), ("`test`", test, self.tests)):
+            if name not in known:
+                raise InputError(subject, "must be one of the study's", f"got {name!r}", nearest(name, known))
+        return self.worlds.index(world), self.tests.index(test)
+
+    def rate(self, world: str, test: str, level: float = 0.05) -> float:
+        """Return the share of rejections at one of the study's levels.
+
+        Parameters
+        ----------
+        world, test : str
+            Names.
+        level : float
+            One of `levels`.
+
+        Returns
+        -------
+        float
+            Rejections over repetitions.
+        """
+        return float(self.rates[*self.place(world, test), self.level_place(level)])
+
+    def level_place(self, level: float) -> int:
+        """Return the index of a level in `levels`.
+
+        Parameters
+        ----------
+        level : float
+            One of `levels`.
+
+        Returns
+        -------
+        int
+            Its index.
+        """
+        found = np.flatnonzero(np.abs(self.levels - level) <= 1e-12)
+        if not found.size:
+            shown = ", ".join(f"{one:g}" for one in self.levels)
+            raise InputError("`level`", f"must be one of {shown}", f"got {level!r}", "Run the study with it.")
+        return int(found[0])
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row per world, test and level.
+
+        Returns
+        -------
+        list of dict
+            World, whether the hypothesis is true there, test, level, n, repetitions, rejected, rate and its
+            interval; ``pandas.DataFrame(study.table())`` makes a frame of it.
+        """
+        return [
+            {
+                "world": world,
+                "null": self.null[w],
+                "test": test,
+                "level": float(level),
+                "n": self.n,
+                "repetitions": self.repetitions,
+                "rejected": int(self.rejected[w, t, place]),
+                "rate": float(self.rejected[w, t, place] / self.repetitions),
+                "low": float(self.low[w, t, place]),
+                "high": float(self.high[w, t, place]),
+            }
+            for w, world in enumerate(self.worlds)
+            for t, test in enumerate(self.tests)
+            for place, level in enumerate(self.levels)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types, the table with its rates included."""
+        return {**super().to_dict(), "table": self.table()}
+
+    def __str__(self) -> str:
+        size = f"{len(self.worlds)} worlds, {len(self.tests)} tests, {len(self.levels)} levels"
+        return f"PowerStudy({size}, n = {self.n}, {self.repetitions} repetitions)"
+
+    __repr__ = __str__
 
 
 def address(seed: Seed, *keys: int) -> np.random.SeedSequence:
@@ -161,13 +303,10 @@ def power_study(
 
     Examples
     --------
-    >>> import credibly as cr
-    >>> from credibly.simulate import CalibrationTest, MulticlassWorld
+    >>> from credibly_studies.simulate import CalibrationTest, MulticlassWorld, power_study
     >>> worlds = [MulticlassWorld("H0,1"), MulticlassWorld("H1", delta=0.5)]
     >>> test = CalibrationTest("truth", "skce", n_resamples=39)
-    >>> study = cr.simulate.power_study(
-    ...     {"true weights": test}, worlds, levels=[0.1], repetitions=20, n=100, rng=7
-    ... )
+    >>> study = power_study({"true weights": test}, worlds, levels=[0.1], repetitions=20, n=100, rng=7)
     >>> study
     PowerStudy(2 worlds, 1 tests, 1 levels, n = 100, 20 repetitions)
     >>> study.rate("J25 multiclass H1, delta 0.5", "true weights", level=0.1) > 0.5
@@ -187,9 +326,9 @@ def power_study(
         if not isinstance(world, World) or "__dataclass_fields__" not in vars(type(world)):
             raise InputTypeError(
                 "`worlds`",
-                "must be worlds, that is frozen dataclasses derived from `credibly.simulate.World`",
+                "must be worlds, that is frozen dataclasses derived from `credibly_studies.simulate.World`",
                 f"{name!r} is a {type(world).__name__}",
-                "See `credibly.simulate` for the available ones.",
+                "See `credibly_studies.simulate` for the available ones.",
             )
     heights = _checked_levels(levels)
     repetitions, n = require_integer(repetitions, "repetitions", 1), require_integer(n, "n", 1)

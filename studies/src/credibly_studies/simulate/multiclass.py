@@ -12,7 +12,7 @@ from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.predictions import Ensemble
-from credibly.simulate.corners import (
+from credibly_studies.simulate.corners import (
     average_over_corners,
     beyond,
     boundary_point,
@@ -21,8 +21,8 @@ from credibly.simulate.corners import (
     draw_with_room,
     redraw_notes,
 )
-from credibly.simulate.functions import draw_members, draw_prior, polynomial_weights
-from credibly.simulate.world import (
+from credibly_studies.simulate.functions import draw_members, draw_prior, polynomial_weights
+from credibly_studies.simulate.world import (
     LARGEST,
     Truth,
     World,
@@ -86,7 +86,7 @@ class MulticlassWorld(World):
 
     Examples
     --------
-    >>> from credibly.simulate import MulticlassWorld
+    >>> from credibly_studies.simulate import MulticlassWorld
     >>> control = MulticlassWorld("H1", delta=0.0, n_members=10, n_classes=5).draw(200, rng=7)
     >>> control.world.null, bool(control.inside.all())
     (True, True)

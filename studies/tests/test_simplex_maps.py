@@ -8,7 +8,7 @@ from scipy.stats import dirichlet
 
 import credibly as cr
 import kernel_oracles as oracle
-from credibly.results.curves import lattice
+from credibly_studies.simplex_maps import error_over_simplex, error_over_weights, lattice
 from optional import torch
 
 
@@ -22,7 +22,7 @@ def test_lattice() -> None:
 
 def test_local_error_by_a_loop() -> None:
     probs, labels = oracle.example(25, 3)
-    found = cr.statistics.error_over_simplex(probs, labels, bandwidth=0.1, n_steps=5)
+    found = error_over_simplex(probs, labels, bandwidth=0.1, n_steps=5)
     for point, value, support in zip(found.points, found.values, found.support, strict=True):
         density = np.array([dirichlet.pdf(point, row / 0.1 + 1) for row in probs])
         weights = density / density.sum()
@@ -36,7 +36,7 @@ def test_local_error_is_large_where_labels_are_wrong() -> None:
     probs = rng.dirichlet(np.ones(3), size=2000)
     labels = oracle.drawn(probs, rng)
     labels[probs[:, 0] > 0.6] = 1  # sure of class 0, and wrong
-    found = cr.statistics.error_over_simplex(probs, labels, bandwidth=0.05, n_steps=12)
+    found = error_over_simplex(probs, labels, bandwidth=0.05, n_steps=12)
     worst = found.points[int(np.argmax(found.values))]
     assert worst[0] > 0.6
 
@@ -45,7 +45,7 @@ def test_weights_map_is_the_statistic_of_every_mean() -> None:
     members = np.random.default_rng(1).dirichlet(np.ones(4), size=(30, 3))
     labels = members[:, 2].argmax(axis=1)
     for name in ("skce", "kde_ce", "brier"):
-        found = cr.statistics.error_over_weights(members, labels, statistic=name, n_steps=3)
+        found = error_over_weights(members, labels, statistic=name, n_steps=3)
         settled = cr.statistics.registered()[name].bind(members.mean(axis=1)).statistic
         expected = [float(settled(np.einsum("m,nmk->nk", w, members), labels)) for w in found.points]
         np.testing.assert_allclose(found.values, expected, rtol=1e-9)
@@ -54,12 +54,12 @@ def test_weights_map_is_the_statistic_of_every_mean() -> None:
 
 def test_maps_from_torch() -> None:
     probs, labels = oracle.example(20, 3)
-    first = cr.statistics.error_over_simplex(probs, labels, n_steps=4)
-    second = cr.statistics.error_over_simplex(torch.tensor(probs), torch.tensor(labels), n_steps=4)
+    first = error_over_simplex(probs, labels, n_steps=4)
+    second = error_over_simplex(torch.tensor(probs), torch.tensor(labels), n_steps=4)
     np.testing.assert_allclose(second.values, first.values, rtol=1e-12)
     members = np.stack([probs, probs[::-1], probs[:, ::-1]], axis=1)
-    third = cr.statistics.error_over_weights(members, labels, n_steps=2)
-    fourth = cr.statistics.error_over_weights(torch.tensor(members), torch.tensor(labels), n_steps=2)
+    third = error_over_weights(members, labels, n_steps=2)
+    fourth = error_over_weights(torch.tensor(members), torch.tensor(labels), n_steps=2)
     np.testing.assert_allclose(fourth.values, third.values, rtol=1e-10)
     assert third.to_dict()["type"] == "SimplexMap"
 
@@ -67,8 +67,8 @@ def test_maps_from_torch() -> None:
 def test_what_a_triangle_cannot_show() -> None:
     probs, labels = oracle.example(10, 4)
     with pytest.raises(cr.InputError, match="a map over the simplex needs three classes; got 4"):
-        cr.statistics.error_over_simplex(probs, labels)
+        error_over_simplex(probs, labels)
     with pytest.raises(cr.InputTypeError, match="a map over weights needs an ensemble of three members"):
-        cr.statistics.error_over_weights(probs, labels)
+        error_over_weights(probs, labels)
     with pytest.raises(cr.InputError, match="`n_steps` must be an integer of at least 1"):
-        cr.statistics.error_over_weights(np.stack([probs] * 3, axis=1), labels, n_steps=0)
+        error_over_weights(np.stack([probs] * 3, axis=1), labels, n_steps=0)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.simulate import MulticlassWorld
+from credibly_studies.simulate import MulticlassWorld, power_study
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the cluster's own
@@ -30,7 +30,7 @@ def study(**settings: Any) -> np.ndarray:
         time.sleep(0.002)
         return float(rng.random())
 
-    return cr.simulate.power_study({"slow": slow}, WORLDS, repetitions=100, n=10, rng=5, **settings).pvalues
+    return power_study({"slow": slow}, WORLDS, repetitions=100, n=10, rng=5, **settings).pvalues
 
 
 def calling_once(action: Callable[[], None]) -> Callable[[int, int], None]:

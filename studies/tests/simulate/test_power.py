@@ -23,10 +23,12 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.simulate import (
+from credibly_studies.simulate import (
     BinaryWorld,
     CalibrationTest,
+    HistogramWorld,
     MulticlassWorld,
+    PowerStudy,
     World,
     paired_difference,
     power_study,
@@ -43,7 +45,7 @@ TESTS = {
 }
 
 
-def small(**changes: Any) -> cr.results.PowerStudy:
+def small(**changes: Any) -> PowerStudy:
     settings: dict[str, Any] = {"levels": [0.1, 0.5], "repetitions": 12, "n": 20, "rng": 3, **changes}
     return power_study(settings.pop("tests", TESTS), settings.pop("worlds", WORLDS), **settings)
 
@@ -269,7 +271,7 @@ def test_foreign_and_damaged_files(tmp_path: Path) -> None:
 SCRIPT = """
     import sys, time
     sys.path.insert(0, {source!r})
-    from credibly.simulate import CalibrationTest, MulticlassWorld, power_study
+    from credibly_studies.simulate import CalibrationTest, MulticlassWorld, power_study
 
     class Slow(CalibrationTest):
         def __call__(self, sample, rng):
@@ -339,7 +341,7 @@ def test_an_error_says_where_it_happened() -> None:
 @pytest.mark.slow
 def test_an_error_of_a_worker_says_where_it_happened(pool: ProcessPoolExecutor) -> None:
     unfit = {"truth": CalibrationTest("truth", "brier", 19)}
-    worlds = {"raters": cr.simulate.HistogramWorld()}
+    worlds = {"raters": HistogramWorld()}
     with pytest.raises(cr.UnsupportedError, match="needs a world of class predictions") as caught:
         small(tests=unfit, worlds=worlds, engine=pool)
     assert "repetition 0" in caught.value.__notes__[0]
@@ -434,9 +436,9 @@ def test_one_repetition_one_instance() -> None:
 # --- pairs
 
 
-def fake(pvalues: list[list[float]]) -> cr.results.PowerStudy:
+def fake(pvalues: list[list[float]]) -> PowerStudy:
     values = np.array([pvalues])
-    return cr.results.PowerStudy(
+    return PowerStudy(
         tests=("a", "b"), worlds=("w",), null=(True,), levels=np.array([0.1]), pvalues=values,
         rejected=(values <= 0.1).sum(axis=2)[:, :, None], low=np.zeros((1, 2, 1)), high=np.ones((1, 2, 1)),
         n=5, repetitions=values.shape[2],

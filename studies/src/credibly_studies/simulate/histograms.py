@@ -11,8 +11,8 @@ from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.predictions import LabelCounts, Point
-from credibly.simulate.functions import draw_members, draw_prior
-from credibly.simulate.world import LARGEST, Truth, World, WorldSample, require_number
+from credibly_studies.simulate.functions import draw_members, draw_prior
+from credibly_studies.simulate.world import LARGEST, Truth, World, WorldSample, require_number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class HistogramWorld(World):
 
     Examples
     --------
-    >>> from credibly.simulate import HistogramWorld
+    >>> from credibly_studies.simulate import HistogramWorld
     >>> world = HistogramWorld(exponent=0.5, agreement=4.0, n_raters=3)
     >>> sample = world.draw(500, rng=7)
     >>> sample.labels.totals.max()

@@ -9,9 +9,9 @@ from credibly._arrays.errors import UnsupportedError, one_of
 from credibly.hypotests import calibration_test
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.predictions import Point
-from credibly.simulate.world import WorldSample
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic
+from credibly_studies.simulate.world import WorldSample
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class CalibrationTest:
 
     Examples
     --------
-    >>> from credibly.simulate import CalibrationTest, MulticlassWorld
+    >>> from credibly_studies.simulate import CalibrationTest, MulticlassWorld
     >>> sample = MulticlassWorld("H1", delta=0.5).draw(200, rng=7)
     >>> CalibrationTest("truth", "skce", n_resamples=99)(sample, 7)
     0.01

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from credibly.simulate.functions import (
+from credibly_studies.simulate.functions import (
     gaussian_process_features,
     gaussian_process_paths,
     polynomial_paths,

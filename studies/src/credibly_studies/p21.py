@@ -1,0 +1,296 @@
+"""Functions drawn from members with the band of all of them (P21 Figs. 4, 10); the check of one label."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import HostArray, as_float64, is_array, to_host
+from credibly._arrays.philox import as_seed, takes_rng
+from credibly.evaluation import shown
+from credibly.hypotests.calibration.pit import checked_rows
+from credibly.hypotests.predictive.outcomes import has_members
+from credibly.plots.display import BLUE, INK, ORANGE, SKY, VERMILION, Display, Style, Words, dots, ranges
+from credibly.predictions import (
+    Gaussian,
+    RealPredictions,
+    Samples,
+    as_labels,
+    as_predictions,
+)
+from credibly.predictions.ensemble import normalised
+from credibly.predictions.passes import without_graph
+from credibly.results.base import Result, require_level
+from credibly.results.tests import HypotestResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SHADES = (BLUE, ORANGE, SKY, VERMILION)
+_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
+
+
+@dataclasses.dataclass(frozen=True)
+class MemberFunctions(Result):
+    """What some members predict along one feature, and the band of all of them together.
+
+    Attributes
+    ----------
+    x : ndarray (n,)
+        The feature, in increasing order.
+    members : ndarray (f,)
+        Which members are shown.
+    centre, low, high : ndarray (n, f)
+        Median and central interval of each of these members.
+    total_low, total_high : ndarray (n,)
+        Central interval of all members together.
+    level : float
+        Stated coverage of the intervals.
+    labels : ndarray (n,) or None
+        What was observed.
+    """
+
+    x: HostArray
+    members: HostArray
+    centre: HostArray
+    low: HostArray
+    high: HostArray
+    total_low: HostArray
+    total_high: HostArray
+    level: float
+    labels: HostArray | None
+
+
+@takes_rng
+def member_functions(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    x: Any,
+    n_functions: int = 6,
+    level: float = 0.9,
+    rng: Any = None,
+) -> MemberFunctions:
+    """Draw members and return what each predicts along a feature, with the band of all members together.
+
+    Parameters
+    ----------
+    predictions : Gaussian (n, m) or Samples (n, m, s)
+        Predictions with members.
+    labels : array (n,), optional
+        What was observed.
+    x : array (n,)
+        One feature of every instance.
+    n_functions : int
+        Members to draw, without replacement, by weight if they have weights.
+    level : float
+        Stated coverage of the intervals.
+    rng : None, int or Generator
+        Seed.
+
+    Returns
+    -------
+    MemberFunctions
+        Everything in the order of `x`.
+
+    References
+    ----------
+    Gopal, *Why calibration error is wrong given model uncertainty*, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> from credibly_studies.p21 import member_functions
+    >>> lines = cr.Gaussian([[-1.0, 1.0], [-2.0, 2.0], [-3.0, 3.0]], np.ones((3, 2)))
+    >>> member_functions(lines, x=[1.0, 2.0, 3.0], n_functions=2, rng=0).centre.tolist()
+    [[-1.0, 1.0], [-2.0, 2.0], [-3.0, 3.0]]
+    """
+    given = without_graph(as_predictions(predictions))
+    require_level(level)
+    if not isinstance(given, (Gaussian, Samples)) or not has_members(given):
+        raise InputTypeError(
+            "`member_functions`",
+            "needs real-valued predictions with members",
+            f"got {given!r}",
+            "Pass a Gaussian (n, m) or Samples (n, m, s).",
+        )
+    if isinstance(n_functions, bool) or not isinstance(n_functions, (int, np.integer)) or n_functions < 1:
+        raise InputError("`n_functions`", "must be a positive integer", f"got {n_functions!r}", "Try 6.")
+    feature = np.asarray(to_host(x) if is_array(x) else x, dtype=np.float64)
+    if feature.shape != (len(given),) or not np.isfinite(feature).all():
+        raise InputError(
+            "`x`",
+            f"must be {len(given)} finite numbers, one per instance",
+            f"got shape {feature.shape}"
+            + (" with NaN or infinite values" if feature.shape == (len(given),) else ""),
+            "Give one feature of the same instances.",
+        )
+    generator = np.random.default_rng(as_seed(rng))
+    m = given.n_members
+    shares = None if given.weights is None else to_host(normalised(given.weights))
+    members = np.sort(generator.choice(m, size=min(n_functions, m), replace=False, p=shares))
+    order = np.argsort(feature, kind="stable")
+    levels = [(1 - level) / 2, (1 + level) / 2, 0.5]
+    total = to_host(given.quantile(levels[:2]))[order]
+    own = np.stack([to_host(_member(given, int(j)).quantile(levels))[order] for j in members], axis=1)
+    seen = None
+    if labels is not None:
+        batch = as_labels(given, labels)
+        seen = to_host(batch.values)[0][order]
+    return MemberFunctions(
+        x=feature[order],
+        members=members,
+        centre=own[:, :, 2],
+        low=own[:, :, 0],
+        high=own[:, :, 1],
+        total_low=total[:, 0],
+        total_high=total[:, 1],
+        level=float(level),
+        labels=seen,
+    )
+
+
+def _member(predictions: Gaussian | Samples, member: int) -> Gaussian | Samples:
+    """Return the predictions of one member."""
+    if isinstance(predictions, Gaussian):
+        return Gaussian(predictions.mean[:, member], predictions.std[:, member])
+    return Samples(predictions.values[:, member, :], member_axis=1)
+
+
+class FunctionsDisplay(Display, kind="functions", of=MemberFunctions):
+    """Functions drawn from members, with the band of all members together (P21 Figs. 4 and 10).
+
+    Attributes
+    ----------
+    functions : MemberFunctions
+        From `member_functions`.
+    """
+
+    size = (5.6, 3.8)
+    words = Words("Functions drawn from members", "feature", "prediction")
+
+    functions: MemberFunctions
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        own = self.functions
+        total = float((own.total_high - own.total_low).mean())
+        single = float((own.high - own.low).mean())
+        said = (
+            f"The {100 * own.level:g} % band of all members is {shown(total)} wide on average, the band of "
+            f"one member {shown(single)}"
+        )
+        if own.labels is None:
+            return f"{said}."
+        inside = float(np.mean((own.labels >= own.total_low) & (own.labels <= own.total_high)))
+        return f"{said}; the band of all members contains {100 * inside:.3g} % of the labels."
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw the total band, one line per member with its own band, and the labels."""
+        own = self.functions
+        band: Style = {"color": SKY, "alpha": 0.35, "label": f"{100 * own.level:g} % band of all members"}
+        ax.fill_between(own.x, own.total_low, own.total_high, linewidth=0, **band)
+        for place in range(own.centre.shape[1]):
+            style: Style = {
+                "color": _SHADES[place % len(_SHADES)],
+                "linestyle": _DASHES[place % len(_DASHES)],
+            }
+            label = "members" if place == 0 else None
+            ax.plot(own.x, own.centre[:, place], linewidth=1.1, label=label, **style)
+            for edge in (own.low, own.high):
+                ax.plot(own.x, edge[:, place], linewidth=0.4, **style)
+        if own.labels is not None:
+            dots(ax, own.x, own.labels, ".", INK, "labels", markersize=2)
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the total band and the median of every drawn member."""
+        own = self.functions
+        members = {f"member {j}": own.centre[:, at] for at, j in enumerate(own.members.tolist())}
+        return {"feature": own.x, "band of all": ranges(own.total_low, own.total_high), **members}
+
+
+def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0) -> HypotestResult:
+    """Check whether one label is plausible under its predicted distribution.
+
+    F(y) of a single label is uniform under both hypotheses, whether members are drawn for every label or once
+    for all, so one label needs no replicates. The check says little: under the hypothesis it accepts 95 % of
+    labels.
+
+    Parameters
+    ----------
+    predictions : Gaussian, Samples, dense Quantiles or Rows
+        Members are represented by their mixture.
+    labels : array (n,)
+        Observed numbers. Leave out for chunks, which carry their own.
+    instance : int
+        Which of them.
+
+    Returns
+    -------
+    HypotestResult
+        F(y), and the two-sided p-value 2 min(F(y), 1 - F(y)); for draws, the share of draws at least as
+        extreme, counting the label itself.
+
+    References
+    ----------
+    Gopal, *Why calibration error is wrong given model uncertainty*.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> from credibly_studies.p21 import observation_check
+    >>> round(observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
+    0.0455
+    """
+    rows = checked_rows(predictions, labels, "`observation_check`")
+    at = require_integer(instance, "instance", 0)
+    if at >= rows.n:
+        raise InputError(
+            "`instance`",
+            f"must be below the number of instances ({rows.n})",
+            f"got {at}",
+            "Count from 0.",
+        )
+    taken = rows.take(np.array([at]))
+    one, label = taken.predictions, taken.batch.values[0, ...]
+    assert isinstance(one, RealPredictions)
+    share = float(to_host(one.cdf(label))[0])
+    if isinstance(one, Samples):
+        below = float(to_host(one.share_below(as_float64(label)[None, :], strict=True))[0, 0])
+        number = one.n_effective
+        # rounding keeps counts of equal draws whole
+        fewer = round(min(share, 1.0 - below) * number, 9)
+        pvalue = min(1.0, 2.0 * (1.0 + fewer) / (1.0 + number))
+    else:
+        # 1 - F(y) loses every digit in the upper tail; the mirrored prediction has it as its own F
+        above = float(to_host(_mirrored(one).cdf(-label))[0]) if isinstance(one, Gaussian) else 1.0 - share
+        pvalue = max(2.0 * min(share, above), float(np.finfo(np.float64).tiny))
+    return HypotestResult(
+        name="observation_check",
+        hypothesis="the label was drawn from its predicted distribution",
+        statistic_name="predictive CDF",
+        statistic=share,
+        pvalue=pvalue,
+        pvalue_interval=None,
+        tail="two-sided",
+        null_distribution=None,
+        acceptance_region=(0.025, 0.975),
+        effect_size=share - 0.5,
+        z_score=(share - 0.5) * math.sqrt(12.0),
+        n=1,
+        n_resamples=0,
+        statistic_range=(0.0, 1.0),
+        settings={"instance": at},
+        notes=one.notes,
+    )
+
+
+def _mirrored(predictions: Gaussian) -> Gaussian:
+    return predictions.replace_rows(mean=-predictions.mean)
