@@ -31,7 +31,6 @@ from credibly._arrays.namespace import (
     is_numpy,
     is_torch,
     memory_budget,
-    moved,
     namespace,
     on_accelerator,
     rows_within_budget,
@@ -248,15 +247,6 @@ class Block:
         return Block(
             self.start + rows.start, self.predictions[rows], self.labels.rows(rows), self.notes, codes
         )
-
-    def on(self, where: Any) -> Block:
-        """Return the same rows on a device."""
-        given = self.predictions
-        own = {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
-        arrays = {name: moved(one, where) for name, one in own.items() if name != "index" and is_array(one)}
-        weights = None if self.labels.weights is None else moved(self.labels.weights, where)
-        labels = dataclasses.replace(self.labels, values=moved(self.labels.values, where), weights=weights)
-        return dataclasses.replace(self, predictions=given.replace_rows(**arrays), labels=labels)
 
 
 Pose = Callable[[Dataset], Dataset]
