@@ -59,7 +59,6 @@ PAIRED = (
     *({"norm": name, "bandwidth": 0.5} for name in ("l1", "tv")),
     {"kernel": "gaussian"},
     {"estimator": "block", "block_size": 7},
-    {"precision": "float32"},
 )
 STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "accuracy": (),
