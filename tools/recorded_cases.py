@@ -59,7 +59,6 @@ PAIRED = (
     *({"norm": name, "bandwidth": 0.5} for name in ("l1", "tv")),
     {"kernel": "gaussian"},
     {"estimator": "block", "block_size": 7},
-    {"precision": "float32"},
 )
 STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "accuracy": (),
@@ -164,7 +163,6 @@ def statistics() -> Iterator[Case]:
     yield "interval/accuracy", lambda: cr.accuracy(MEAN, COLUMNS["classes"]).interval(0.9)
     yield "statistic/value", lambda: user_statistic()(cr.Point(MEAN), COLUMNS["classes"])
     yield "memory_limit/skce", limited
-    yield "deterministic/skce", deterministic
 
 
 def registered(name: str) -> dict[str, Any]:
@@ -214,12 +212,6 @@ def limited() -> Any:
     """Return a pairwise statistic computed in small tiles."""
     with cr.memory_limit(2**20):
         return cr.skce(np.tile(MEAN, (6, 1)), np.tile(COLUMNS["classes"], 6))
-
-
-def deterministic() -> Any:
-    """Return a value computed where torch refuses sums without a fixed order."""
-    with cr.deterministic():
-        return cr.skce(as_torch(MEAN), as_torch(COLUMNS["classes"]))
 
 
 def tests() -> Iterator[Case]:

@@ -54,9 +54,6 @@ if _TYPE_CHECKING:
     from credibly._arrays.checks import (
         InvalidRowsError,
     )
-    from credibly._arrays.deterministic import (
-        deterministic,
-    )
     from credibly._arrays.errors import (
         CrediblyError,
         FileError,
@@ -156,7 +153,6 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 _HOMES = {
     "credibly._arrays.checks": ("InvalidRowsError",),
-    "credibly._arrays.deterministic": ("deterministic",),
     "credibly._arrays.errors": (
         "CrediblyError",
         "FileError",
@@ -332,7 +328,6 @@ __all__ = [
     "credal_test",
     "crps",
     "decompose_brier",
-    "deterministic",
     "ecce",
     "epistemic_score",
     "evaluate",

@@ -6,7 +6,6 @@ torch on the host with all that is written for accelerators switched on; CUDA wh
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 from pathlib import Path
@@ -34,7 +33,6 @@ PLACES = ("second_device", "torch_as_device", *(("cuda",) if CUDA else ()))
 # What takes no arrays of predictions, or only files, settings and results.
 ELSEWHERE = {
     "as_predictions": "tests/unit/predictions",
-    "deterministic": "below",
     "from_posterior_predictive": "reads xarray, which is NumPy",
     "load": "reads files",
     "memory_limit": "a setting",
@@ -189,34 +187,21 @@ DETERMINED = [
     [*DETERMINED, "calibration_test omnibus", "credal_test boundary", "evaluate counts", "VectorScaling"],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_same_bits_in_every_run(name: str, place: Library) -> None:
-    """Inside the block torch refuses whatever has no fixed order, so that it runs is the proof."""
-    with cr.deterministic():
+def test_the_same_bits_in_every_run(name: str, place: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch refuses whatever has no fixed order, so that it runs is the proof."""
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # torch insists on it for products on CUDA
+    before = torch.get_deterministic_debug_mode()
+    torch.set_deterministic_debug_mode("error")
+    try:
         first, second = (dict(facts(CASES[name](place.asarray))) for _ in range(2))
+    finally:
+        torch.set_deterministic_debug_mode(before)
     assert first.keys() == second.keys()
     for path, value in first.items():
         if array_api_compat.is_array_api_obj(value):
             np.testing.assert_array_equal(read(value), read(second[path]), err_msg=path)
         else:
             assert value == second[path] or value != value, path
-
-
-def test_the_switches_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
-    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
-    assert not torch.are_deterministic_algorithms_enabled()
-    with cr.deterministic():
-        assert torch.are_deterministic_algorithms_enabled()
-        assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
-    with contextlib.suppress(ZeroDivisionError), cr.deterministic():
-        raise ZeroDivisionError
-    assert not torch.are_deterministic_algorithms_enabled()
-    assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
-    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
-    with cr.deterministic():
-        assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":16:8"
-    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":16:8"
 
 
 def test_labels_go_where_the_predictions_are(place: Library) -> None:

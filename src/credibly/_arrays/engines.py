@@ -1,9 +1,7 @@
 """Where work runs: one engine for chunks of rows, blocks of pairs and repetitions of a study.
 
-`as_engine` turns what a user names into one: this process, an executor of `concurrent.futures`, several
-devices, or the workers of a Dask cluster.
-
-Engines of one machine: one after the other, a pool of threads or processes, several devices.
+`as_engine` turns what a user names into one: this process, an executor of `concurrent.futures`, or the
+workers of a Dask cluster.
 
 An engine promises the results, never the order of the work, so a number may depend on its inputs alone.
 """
@@ -11,18 +9,17 @@ An engine promises the results, never the order of the work, so a number may dep
 from __future__ import annotations
 
 import concurrent.futures
-import logging
 import pickle
 import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from itertools import cycle, islice
+from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from credibly._arrays.errors import CrediblyError, InputTypeError, MissingExtraError
+from credibly._arrays.errors import CrediblyError, InputTypeError
 
 S = TypeVar("S")
 
@@ -30,9 +27,6 @@ T = TypeVar("T")
 
 AHEAD = 4
 """Inputs under way per worker: enough to keep it busy, few enough not to pile up results."""
-
-ANSWERS_WITHIN = "10s"
-"""How long a scheduler that was named may take."""
 
 RUN_AGAIN = "Finished parts are kept if `out` was given: run it again."
 
@@ -87,41 +81,6 @@ class Serial(Engine):
         return (_folded(step, chain, finish) for chain in chains)
 
 
-class Devices(Serial):
-    """Several devices of this machine: one thread for each, and every chain of tasks on one of them.
-
-    Parameters
-    ----------
-    devices : sequence
-        Devices of one array library, such as ``["cuda:0", "cuda:1"]``. Arguments of tasks that can move (they
-        have `on`) are copied to the device of their chain.
-    """
-
-    name = "devices"
-
-    def __init__(self, devices: Sequence[Any]) -> None:
-        if isinstance(devices, str) or not len(devices):
-            raise InputTypeError("`devices`", "must be a sequence", f"got {devices!r}", 'Use ["cuda:0"].')
-        self.devices = tuple(devices)
-
-    def folds(
-        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
-    ) -> Iterator[T]:
-        """Fold chains on the devices in turns; results come in order."""
-        with ExitStack() as opened:
-            threads = [
-                (opened.enter_context(concurrent.futures.ThreadPoolExecutor(1)), device)
-                for device in self.devices
-            ]
-            yield from _in_order(
-                (
-                    thread.submit(_folded_on, device, step, chain, finish)
-                    for (thread, device), chain in zip(cycle(threads), chains, strict=False)
-                ),
-                2 * len(threads),
-            )
-
-
 class Pool(Engine):
     """An executor of `concurrent.futures`: threads or processes of this machine.
 
@@ -169,8 +128,18 @@ class Pool(Engine):
 
     def in_order(self, futures: Iterable[Any]) -> Iterator[Any]:
         """Yield the results of futures in their order; the next are asked for when there is room."""
+        waiting: deque[Any] = deque()
         with self._alive():
-            yield from _in_order(futures, self._room(), self._drop)
+            room = self._room()
+            try:
+                for future in futures:
+                    waiting.append(future)
+                    if len(waiting) >= room:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:  # also when the caller stops early
+                self._drop(waiting)
 
     def _submit(self, function: Callable[..., T], *given: Any) -> Any:
         if self._processes:
@@ -183,7 +152,8 @@ class Pool(Engine):
         return max(2, AHEAD * workers) if isinstance(workers, int) else sys.maxsize
 
     def _drop(self, futures: Iterable[Any]) -> None:
-        _cancel(futures)
+        for future in futures:
+            future.cancel()
 
     def _alive(self) -> AbstractContextManager[None]:
         return _living_workers()
@@ -238,37 +208,11 @@ class Cluster(Pool):
         return _living_cluster()
 
 
-def _cancel(futures: Iterable[Any]) -> None:
-    for future in futures:
-        future.cancel()
-
-
-def _in_order(
-    futures: Iterable[Any], room: int, drop: Callable[[Iterable[Any]], None] = _cancel
-) -> Iterator[Any]:
-    """Yield results in order with at most `room` futures waiting; drop those when the caller stops early."""
-    waiting: deque[Any] = deque()
-    try:
-        for future in futures:
-            waiting.append(future)
-            if len(waiting) >= room:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        drop(waiting)
-
-
 def _folded(step: Callable[..., Any], chain: Iterable[tuple[Any, ...]], finish: Callable[[Any], T]) -> T:
     total = None
     for given in chain:
         total = step(total, *given)
     return finish(total)
-
-
-def _folded_on(device: Any, step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) -> T:
-    moved = (tuple(one.on(device) if hasattr(one, "on") else one for one in given) for given in chain)
-    return _folded(step, moved, finish)
 
 
 @contextmanager
@@ -302,9 +246,8 @@ def as_engine(engine: Any) -> Engine:
 
     Parameters
     ----------
-    engine : None, "serial", "dask", Engine, concurrent.futures.Executor or distributed.Client
-        None uses the current `distributed.Client` if one was opened, else this process. "dask" also uses the
-        current client, or opens one with workers on this machine.
+    engine : None, "serial", Engine, concurrent.futures.Executor or distributed.Client
+        None uses the current `distributed.Client` if one was opened, else this process.
 
     Returns
     -------
@@ -313,46 +256,19 @@ def as_engine(engine: Any) -> Engine:
     """
     if isinstance(engine, Engine):
         return engine
-    if isinstance(engine, str) and engine == "serial":
+    named = _current_client() if engine is None else engine
+    if named is None or (isinstance(named, str) and named == "serial"):
         return Serial()
-    if engine is None:
-        client = _current_client()
-        return Serial() if client is None else Cluster(client)
-    if isinstance(engine, str) and engine == "dask":
-        client = (
-            _current_client()
-        )  # else workers here, whose dashboard takes any port: several runs share a machine
-        return Cluster(_distributed().Client(dashboard_address=":0") if client is None else client)
-    if isinstance(engine, concurrent.futures.Executor):
-        return Pool(engine)
-    if hasattr(engine, "submit") and hasattr(engine, "nthreads"):
-        return Cluster(engine)
+    if isinstance(named, concurrent.futures.Executor):
+        return Pool(named)
+    if hasattr(named, "submit") and hasattr(named, "nthreads"):
+        return Cluster(named)
     raise InputTypeError(
         "`engine`",
-        'must be "serial", "dask", a concurrent.futures.Executor or a distributed.Client',
+        'must be "serial", a concurrent.futures.Executor or a distributed.Client',
         f"got {engine!r}",
         "Leave it out to work in this process.",
     )
-
-
-@contextmanager
-def connected(scheduler: str | None) -> Iterator[Engine]:
-    """Give the engine of the Dask cluster at an address, or of workers here, inside a ``with`` block."""
-    client_type = _distributed().Client
-    try:
-        if scheduler is None:  # what workers here log of a failed task is raised in this process as well
-            client = client_type(silence_logs=logging.CRITICAL, dashboard_address=":0")
-        else:
-            client = client_type(scheduler, timeout=ANSWERS_WITHIN)
-    except (OSError, ValueError) as error:
-        raise CrediblyError(
-            f"the scheduler {scheduler!r}",
-            "must answer",
-            str(error),
-            "Give the address that `dask scheduler` printed, such as tcp://127.0.0.1:8786.",
-        ) from error
-    with client:
-        yield Cluster(client)
 
 
 def _current_client() -> Any:
@@ -373,27 +289,13 @@ def _current_client() -> Any:
         client = distributed.get_client()
     except ValueError:
         return None
-    return (
-        client if client.status == "running" else None
-    )  # one that never connected, or was closed, cannot work
-
-
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingExtraError(
-            'engine="dask"',
-            "needs the extra `dask`",
-            "distributed is not installed",
-            'Install it: pip install "credibly[dask]".',
-        ) from error
-    return distributed
+    # one that never connected, or was closed, cannot work
+    return client if client.status == "running" else None
 
 
 @contextmanager
 def _living_cluster() -> Iterator[None]:
-    distributed = _distributed()
+    import distributed
     from distributed.comm.core import CommClosedError
 
     try:

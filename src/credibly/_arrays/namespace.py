@@ -104,15 +104,6 @@ def to_host(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     return np.asarray(array_api_compat.to_device(array, home))
 
 
-def moved(array: Array, where: Any) -> Array:
-    """Return a copy of `array` on a device; NumPy arrays become tensors of torch."""
-    if is_numpy(array):
-        import torch
-
-        return torch.tensor(array, device=where)
-    return array_api_compat.to_device(array, where)
-
-
 def beside(array: Array, given: Any, reference: Array, what: str = "predictions and labels") -> Array:
     """Bring what was `given` as a plain sequence to `reference`; arrays of another library are refused."""
     if not hasattr(given, "dtype") and not hasattr(given, "to_numpy"):

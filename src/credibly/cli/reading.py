@@ -9,20 +9,24 @@ from __future__ import annotations
 import csv
 import dataclasses
 import glob
+import logging
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from credibly._arrays.engines import Engine, Serial, connected
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import CrediblyError, InputError
 from credibly._arrays.namespace import memory_budget
 from credibly.cli.output import Output, with_flags
 from credibly.io import is_pattern, is_remote, load
+from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, InMemory, Rows
 from credibly.predictions.clusters import require_one
 from credibly.scale import scan
+
+ANSWERS_WITHIN = "10s"
+"""How long to wait for the scheduler that was named."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,6 +152,28 @@ class Reading:
         return [] if self.blocks is None else ["--blocks", str(self.blocks)]
 
 
+@contextmanager
+def dask_client(scheduler: str | None) -> Iterator[Any]:
+    """Open a client of the Dask cluster at an address, or of new workers on this machine."""
+    client_type = require_module("distributed", "`--engine dask`", pip("dask")).Client
+    try:
+        if scheduler is None:
+            # what these workers log of a failed task is raised in this process as well; the dashboard takes
+            # any port, because several runs may share a machine
+            client = client_type(silence_logs=logging.CRITICAL, dashboard_address=":0")
+        else:
+            client = client_type(scheduler, timeout=ANSWERS_WITHIN)
+    except (OSError, ValueError) as error:
+        raise CrediblyError(
+            f"the scheduler {scheduler!r}",
+            "must answer",
+            str(error),
+            "Give the address that `dask scheduler` printed, such as tcp://127.0.0.1:8786.",
+        ) from error
+    with client:
+        yield client
+
+
 @dataclasses.dataclass(frozen=True)
 class Streaming:
     """How rows that do not fit into memory are read, and where they are worked on."""
@@ -171,11 +197,11 @@ class Streaming:
         return self != Streaming() or is_pattern(reading.file) or _is_large(reading.file)
 
     @contextmanager
-    def running(self) -> Iterator[Engine]:
-        """Give where chunks are worked on, for as long as they are."""
+    def running(self) -> Iterator[Any]:
+        """Give the `engine` of `scan`, for as long as chunks are worked on."""
         if self.engine == "dask":
-            with connected(self.scheduler) as cluster:
-                yield cluster
+            with dask_client(self.scheduler) as client:
+                yield client
             return
         if self.scheduler is not None:
             raise InputError(
@@ -184,7 +210,7 @@ class Streaming:
                 "the engine is local",
                 "Add `--engine dask`.",
             )
-        yield Serial()
+        yield "serial"
 
     @contextmanager
     def opened(self, reading: Reading, output: Output) -> Iterator[Rows]:
@@ -195,7 +221,7 @@ class Streaming:
         with self.running() as engine:
             yield self.scanned(reading, engine, output)
 
-    def scanned(self, reading: Reading, engine: Engine, output: Output) -> Rows:
+    def scanned(self, reading: Reading, engine: Any, output: Output) -> Rows:
         """Make chunks of a file or pattern; what was left out is noted on stderr."""
         rows = scan(
             reading.file,

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from credibly._arrays.engines import connected
 from credibly._arrays.errors import InputError, MissingExtraError, nearest
 from credibly.cli import options
 from credibly.cli.output import Output, Table, progress
+from credibly.cli.reading import dask_client
 from credibly.io import write_text_atomically
 from credibly.results.base import SCHEMA_VERSION
 
@@ -178,8 +178,8 @@ def _require_one_engine(engine: str, scheduler: str | None, workers: int) -> Non
 def _working(engine: str, scheduler: str | None, workers: int) -> Iterator[Any]:
     """Give this process for one worker, a pool of processes for more, or the workers of a cluster."""
     if engine == "dask":
-        with connected(scheduler) as cluster:
-            yield cluster
+        with dask_client(scheduler) as client:
+            yield client
         return
     if workers == 1:
         yield "serial"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.namespace import on_accelerator
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly._arrays.remembered import remembering
@@ -194,7 +195,9 @@ def evaluate(
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or REAL_WIDTH)
-    single_precision = most < rows.n and most <= MOST_ROWS_UNASKED
+    # on a host, where double precision takes twice as long, and for rough answers on a part of the rows
+    on_host = not on_accelerator(rows.sample.predictions._leading)
+    single_precision = on_host and most < rows.n and most <= MOST_ROWS_UNASKED
     chosen, unsuited = choose(rows, statistics, n_bins, tests, single_precision=single_precision)
     work = Work(
         summary=summarise(rows),

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import on_accelerator
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.work import NOT_ASKED, Reasons, Stage, Work
@@ -38,6 +37,7 @@ from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
 from credibly.statistics.over_rows import StatisticsTask, estimates_over, planned
+from credibly.statistics.pairwise import PairStatistic, in_single_precision
 from credibly.statistics.registry import as_statistic
 from credibly.statistics.slopes import STATED, states_one
 from credibly.statistics.subsampled import Subsampled, random_rows
@@ -61,8 +61,8 @@ def choose(
 ) -> tuple[list[Statistic], Reasons]:
     """Return the statistics that can be computed, and the reasons of those that cannot.
 
-    With `single_precision`, pairs are compared in it on the host, in half the time, where a
-    statistic is named: all label vectors go through the same product, so p-values stay exact.
+    With `single_precision`, statistics given by name compare pairs in single precision; instances of
+    `Statistic` are used as they are.
     """
     if isinstance(statistics, (str, Statistic)):
         raise InputTypeError(
@@ -78,8 +78,8 @@ def choose(
         statistic = as_statistic(one)
         if isinstance(one, str) and "n_bins" in statistic.settings():
             statistic = statistic.with_(n_bins=n_bins)
-        if isinstance(one, str) and single_precision and _has_halves(statistic, rows.sample.predictions):
-            statistic = statistic.with_(precision="float32")
+        if isinstance(one, str) and single_precision and isinstance(statistic, PairStatistic):
+            statistic = in_single_precision(statistic)
         reason = _why_not(statistic, rows, tests)
         if reason is None and statistics is None:
             reason = _why_not_unasked(statistic, rows)
@@ -95,11 +95,6 @@ def choose(
     if len(set(names)) < len(names):
         raise InputError("`statistics`", "must be distinct", f"got {names}", "Name each statistic once.")
     return chosen, reasons
-
-
-def _has_halves(statistic: Statistic, predictions: Predictions) -> bool:
-    """Tell whether single precision halves the time of a statistic: on the host, where pairs are compared."""
-    return "precision" in statistic.settings() and not on_accelerator(predictions._leading)
 
 
 def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:

@@ -233,7 +233,7 @@ def scan(
     chunk_rows : int, optional
         Rows per chunk. Default: a power of two with 2^21 to 2^22 numbers. Files other than .npy and blocks of
         Dask arrays are one chunk each.
-    engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
+    engine : None, "serial", concurrent.futures.Executor or distributed.Client
         Where chunks are processed. Default: the current `distributed.Client` if there is one, else this
         process.
     skip_bad_shards : bool

@@ -21,11 +21,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, is_numpy, namespace, to_host
 from credibly.predictions import Predictions, Rows, as_point
 from credibly.statistics.kernels import check_bandwidth, spaced_rows
-from credibly.statistics.pairwise import PRECISIONS, BandwidthPlan, PairStatistic, Precision, as_number
+from credibly.statistics.pairwise import BandwidthPlan, PairStatistic, as_number
 from credibly.statistics.protocol import CLASS_LABELS, State, Story, Traits
 from credibly.statistics.smoother import LIKELIHOOD_ROWS, SmootherBound, likelihood_bandwidth, safe_log
 
@@ -35,10 +35,8 @@ class SmoothedError(PairStatistic):
     """Base of the calibration errors that smooth labels over neighbouring predictions."""
 
     bandwidth: float | Literal["likelihood"] = "likelihood"
-    precision: Precision = "float64"
 
     def __post_init__(self) -> None:
-        one_of("`precision`", self.precision, PRECISIONS)
         check_bandwidth(self.bandwidth, "likelihood")
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
@@ -85,9 +83,6 @@ class KdeCe(SmoothedError):
     bandwidth : float or "likelihood"
         Spread of the Dirichlet kernel; "likelihood" chooses the value with the largest leave-one-out
         likelihood of the predictions over a grid, on at most 1000 evenly spaced rows.
-    precision : {"float64", "float32", "tf32"}
-        Precision of weights and matrix product; "tf32" needs torch on CUDA. Sums are always in double
-        precision.
     p : float
         Exponent, at least 1. The square of the error at p = 2 is the calibration term of the Brier score.
 
@@ -174,9 +169,6 @@ class KlCe(SmoothedError):
     bandwidth : float or "likelihood"
         Spread of the Dirichlet kernel; "likelihood" chooses the value with the largest leave-one-out
         likelihood of the predictions over a grid, on at most 1000 evenly spaced rows.
-    precision : {"float64", "float32", "tf32"}
-        Precision of weights and matrix product; "tf32" needs torch on CUDA. Sums are always in double
-        precision.
     clip : float
         Probabilities below this count as this in the divergence; 0 (the default) clips nothing.
 
@@ -221,8 +213,8 @@ class KlCe(SmoothedError):
         if self.clip:
             probs = xp.clip(probs, self.clip, None)
         # E log E is 0 at E = 0 with any finite logarithm, so the clipped one is exact
-        own = safe_log(estimate, estimate.dtype)
-        other = safe_log(probs, probs.dtype)
+        own = safe_log(estimate)
+        other = safe_log(probs)
         divergence = xp.sum(estimate * (own - other[None, :, :]), axis=1)
         return _infinite_where(divergence, estimate, probs == 0)
 

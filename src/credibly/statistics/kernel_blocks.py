@@ -24,7 +24,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.notes import counted
 from credibly.predictions import Labels
 from credibly.statistics.kernels import centred_kernel
-from credibly.statistics.pairwise import BandwidthPlan, require_precision, require_same_n, set_diagonal
+from credibly.statistics.pairwise import BandwidthPlan, require_same_n, set_diagonal
 from credibly.statistics.protocol import Bound, State, replicates
 from credibly.statistics.real_kernels import Sides
 
@@ -47,7 +47,6 @@ class BlockBound(Bound):
         label_kernel: Array | None,
         notes: tuple[str, ...],
     ) -> None:
-        require_precision(statistic.precision, sides.points)
         self.size = statistic.block_size or 2
         self.n_blocks = plan.n // self.size
         if not self.n_blocks:
@@ -62,9 +61,7 @@ class BlockBound(Bound):
             rest = counted(left, "row, which does", "rows, which do")
             notes = (*notes, f"left out: {rest} not fill a block of {self.size}")
         super().__init__(statistic, plan.n, notes)
-        xp = namespace(sides.points)
-        self.dtype = xp.float64 if statistic.precision == "float64" else xp.float32
-        self.probs = xp.astype(sides.points, self.dtype)
+        self.probs = as_float64(sides.points)
         self.bandwidth, self.label_kernel, self.sides = plan.bandwidth, label_kernel, sides
         self.width, self.term_size = sides.width, sides.largest
         self.kernels = self._kernels()  # (blocks, size, size), zero diagonal
@@ -108,14 +105,14 @@ class BlockBound(Bound):
         xp = namespace(self.probs)
         count, size, k = max(0, blocks.stop - blocks.start), self.size, self.width
         rows = slice(blocks.start * size, (blocks.start + count) * size)
-        residual = self.sides.residuals(labels.rows(rows), rows, self.dtype)
+        residual = self.sides.residuals(labels.rows(rows), rows, self.probs.dtype)
         residual = xp.reshape(residual, (len(labels), k, count, size))
         apart = xp.permute_dims(residual, (2, 0, 1, 3))  # (blocks, b, k, size)
         flat = xp.reshape(apart, (count, len(labels) * k, size))
         product = xp.reshape(xp.matmul(flat, self.kernels[blocks, :, :]), apart.shape)
         if self.label_kernel is not None:
-            product = xp.matmul(xp.astype(self.label_kernel, self.dtype), product)
-        pairs = xp.sum(as_float64(apart * product), axis=(2, 3))  # (blocks, b)
+            product = xp.matmul(self.label_kernel, product)
+        pairs = xp.sum(apart * product, axis=(2, 3))  # (blocks, b)
         return pairs.T / (size * (size - 1.0))
 
     def state(self, labels: Labels, rows: slice | None = None) -> State:

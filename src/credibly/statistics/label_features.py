@@ -29,7 +29,7 @@ from credibly._arrays.namespace import (
 from credibly.predictions.regression import over_members
 from credibly.statistics.pairwise import as_number
 
-_REACH = {"float64": 8.0, "float32": 5.5, "tf32": 5.5}
+_REACH, _REACH_SINGLE = 8.0, 5.5
 """Bandwidths, and standard normal frequencies, beyond which the Gaussian kernel is 0 to rounding."""
 _MOST_NODES = 1024
 
@@ -63,10 +63,10 @@ class LabelFeatures:
 
     @classmethod
     def over(
-        cls, bandwidth: Any, low: float, high: float, precision: str, mirrored: bool = False
+        cls, bandwidth: Any, low: float, high: float, *, single: bool, mirrored: bool = False
     ) -> LabelFeatures:
         """Choose frequencies for labels between `low` and `high`."""
-        reach = _REACH[precision]
+        reach = _REACH_SINGLE if single else _REACH
         period = (high - low) / as_number(bandwidth) + reach
         nodes = min(_MOST_NODES, max(1, math.ceil(reach * period / (2.0 * math.pi))))
         # beyond the largest number of frequencies the kernel repeats, and is a kernel still

@@ -230,7 +230,7 @@ class LocationBound(Bound):
 def places_of(predictions: Predictions, plan: LocationPlan) -> Array:
     """Return the places of predictions, (n, g)."""
     if isinstance(predictions, RealPredictions):
-        return sides_of(predictions, plan, "float64").points
+        return sides_of(predictions, plan).points
     return as_float64(as_point(predictions)[0].probs)
 
 
@@ -357,4 +357,4 @@ def _mean_alike(
 
 def features_of(plan: LocationPlan) -> LabelFeatures:
     """Return the features of the label kernel."""
-    return LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, "float64")
+    return LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, single=False)

@@ -37,8 +37,6 @@ class MmdCe(KernelError):
         "median" uses the median distance between at most 1000 evenly spaced rows.
     block_size : int, optional
         Rows per block of ``estimator="block"``; default: the square root of n.
-    precision : {"float64", "float32", "tf32"}
-        Precision of the matrix product; "tf32" needs torch on CUDA. Sums are always in double precision.
     label_kernel : {"delta", "ordinal"} or nested sequence (k, k)
         Similarity of labels. "delta" is 1 for equal labels and makes this `skce`; "ordinal" is
         ``exp(-|c - c'|)``, for classes in an order; a matrix must be symmetric and positive semidefinite.

@@ -17,7 +17,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from credibly._arrays.namespace import (
     is_numpy,
     is_torch,
     memory_budget,
-    moved,
     namespace,
     on_accelerator,
     rows_within_budget,
@@ -41,9 +40,6 @@ from credibly._arrays.namespace import (
 from credibly.predictions import Dataset, Labels, Predictions, as_point
 from credibly.predictions.rows import RowChoice
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates
-
-Precision = Literal["float64", "float32", "tf32"]
-PRECISIONS = ("float64", "float32", "tf32")
 
 _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
 _TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
@@ -74,6 +70,8 @@ def as_number(value: Any) -> float:
 class PairStatistic(Statistic):
     """Base of the statistics of pairs of rows, whose blocks can be bound each on its own."""
 
+    _single: bool = dataclasses.field(default=False, kw_only=True, repr=False)
+
     @property
     def meets_in_blocks(self) -> bool:
         """Whether the value follows from blocks that meet two at a time."""
@@ -90,6 +88,15 @@ class PairStatistic(Statistic):
         return self.bound(point, plan, (*notes, *plan.notes))
 
 
+def in_single_precision(statistic: PairStatistic) -> PairStatistic:
+    """Return the statistic with matrix products in single precision, which take half the time on a host.
+
+    For tests on a part of the rows: all label vectors go through the same product, so p-values are as exact
+    as in double precision.
+    """
+    return dataclasses.replace(statistic, _single=True)
+
+
 class PairwiseBound(Bound):
     """An (n, n) matrix made in row tiles, and its products with label values.
 
@@ -100,17 +107,13 @@ class PairwiseBound(Bound):
     symmetric = False
     """Whether a tile of rows needs only the columns from its first row on."""
 
-    def __init__(
-        self, statistic: Statistic, probs: Array, plan: Plan, precision: Precision, notes: tuple[str, ...]
-    ) -> None:
+    def __init__(self, statistic: PairStatistic, probs: Array, plan: Plan, notes: tuple[str, ...]) -> None:
         super().__init__(statistic, plan.n, notes)
-        require_precision(precision, probs)
-        self.precision = precision
         self.tracked = tracks_gradient(probs)
         if self.tracked:
             _require_graph_fits(statistic.name, probs)
         xp = namespace(probs)
-        self.dtype = xp.float64 if precision == "float64" else xp.float32
+        self.dtype = xp.float32 if statistic._single else xp.float64
         self.exact = as_float64(probs)
         self.probs = xp.astype(self.exact, self.dtype)  # (n, k)
         self._kept: dict[tuple[int, bool], Any] = {}
@@ -186,8 +189,8 @@ class PairwiseBound(Bound):
         """Return the state of the bound rows once they have met all others."""
 
     def product(self, values: Array, matrix: Array) -> Array:
-        """Return values @ matrix.T, (b k, rows), in the precision that was asked for."""
-        with matrix_product_precision(self.precision, values):
+        """Return values @ matrix.T, (b k, rows)."""
+        with _full_products(values):
             if on_accelerator(values):
                 # rows of the result are as long as a tile, which is aligned; label vectors come in any number
                 return values @ matrix.T
@@ -203,7 +206,7 @@ class PairwiseBound(Bound):
         return found
 
     def _item_bytes(self) -> int:
-        return 8 if self.precision == "float64" else 4
+        return 8 if self.dtype == self.exact.dtype else 4
 
     def _keeps_tiles(self) -> bool:
         size = self.n * self.n * self._item_bytes() // (2 if self.symmetric else 1)
@@ -248,15 +251,6 @@ class Block:
         return Block(
             self.start + rows.start, self.predictions[rows], self.labels.rows(rows), self.notes, codes
         )
-
-    def on(self, where: Any) -> Block:
-        """Return the same rows on a device."""
-        given = self.predictions
-        own = {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
-        arrays = {name: moved(one, where) for name, one in own.items() if name != "index" and is_array(one)}
-        weights = None if self.labels.weights is None else moved(self.labels.weights, where)
-        labels = dataclasses.replace(self.labels, values=moved(self.labels.values, where), weights=weights)
-        return dataclasses.replace(self, predictions=given.replace_rows(**arrays), labels=labels)
 
 
 Pose = Callable[[Dataset], Dataset]
@@ -357,30 +351,19 @@ def exponential(values: Array) -> Array:
 
 
 @contextmanager
-def matrix_product_precision(precision: Precision, reference: Array) -> Iterator[None]:
-    """Let torch multiply as asked inside a ``with`` block; its own setting comes back after."""
-    if precision == "float64" or not is_torch(reference):
+def _full_products(reference: Array) -> Iterator[None]:
+    """Keep torch from rounding single-precision factors further, which a user's own setting may allow."""
+    if not is_torch(reference) or reference.dtype != namespace(reference).float32:
         yield
         return
     import torch
 
     before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    torch.set_float32_matmul_precision("highest")
     try:
         yield
     finally:
         torch.set_float32_matmul_precision(before)
-
-
-def require_precision(precision: Precision, probs: Array) -> None:
-    """Raise where TF32 is asked of something else than a CUDA device."""
-    if precision == "tf32" and not (is_torch(probs) and probs.device.type == "cuda"):
-        raise UnsupportedError(
-            'precision="tf32"',
-            "needs torch predictions on a CUDA device",
-            f"got {type(probs).__module__.split('.')[0]} on {device(probs)}",
-            'Use precision="float32", or move the predictions with `.to("cuda")`.',
-        )
 
 
 def require_pairs(name: str, n: int) -> None:

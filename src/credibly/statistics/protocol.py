@@ -301,7 +301,7 @@ class CallSignature:
             inspect.Parameter(
                 field.name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, field.name)
             )
-            for field in dataclasses.fields(statistic)
+            for field in _settable(statistic)
         ]
         return inspect.Signature([*shared, *own], return_annotation=Estimate)
 
@@ -390,7 +390,7 @@ class Statistic(ABC):
         Statistic
             A new frozen statistic.
         """
-        known = {field.name for field in dataclasses.fields(self)}
+        known = {field.name for field in _settable(self)}
         for name in settings:
             if name not in known:
                 raise InputTypeError(
@@ -450,8 +450,8 @@ class Statistic(ABC):
         return "\n\n".join(part for part in parts if part)
 
     def settings(self) -> dict[str, Any]:
-        """Return the fields as a dictionary."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """Return the fields that users can set, as a dictionary."""
+        return {field.name: getattr(self, field.name) for field in _settable(self)}
 
     def paper_notes(self, paper: str) -> tuple[str, ...]:
         """List what a paper mode changed."""
@@ -543,6 +543,11 @@ class Statistic(ABC):
     @abstractmethod
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         """Bind to checked predictions."""
+
+
+def _settable(statistic: Statistic) -> list[dataclasses.Field[Any]]:
+    """Return the fields that are settings: those without a leading underscore."""
+    return [field for field in dataclasses.fields(statistic) if not field.name.startswith("_")]
 
 
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})

@@ -103,6 +103,8 @@ class RealPlan(BandwidthPlan):
     high: float = 0.0
     reference: Any = None
     """Places (r, g) whose mean kernel is taken away; None where the kernel is used as it is."""
+    single: bool = False
+    """Whether products are in single precision, which fewer frequencies of labels suffice for."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -142,11 +144,11 @@ def standardises(label_bandwidth: Any) -> bool:
     return isinstance(label_bandwidth, str) and label_bandwidth == STANDARDISED
 
 
-def of_gaussian(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
+def of_gaussian(predictions: Gaussian, plan: RealPlan) -> Sides:
     """Return places and residuals of Gaussians; of several members MMD distances between mixtures."""
     if standardises(plan.label_bandwidth):
-        return _of_standardised(predictions, plan, precision)
-    features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, precision)
+        return _of_standardised(predictions, plan)
+    features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, single=plan.single)
     mean, std = predictions.members()
     shares = predictions.shares
     expected = features.expected(mean, std, shares)
@@ -159,9 +161,9 @@ def of_gaussian(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
     return Sides(points, features.width, residuals)
 
 
-def _of_standardised(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
+def _of_standardised(predictions: Gaussian, plan: RealPlan) -> Sides:
     """Return places and residuals of Gaussians whose labels are standardised by mean and spread."""
-    features = LabelFeatures.over(_STANDARD_BANDWIDTH, plan.low, plan.high, precision, mirrored=True)
+    features = LabelFeatures.over(_STANDARD_BANDWIDTH, plan.low, plan.high, single=plan.single, mirrored=True)
     centre, spread, mean, std = _standardised(predictions)
     shares, xp = predictions.shares, namespace(mean)
     expected = features.expected(mean, std, shares)
@@ -262,14 +264,14 @@ def pooled_with(rows: Dataset, draws: Array, shares: Array | None = None) -> Dat
     return dataclasses.replace(rows, predictions=pool, labels=Classes(first, p, batch.weights), weights=None)
 
 
-def of_pool(pool: Pool, plan: RealPlan, precision: str) -> Sides:
+def of_pool(pool: Pool, plan: RealPlan) -> Sides:
     """Return places and residuals of pools (n, p), of which a choice is the label.
 
     Everything but the choice is a symmetric function of the pool.
     """
     values, labels, p = pool.values, pool.labels, pool.values.shape[1]
     xp = namespace(values)
-    features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, precision)
+    features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, single=plan.single)
     if pool.shares is not None:
         return _of_weighted(values, pool.shares, features)
     mean = features.mean_over(values)
@@ -321,7 +323,7 @@ def _distance(part: Predictions, standardised: bool) -> str:
     return "distance between means, spreads and shapes" if standardised else MMD
 
 
-def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precision: str) -> RealPlan:
+def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, single: bool = False) -> RealPlan:
     """Plan a kernel error of Gaussians, quantiles or pools; of draws nothing is known without their labels.
 
     Bandwidths come from evenly spaced rows, as often as their weights say, and the range from all rows: the
@@ -345,8 +347,8 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
     centres = isinstance(part, Gaussian) and standardises(label_bandwidth)
     reference = None
     if isinstance(bandwidth, str) or centres:
-        plan = RealPlan(rows.n, None, None, (), label_bandwidth, low, high)
-        points = sides_of(part, plan, precision).points
+        plan = RealPlan(rows.n, None, None, (), label_bandwidth, low, high, single=single)
+        points = sides_of(part, plan).points
         if isinstance(bandwidth, str):
             bandwidth, told = median_distance(points, norm, _distance(part, centres))
             notes = (*told, *notes)
@@ -354,15 +356,15 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precis
             # sorted, so that neither the order of the rows nor how often they occur matters
             _, first = np.unique(to_host(points), axis=0, return_index=True)
             reference = taken(points, first[spaced(first.size, _REFERENCES)])
-    return RealPlan(rows.n, None, bandwidth, notes, label_bandwidth, low, high, reference)
+    return RealPlan(rows.n, None, bandwidth, notes, label_bandwidth, low, high, reference, single)
 
 
-def sides_of(predictions: Predictions, plan: RealPlan, precision: str) -> Sides:
+def sides_of(predictions: Predictions, plan: RealPlan) -> Sides:
     """Return what a kernel error sees of Gaussians, quantiles, and pools of labels and draws."""
     if isinstance(predictions, Gaussian):
-        return of_gaussian(predictions, plan, precision)
+        return of_gaussian(predictions, plan)
     if isinstance(predictions, Pool):
-        return of_pool(predictions, plan, precision)
+        return of_pool(predictions, plan)
     assert isinstance(predictions, Quantiles)
     return of_quantiles(predictions)
 

@@ -51,16 +51,13 @@ from credibly.statistics.kernels import (
     spaced_rows,
 )
 from credibly.statistics.pairwise import (
-    PRECISIONS,
     BandwidthPlan,
     ClusterSums,
     PairStatistic,
     PairwiseBound,
-    Precision,
     as_number,
     by_clusters,
     require_pairs,
-    require_precision,
     require_same_n,
 )
 from credibly.statistics.protocol import (
@@ -125,10 +122,10 @@ class QuadraticBound(PairwiseBound):
         label_kernel: Array | None,
         notes: tuple[str, ...],
     ) -> None:
-        super().__init__(statistic, sides.points, plan, statistic.precision, notes)
+        super().__init__(statistic, sides.points, plan, notes)
         self.bandwidth, self.label_kernel, self.sides = plan.bandwidth, label_kernel, sides
         self.term_size = sides.largest
-        if statistic.precision != "float64":
+        if statistic._single:
             # Values of label vectors that differ only in the order of equal predictions were found up to
             # 90 eps / n apart, neighbours among a thousand replicates some 5000 eps / n.
             self.rounding = 200 * float(np.finfo(np.float32).eps) / plan.n**1.5
@@ -291,11 +288,9 @@ class KernelError(PairStatistic):
     norm: Norm = "euclidean"
     bandwidth: float | Literal["median"] = "median"
     block_size: int | None = None
-    precision: Precision = "float64"
 
     def __post_init__(self) -> None:
         one_of("`estimator`", self.estimator, ESTIMATORS)
-        one_of("`precision`", self.precision, PRECISIONS)
         check_kernel(self.kernel, self.norm, self.bandwidth, "median")
         if self.block_size is not None:
             if self.estimator != "block":
@@ -385,8 +380,6 @@ class Skce(KernelError):
         "median" uses the median distance between at most 1000 evenly spaced rows.
     block_size : int, optional
         Rows per block of ``estimator="block"``; default: the square root of n.
-    precision : {"float64", "float32", "tf32"}
-        Precision of the matrix product; "tf32" needs torch on CUDA. Sums are always in double precision.
     label_bandwidth : float, "median" or "standardised"
         For real labels, the standard deviation of the Gaussian kernel that compares them. "median" uses the
         median distance between predicted labels. "standardised" is for Gaussians: labels are compared in
@@ -460,7 +453,7 @@ class Skce(KernelError):
         """Return the number of instances and the bandwidths."""
         if not isinstance(rows.sample.predictions, (RealPredictions, Pool)):
             return super()._plan(rows)
-        return plan_of(rows, self.bandwidth, self.label_bandwidth, self.norm, self.precision)
+        return plan_of(rows, self.bandwidth, self.label_bandwidth, self.norm, self._single)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         if not isinstance(predictions, RealPredictions):
@@ -483,7 +476,7 @@ class Skce(KernelError):
         """Return the statistic bound to some rows, of draws to pools with their labels."""
         if not isinstance(plan, RealPlan):
             return super().bound(predictions, plan, notes)
-        sides = centred(sides_of(predictions, plan, self.precision), plan, self.kernel, self.norm)
+        sides = centred(sides_of(predictions, plan), plan, self.kernel, self.norm)
         # of quantiles cells of labels are compared, and standardised labels need no number
         compared = not isinstance(predictions, Quantiles) and not standardises(plan.label_bandwidth)
         found = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
@@ -499,7 +492,6 @@ class DrawsBound(Bound):
     term_size = 2.0
 
     def __init__(self, statistic: Skce, predictions: Samples, plan: RealPlan) -> None:
-        require_precision(statistic.precision, predictions.values)
         super().__init__(statistic, plan.n, predictions.notes)
         self.asked = statistic
         self.draws = predictions

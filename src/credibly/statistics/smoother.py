@@ -34,7 +34,6 @@ from credibly._arrays.namespace import (
     is_numpy,
     is_torch,
     namespace,
-    on_accelerator,
     softmax,
     tiles,
     to_host,
@@ -47,7 +46,6 @@ from credibly.statistics.pairwise import (
     PairwiseBound,
     exponential,
     flushed,
-    matrix_product_precision,
     set_diagonal,
 )
 from credibly.statistics.protocol import Bound, State, label_values, total_weight
@@ -69,10 +67,10 @@ NOTHING = float(np.finfo(np.float64).eps)
 """Probabilities up to this are 0 beside a sum of 1: a row that has them may stand beside one with zeros."""
 
 
-def safe_log(probs: Array, dtype: Any) -> Array:
-    """Return log f, of at least the smallest normal number of `dtype`."""
+def safe_log(probs: Array) -> Array:
+    """Return log f, with f at least the smallest normal number of its dtype."""
     xp = namespace(probs)
-    least = float(xp.finfo(dtype).smallest_normal)
+    least = float(xp.finfo(probs.dtype).smallest_normal)
     return xp.log(xp.where(probs < least, xp.full_like(probs, least), probs))
 
 
@@ -83,17 +81,17 @@ def log_normaliser(probs: Array, bandwidth: float) -> Array:
     return xp.sum(gammaln(alpha), axis=-1) - gammaln(xp.sum(alpha, axis=-1))
 
 
-def kernel_logs(probs: Array, dtype: Any) -> tuple[Array, Array | None]:
-    """Return log f with 0 in place of log 0, and where f is 0, in `dtype`; None where it never is.
+def kernel_logs(probs: Array) -> tuple[Array, Array | None]:
+    """Return log f with 0 in place of log 0, and 1 where f is 0 and 0 elsewhere; None if f is never 0.
 
     A zero adds nothing to the product with a row that is 0 there too; all other rows are `barred`.
     """
     xp = namespace(probs)
     zeros = probs == 0
     if not bool(xp.any(zeros)):
-        return xp.astype(safe_log(probs, dtype), dtype), None
+        return safe_log(probs), None
     filled = xp.where(zeros, xp.ones_like(probs), probs)
-    return xp.astype(safe_log(filled, dtype), dtype), xp.astype(zeros, dtype)
+    return safe_log(filled), xp.astype(zeros, probs.dtype)
 
 
 def barred(logs: Array, zeros: Array, support: Array) -> Array:
@@ -105,16 +103,15 @@ def barred(logs: Array, zeros: Array, support: Array) -> Array:
     return xp.where(zeros @ support.T > 0, xp.full_like(logs, -float("inf")), logs)
 
 
-def supported(probs: Array, dtype: Any) -> Array:
-    """Return where predictions are positive, in `dtype`."""
-    return namespace(probs).astype(probs > NOTHING, dtype)
+def supported(probs: Array) -> Array:
+    """Return 1 where predictions are positive and 0 elsewhere."""
+    return namespace(probs).astype(probs > NOTHING, probs.dtype)
 
 
-def kernel_keys(probs: Array, bandwidth: float, dtype: Any) -> Array:
+def kernel_keys(probs: Array, bandwidth: float) -> Array:
     """Return [f / h, -log B], (n, k + 1)."""
     xp = namespace(probs)
-    keys = xp.concat([probs / bandwidth, -log_normaliser(probs, bandwidth)[:, None]], axis=1)
-    return xp.astype(keys, dtype)
+    return xp.concat([probs / bandwidth, -log_normaliser(probs, bandwidth)[:, None]], axis=1)
 
 
 def with_one(logs: Array) -> Array:
@@ -159,10 +156,10 @@ def leave_one_out_likelihoods(points: np.ndarray[Any, Any], grid: np.ndarray[Any
     Points that no other one has a positive density at are left out, whatever the bandwidth.
     """
     n = points.shape[0]
-    logs_of, zeros = kernel_logs(points, np.float64)
+    logs_of, zeros = kernel_logs(points)
     cross = logs_of @ points.T  # log f_j . f_i, shared by all bandwidths
     if zeros is not None:
-        cross = barred(cross, zeros, supported(points, np.float64))
+        cross = barred(cross, zeros, supported(points))
     np.fill_diagonal(cross, -np.inf)
     cross = cross[np.isfinite(cross).any(axis=1)]
     if not len(cross):
@@ -212,11 +209,10 @@ class SmootherBound(PairwiseBound):
     def __init__(
         self, statistic: SmoothedError, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]
     ) -> None:
-        super().__init__(statistic, probs, plan, statistic.precision, notes)
-        # on the host exponents keep every digit, which costs little beside the product
-        dtype = self.dtype if on_accelerator(self.exact) else self.exact.dtype
-        logs, self.zeros = kernel_logs(self.exact, dtype)
-        self.queries, self.keys = with_one(logs), kernel_keys(self.exact, plan.number, dtype)
+        super().__init__(statistic, probs, plan, notes)
+        # exponents keep every digit, which costs little compared with the product
+        logs, self.zeros = kernel_logs(self.exact)
+        self.queries, self.keys = with_one(logs), kernel_keys(self.exact, plan.number)
         self.n_zeros = 0 if self.zeros is None else int(namespace(logs).sum(as_float64(self.zeros)))
         self.notes = (*self.notes, *self.zeros_notes(self.n_zeros, probs.shape[0]))
         self._first: SmootherBound | None = None  # whose estimates serve here too
@@ -257,15 +253,14 @@ class SmootherBound(PairwiseBound):
     @cached_property
     def support(self) -> Array:
         """Where the bound predictions are positive, (n, k)."""
-        return supported(self.exact, self.queries.dtype)
+        return supported(self.exact)
 
     def _item_bytes(self) -> int:
-        return 4 if self.keys.dtype != self.exact.dtype else 8  # exponents and weights before they are cast
+        return 8  # exponents and weights before they are cast
 
     def log_kernel(self, rows: slice, other: Self) -> Array:
         """Return log K of these rows with the rows bound by `other`, (rows, n)."""
-        with matrix_product_precision("float32", self.keys):  # exponents need every digit, also for TF32
-            logs = self.queries[rows, :] @ other.keys.T
+        logs = self.queries[rows, :] @ other.keys.T
         return logs if self.zeros is None else barred(logs, self.zeros[rows, :], other.support)
 
     def tile(self, rows: slice, weighted: bool) -> SmootherTile:

@@ -92,9 +92,10 @@ class SubsampledBound(Bound):
     """The statistic bound to its part of the rows; takes labels of all."""
 
     def __init__(self, statistic: Subsampled, inner: Bound, n: int) -> None:
+        how = ", in single precision" if getattr(inner.statistic, "_single", False) else ""
         note = (
-            f"computed on {inner.n} of {n} instances, drawn at random with the seed: it compares all pairs "
-            "(`evaluate(pairwise_rows=)` and naming it in `calibration_test` take more)"
+            f"computed on {inner.n} of {n} instances, drawn at random with the seed{how}: it compares all "
+            "pairs (`evaluate(pairwise_rows=)` and naming it in `calibration_test` take more)"
         )
         # the bound statistic knows what a rule such as bandwidth="median" became
         resolved = dataclasses.replace(statistic, inner=inner.statistic)

@@ -209,7 +209,7 @@ class UnnormalisedMeanEmbedding(Statistic):
             self.require_predictions(some)
             return _plan_of_draws(self, rows)
         if isinstance(some, RealPredictions):
-            plan = plan_of(rows, self.bandwidth, self.label_bandwidth, "euclidean", "float64")
+            plan = plan_of(rows, self.bandwidth, self.label_bandwidth, "euclidean")
             part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
         else:
             probs = as_float64(spaced_rows(rows, MEDIAN_ROWS))

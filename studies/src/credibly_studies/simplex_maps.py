@@ -133,7 +133,7 @@ def error_over_simplex(
     assert isinstance(plan, BandwidthPlan)
     points = lattice(n_steps, inner=True)
     # points of the inner lattice have no zeros
-    weights = softmax(with_one(np.log(points)) @ kernel_keys(probs, plan.number, np.float64).T)
+    weights = softmax(with_one(np.log(points)) @ kernel_keys(probs, plan.number).T)
     observed = to_host(label_values(batch, namespace(point.probs), namespace(point.probs).float64))[0]
     gap = weights @ observed.T - points
     return SimplexMap(

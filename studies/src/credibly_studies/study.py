@@ -146,7 +146,7 @@ class Study(Generic[S]):
         ----------
         size : {"small", "full"}
             How large.
-        engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
+        engine : None, "serial", concurrent.futures.Executor or distributed.Client
             Who does the work, see :func:`credibly_studies.simulate.power_study`; it changes no number.
         rng : None, int or Generator
             Seed.

@@ -406,7 +406,7 @@ class Undeclared(MulticlassWorld):
         ({"levels": [float("nan")]}, "`level` must lie strictly between 0 and 1"),
         ({"repetitions": 0}, "`repetitions` must be an integer of at least 1"),
         ({"n": 1.5}, "`n` must be an integer"),
-        ({"engine": "threads"}, '`engine` must be "serial", "dask", a concurrent.futures.Executor'),
+        ({"engine": "threads"}, '`engine` must be "serial", a concurrent.futures.Executor'),
         ({"out": 7}, "`path` must be a path"),
         ({"progress": "yes"}, "`progress` must be True or callable"),
     ],

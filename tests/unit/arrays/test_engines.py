@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 import credibly as cr
-from credibly._arrays.engines import Cluster, Engine, Pool, Serial, as_engine, connected
+from credibly._arrays.engines import Cluster, Engine, Pool, Serial, as_engine
 
 SQUARES = [one * one for one in range(40)]
 
@@ -110,34 +109,13 @@ def test_the_engine_that_is_named(client: Any) -> None:
     made = Serial()
     assert as_engine(made) is made
     with client.as_current():
-        assert as_engine(None).client is as_engine("dask").client is client
+        assert as_engine(None).client is client
+        assert isinstance(as_engine("serial"), Serial)
     # a task that waits for other tasks would hold the thread they need
     assert client.submit(lambda: as_engine(None).name, pure=False).result() == "serial"
-    with connected(client.scheduler.address) as other:
-        assert list(other.map(square, [3])) == [9]
 
 
-@pytest.mark.parametrize("given", ["ray", 3, object, threading.Lock()])
+@pytest.mark.parametrize("given", ["dask", "ray", 3, object, threading.Lock()])
 def test_what_is_no_engine(given: Any) -> None:
-    with pytest.raises(cr.InputTypeError, match=r'`engine` must be "serial", "dask", a concurrent'):
+    with pytest.raises(cr.InputTypeError, match=r'`engine` must be "serial", a concurrent'):
         as_engine(given)
-
-
-def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
-
-    def silent(*given: Any, **settings: Any) -> Any:
-        raise OSError(f"Timed out trying to connect to {given[0]}")
-
-    monkeypatch.setattr(distributed, "Client", silent)
-    with (
-        pytest.raises(cr.CrediblyError, match=r"'tcp://x:1' must answer; Timed out.*dask scheduler"),
-        connected("tcp://x:1"),
-    ):
-        pass
-
-
-def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(cr.MissingExtraError, match=r"credibly\[dask\]"), connected(None):
-        pass

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
+import pytest
+
+import credibly as cr
 from credibly.cli.app import GROUPS, VERBS
-from credibly.cli.reading import Reading, Replication, Streaming
+from credibly.cli.reading import Reading, Replication, Streaming, dask_client
 
 # draws and bins of their own, or flags whose values differ
 OWN = {
@@ -55,3 +59,17 @@ def test_words_make_the_same_values_again() -> None:
 def test_a_reading_takes_its_options_by_their_names() -> None:
     typed = {"file": ["a.csv", "b.csv"], "labels": "y", "clusters": "patient", "seed": 3}
     assert Reading.typed(typed, file="a.csv") == Reading("a.csv", labels="y", clusters="patient")
+
+
+def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+
+    def silent(*given: Any, **settings: Any) -> Any:
+        raise OSError(f"Timed out trying to connect to {given[0]}")
+
+    monkeypatch.setattr(distributed, "Client", silent)
+    with (
+        pytest.raises(cr.CrediblyError, match=r"'tcp://x:1' must answer; Timed out.*dask scheduler"),
+        dask_client("tcp://x:1"),
+    ):
+        pass

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays import engines
 from credibly._arrays.engines import Serial, as_engine
-from credibly.cli import main
+from credibly.cli import main, reading
 from same_numbers import differences
 
 pytestmark = pytest.mark.slow
@@ -127,7 +126,7 @@ def test_the_command_line_works_on_a_cluster(data, client, tmp_path, capsys, mon
     assert f"--engine dask --scheduler {client.scheduler.address}" in command
     here["source"].pop("command")
     assert differences(here, there) == []
-    monkeypatch.setattr(engines, "ANSWERS_WITHIN", "200ms")
+    monkeypatch.setattr(reading, "ANSWERS_WITHIN", "200ms")
     assert main([*words, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "the scheduler 'tcp://127.0.0.1:9' must answer" in capsys.readouterr().err
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.scale import Devices
 from credibly.statistics import over_rows
 
 N, M, K = 211, 3, 4
@@ -117,23 +116,18 @@ def test_a_test_on_any_engine(data, pool) -> None:
 
 
 @pytest.mark.parametrize("statistic", ["skce", "kde_ce"])
-def test_several_devices(data, statistic) -> None:
-    """Two devices whose arrays refuse to meet; on CUDA, what there is, else torch on the host."""
+def test_arrays_on_a_device(data, statistic, pool) -> None:
+    """On a second device, whose arrays refuse to meet others, and with torch, on CUDA if there is one."""
     torch = pytest.importorskip("torch", reason="needs the extra torch")
     probs, labels = data
     whole = cr.calibration_test(cr.Ensemble(probs), labels, statistics=statistic, n_resamples=19, rng=3)
-    strict = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1")]
-    found = [f"cuda:{place}" for place in range(torch.cuda.device_count())] or ["cpu", "cpu"]
-    for given, devices in (
-        ((array_api_strict.asarray(probs), array_api_strict.asarray(labels)), strict),
-        ((probs, labels), found),
-    ):
-        source = cr.scan(cr.Ensemble(given[0]), given[1], chunk_rows=53, engine=Devices(devices))
+    second, found = array_api_strict.Device("device1"), "cuda" if torch.cuda.is_available() else "cpu"
+    for xp, where in ((array_api_strict, second), (torch, found)):
+        members, seen = (xp.asarray(array, device=where) for array in (probs, labels))
+        source = cr.scan(cr.Ensemble(members), seen, chunk_rows=53, engine=pool)
         cut = cr.calibration_test(source, statistics=statistic, n_resamples=19, rng=3)
         assert cut.pvalue == whole.pvalue
         np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-11, atol=1e-14)
-    with pytest.raises(cr.InputTypeError, match="`devices` must be a sequence"):
-        Devices("cuda")
 
 
 def test_replicates_go_in_batches_where_memory_is_short(data, pool) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.scale import Devices
 from credibly.statistics import over_rows, real_kernels
 from credibly.statistics.over_rows import meets_in_blocks
 from credibly.statistics.subsampled import Subsampled
@@ -117,24 +116,17 @@ def test_labels_of_a_part_are_choices_in_chunks_too(kind: str) -> None:
 @pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if kind != "mixture"]
 )  # the weighted one is dear enough
-def test_several_devices(kind: str) -> None:
-    """Two devices whose arrays refuse to meet; on CUDA, what there is, else torch on the host."""
+def test_arrays_on_a_device(kind: str, pool) -> None:
+    """On a second device, whose arrays refuse to meet others, and with torch, on CUDA if there is one."""
     torch = pytest.importorskip("torch", reason="needs the extra torch")
     given, asked = KINDS[kind], {"statistics": "skce", "n_resamples": 9, "rng": 4}
     whole = cr.calibration_test(given, Y, **asked)
-    found = [f"cuda:{place}" for place in range(torch.cuda.device_count())] or ["cpu", "cpu"]
-    strict = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1")]
+    second, found = array_api_strict.Device("device1"), "cuda" if torch.cuda.is_available() else "cpu"
     arrays = {"values", "mean", "std", "weights", "levels"} & set(vars(given))
-    other = {
-        name: array_api_strict.asarray(getattr(given, name))
-        for name in arrays
-        if getattr(given, name) is not None
-    }
-    for predictions, labels, devices in (
-        (given, Y, found),
-        (type(given)(**other), array_api_strict.asarray(Y), strict),
-    ):
-        source = cr.scan(predictions, labels, chunk_rows=CHUNK, engine=Devices(devices))
+    own = {name: getattr(given, name) for name in arrays if getattr(given, name) is not None}
+    for xp, where in ((array_api_strict, second), (torch, found)):
+        predictions = type(given)(**{name: xp.asarray(array, device=where) for name, array in own.items()})
+        source = cr.scan(predictions, xp.asarray(Y, device=where), chunk_rows=CHUNK, engine=pool)
         cut = cr.calibration_test(source, **asked)
         assert cut.pvalue == whole.pvalue
         np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, **SAME)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.errors import FileError, InputError, InputTypeError, MissingExtraError
+from credibly._arrays.errors import FileError, InputError, InputTypeError
 from credibly._arrays.order_statistics import order_statistics
 from credibly.credal.means import MeasuresTask
 from credibly.predictions.passes import leaf_rows, one_pass
-from credibly.scale import as_engine
 from credibly.statistics.over_rows import StatisticsTask
 
 N, M, K = 600, 3, 4
@@ -291,14 +290,6 @@ def test_bad_rows_are_found_where_they_are(data) -> None:
 def test_refused_sources(data, call, error, said) -> None:
     with pytest.raises(error, match=said):
         call(*data)
-
-
-def test_without_dask_the_extra_is_named(monkeypatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingExtraError, match=r"credibly\[dask\]"):
-        as_engine("dask")
 
 
 @pytest.mark.parametrize("collected", [2**22, 40, 0])

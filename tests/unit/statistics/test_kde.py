@@ -14,7 +14,7 @@ from scipy.stats import dirichlet
 import credibly as cr
 import kernel_oracles as oracle
 from credibly.predictions import Classes
-from credibly.statistics.pairwise import flushed
+from credibly.statistics.pairwise import flushed, in_single_precision
 from credibly.statistics.smoother import (
     BANDWIDTHS,
     kernel_keys,
@@ -55,8 +55,8 @@ def test_two_instances_learn_from_each_other() -> None:
 
 def test_log_density_is_that_of_scipy() -> None:
     probs, _ = oracle.example(6, 4)
-    queries, zeros = kernel_logs(probs, np.float64)
-    keys = kernel_keys(probs, 0.1, np.float64)
+    queries, zeros = kernel_logs(probs)
+    keys = kernel_keys(probs, 0.1)
     assert zeros is None
     for j in range(6):
         for i in range(6):
@@ -215,13 +215,13 @@ def test_never_nan(point: cr.Point, bandwidth: float, seed: int) -> None:
     assert float(cr.kl_ce(point, labels, bandwidth=bandwidth)) >= -1e-5 * 3  # rows sum to 1 within 1e-6
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
-def test_many_classes_at_a_corner(precision: str) -> None:
+@pytest.mark.parametrize("statistic", [cr.kde_ce, in_single_precision(cr.kde_ce)])
+def test_many_classes_at_a_corner(statistic: cr.Statistic) -> None:
     # exponentials of unshifted logarithms overflow float32 here from 20 classes on
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.full(1000, 0.005), size=30)
     labels = rng.integers(0, 1000, size=30)
-    value = float(cr.kde_ce(probs, labels, bandwidth=0.01, precision=precision))
+    value = float(statistic(probs, labels, bandwidth=0.01))
     assert 0 < value < math.sqrt(2)
 
 
@@ -230,10 +230,9 @@ def test_single_precision_is_within_its_rounding(name: str) -> None:
     probs, labels = oracle.example(300, 5)
     statistic = cr.statistics.registered()[name]
     double = float(statistic(probs, labels, bandwidth=0.02))
-    single = float(statistic(probs, labels, bandwidth=0.02, precision="float32"))
-    assert single == pytest.approx(
-        double, rel=1e-5
-    )  # 300 weights, each rounded to a multiple of 2^-23 = 1.2e-7
+    single = float(in_single_precision(statistic)(probs, labels, bandwidth=0.02))
+    # 300 weights, each rounded to a multiple of 2^-23 = 1.2e-7
+    assert single == pytest.approx(double, rel=1e-5)
     assert single != double
 
 
@@ -245,10 +244,8 @@ def test_equal_frequencies_tie_in_single_precision(name: str) -> None:
     orders = [
         np.lexsort((rng.random(120), np.arange(120) // 40)) for _ in range(20)
     ]  # within equal predictions
-    values = [
-        float(cr.statistics.registered()[name](probs, labels[order], bandwidth=0.05, precision="float32"))
-        for order in orders
-    ]
+    single = in_single_precision(cr.statistics.registered()[name])
+    values = [float(single(probs, labels[order], bandwidth=0.05)) for order in orders]
     assert np.ptp(values) < 1e-14  # differences of 1e-8 where weights are not rounded
 
 

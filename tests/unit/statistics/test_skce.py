@@ -11,6 +11,7 @@ import credibly as cr
 import kernel_oracles as oracle
 from credibly.predictions import Classes, Counts
 from credibly.statistics.kernels import distances, kernel_matrix
+from credibly.statistics.pairwise import in_single_precision
 from credibly.statistics.protocol import State
 from optional import torch
 
@@ -224,7 +225,6 @@ def test_blocks_refuse_weights_and_sizes_that_do_not_fit() -> None:
         ({"bandwidth": float("nan")}, "`bandwidth` must be positive"),
         ({"bandwidth": "mean"}, "`bandwidth` must be one of 'median'"),
         ({"estimator": "u"}, "`estimator` must be one of"),
-        ({"precision": "float16"}, "`precision` must be one of"),
     ],
 )
 def test_bad_settings(settings: dict, message: str) -> None:
@@ -265,14 +265,22 @@ def test_many_classes() -> None:
     assert value == pytest.approx(oracle.skce(probs, labels, bandwidth=0.5), rel=1e-11)
 
 
-@pytest.mark.parametrize("estimator", ["unbiased", "linear"])
+@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
 def test_single_precision_is_within_its_rounding(estimator: str) -> None:
     probs, labels = oracle.example(200, 5)
     double = float(cr.skce(probs, labels, estimator=estimator, bandwidth=0.3))
-    single = cr.skce(probs, labels, estimator=estimator, bandwidth=0.3, precision="float32")
+    single = in_single_precision(cr.skce)(probs, labels, estimator=estimator, bandwidth=0.3)
     assert float(single) == pytest.approx(double, abs=2e-6)  # 16 eps of float32, times the largest term 2
     assert float(single) != double
-    assert single.settings["precision"] == "float32"
+
+
+def test_precision_is_no_setting() -> None:
+    single = in_single_precision(cr.skce)
+    assert single.settings() == cr.skce.settings()
+    assert repr(single) == repr(cr.skce)
+    for name in ("precision", "_single"):
+        with pytest.raises(cr.InputTypeError, match="takes only its own settings"):
+            cr.skce.with_(**{name: True})
 
 
 def test_torch_precision_flag_comes_back() -> None:
@@ -280,14 +288,10 @@ def test_torch_precision_flag_comes_back() -> None:
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("medium")
     try:
-        cr.skce(torch.tensor(probs), torch.tensor(labels), precision="float32")
+        in_single_precision(cr.skce)(torch.tensor(probs), torch.tensor(labels))
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision(before)
-    with pytest.raises(
-        cr.UnsupportedError, match='precision="tf32" needs torch predictions on a CUDA device'
-    ):
-        cr.skce(probs, labels, precision="tf32")
 
 
 def test_gradients_that_do_not_fit_are_refused() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.statistics.pairwise import in_single_precision
 from credibly.statistics.smoother import SmootherBound
 from credibly.statistics.subsampled import Subsampled
 
@@ -23,7 +24,7 @@ def example() -> tuple[np.ndarray, np.ndarray]:
     [
         (cr.kl_ce, 1),
         (cr.kl_ce.with_(bandwidth=0.3), 2),  # another kernel
-        (cr.kl_ce.with_(precision="float32"), 2),
+        (in_single_precision(cr.kl_ce), 2),
     ],
 )
 def test_estimates_are_made_once(

@@ -279,7 +279,7 @@ def power_study(
         Data sets per world; all tests see the same ones.
     n : int
         Instances per data set.
-    engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
+    engine : None, "serial", concurrent.futures.Executor or distributed.Client
         Where to run, as for `scan`. Default: the current `distributed.Client` if there is one, else this
         process. Worlds and tests must be picklable for other processes.
     rng : None, int or Generator

@@ -19,6 +19,7 @@ from credibly.hypotests.resampling.pvalues import (
     westfall_young,
 )
 from credibly.predictions import Classes
+from credibly.statistics.pairwise import in_single_precision
 
 
 def test_the_observation_counts() -> None:
@@ -150,7 +151,7 @@ def test_adjusted_pvalues_are_not_below_the_raw_ones() -> None:
 
 def test_ties_in_single_precision_are_settled() -> None:
     rng = np.random.default_rng(0)
-    bound = cr.skce.bind(np.tile([0.1, 0.2, 0.7], (400, 1)), precision="float32")
+    bound = in_single_precision(cr.skce).bind(np.tile([0.1, 0.2, 0.7], (400, 1)))
     labels = rng.integers(0, 3, size=400)
     values = bound(Classes(np.stack([rng.permutation(labels) for _ in range(30)]), 3))
     assert np.ptp(values) > 1e-12  # equal but for rounding
