@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeAlias
@@ -167,13 +167,13 @@ def logsumexp(values: Array, axis: int = -1) -> Array:
     return xp.squeeze(xp.where(positive, log, top), axis=axis)
 
 
-def softmax(values: Array, axis: int = -1) -> Array:
-    """exp(z) / sum exp(z) along `axis`, shifted by the maximum."""
+def softmax(values: Array) -> Array:
+    """exp(z) / sum exp(z) along the last axis, shifted by the maximum."""
     xp = namespace(values)
-    top = xp.max(values, axis=axis, keepdims=True)
+    top = xp.max(values, axis=-1, keepdims=True)
     # Halves cannot overflow where the difference of huge logits would; exp(-800) is 0 in every precision.
     weights = xp.exp(2.0 * clip(values / 2.0 - top / 2.0, -400.0, 0.0))
-    return weights / xp.sum(weights, axis=axis, keepdims=True)
+    return weights / xp.sum(weights, axis=-1, keepdims=True)
 
 
 _LEAST_POSITIVE = 1e-300
@@ -358,11 +358,9 @@ def rows_within_budget(bytes_per_row: int, share: float = 1.0) -> int:
     return max(1, int(memory_budget() * share) // max(1, bytes_per_row))
 
 
-def blas_threads(limit: int | None) -> AbstractContextManager[object]:
-    """Limit BLAS threads inside a ``with`` block; None leaves them alone."""
-    if limit is None:
-        return nullcontext()
-    limits: AbstractContextManager[object] = _blas_controller().limit(limits=limit, user_api="blas")
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Limit BLAS to one thread inside a ``with`` block."""
+    limits: AbstractContextManager[object] = _blas_controller().limit(limits=1, user_api="blas")
     return limits
 
 

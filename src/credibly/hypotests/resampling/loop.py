@@ -23,11 +23,11 @@ import numpy as np
 from credibly._arrays.namespace import (
     Array,
     HostArray,
-    blas_threads,
     is_numpy,
     like,
     namespace,
     on_accelerator,
+    one_blas_thread,
     rows_within_budget,
     tiles,
     to_host,
@@ -275,7 +275,7 @@ def label_tiles(observed: Any, drawing: Drawing | None, reps: slice) -> Iterator
     if drawing is None:
         yield slice(0, 0), observed
         return
-    with blas_threads(1):  # products of a few columns: starting a second thread costs more than it saves
+    with one_blas_thread():  # products of a few columns: starting a second thread costs more than it saves
         for tile in tiles(reps.stop - reps.start, _replicates_per_tile(observed.n, drawing)):
             part = slice(reps.start + tile.start, reps.start + tile.stop)
             yield part, with_observed(observed, drawing, part)
