@@ -116,17 +116,16 @@ class LabelFeatures:
             np.multiply(s, of_sine, out=out[:, self.nodes + j, :])
         return out
 
-    def mean_over(self, values: Array, shares: Array | None = None) -> Array:
-        """Return the mean of f over numbers (n, p), with shares (p,) where there are some, (n, width)."""
+    def mean_over(self, values: Array) -> Array:
+        """Return the mean of f over numbers (n, p), (n, width)."""
         xp, (n, p) = namespace(values), values.shape
         total: Any = 0.0
         for block in tiles(p, max(1, CACHE_ELEMENTS // (self.width * n))):
-            found = self.of(values[:, block].T)
-            total = total + xp.sum(found if shares is None else shares[block][:, None, None] * found, axis=0)
-        return total.T / p if shares is None else total.T
+            total = total + xp.sum(self.of(values[:, block].T), axis=0)
+        return total.T / p
 
     def expected(self, mean: Array, std: Array, shares: Array | None = None) -> Array:
-        """Return E f under mixtures of normal members (n, m), (n, width)."""
+        """Return E f under mixtures of normal members (n, m) with shares (1 or n, m), (n, width)."""
         xp = namespace(mean)
         angle = self._angle(mean)[:, :, None]
         spread = (std * (self.step / self.bandwidth))[:, :, None]
@@ -140,7 +139,7 @@ class LabelFeatures:
         return xp.concat([*cosines, *sines], axis=1)
 
     def covariances(self, mean: Array, std: Array, shares: Array | None = None) -> Covariances:
-        """Return the covariances of f under mixtures of normal members (n, m)."""
+        """Return the covariances of f under mixtures of normal members (n, m) with shares (1 or n, m)."""
         scale = self.step / as_number(self.bandwidth)
         at = np.arange(2 * self.nodes + 1)[:, None, None]
         damped = np.exp(-0.5 * (at * to_host(std) * scale) ** 2)
@@ -199,15 +198,10 @@ class Covariances:
 
 
 class PoolCovariances(Covariances):
-    """Covariances of a choice among vectors (n, p, r), with equal or given probabilities (p,)."""
+    """Covariances of a choice among vectors (n, p, r), each as likely as the others."""
 
-    def __init__(self, vectors: HostArray, chances: HostArray | None = None) -> None:
-        if chances is None:
-            away = vectors - vectors.mean(axis=1, keepdims=True)
-        else:  # squares are averaged over p
-            away = vectors - np.einsum("npr,p->nr", vectors, chances)[:, None, :]
-            away *= np.sqrt(chances * chances.size)[None, :, None]
-        object.__setattr__(self, "vectors", away)
+    def __init__(self, vectors: HostArray) -> None:
+        object.__setattr__(self, "vectors", vectors - vectors.mean(axis=1, keepdims=True))
 
     vectors: HostArray
 

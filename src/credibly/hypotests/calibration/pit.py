@@ -468,7 +468,7 @@ def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0
     share = float(to_host(one.cdf(label))[0])
     if isinstance(one, Samples):
         below = float(to_host(one.share_below(as_float64(label)[None, :], strict=True))[0, 0])
-        number = one.n_effective
+        number = one.n_draws
         # rounding keeps counts of equal draws whole
         fewer = round(min(share, 1.0 - below) * number, 9)
         pvalue = min(1.0, 2.0 * (1.0 + fewer) / (1.0 + number))

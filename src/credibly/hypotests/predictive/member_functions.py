@@ -16,7 +16,6 @@ from credibly.predictions import (
     as_labels,
     as_predictions,
 )
-from credibly.predictions.ensemble import normalised
 from credibly.predictions.passes import without_graph
 from credibly.results.base import require_level
 from credibly.results.curves import MemberFunctions
@@ -71,7 +70,7 @@ def member_functions(
     if not isinstance(given, (Gaussian, Samples)) or not has_members(given):
         raise InputTypeError(
             "`member_functions`",
-            "needs real-valued predictions with members",
+            "needs real-valued predictions with members, and one weight per member if these have weights",
             f"got {given!r}",
             "Pass a Gaussian (n, m) or Samples (n, m, s).",
         )
@@ -88,7 +87,8 @@ def member_functions(
         )
     generator = np.random.default_rng(as_seed(rng))
     m = given.n_members
-    shares = None if given.weights is None else to_host(normalised(given.weights))
+    weights = given.shares if isinstance(given, Gaussian) else None
+    shares = None if weights is None else to_host(weights)[0]
     members = np.sort(generator.choice(m, size=min(n_functions, m), replace=False, p=shares))
     order = np.argsort(feature, kind="stable")
     levels = [(1 - level) / 2, (1 + level) / 2, 0.5]
