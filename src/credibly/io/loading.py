@@ -405,7 +405,7 @@ def _make(content: Content, said: Said) -> Predictions:
             "`member_weights`",
             "cannot be used with draws: tests exchange a label with its draws, which must count alike",
             f"got {np.asarray(weights).size} weights with {described({'samples': content.leading})}",
-            "Resample the draws by their weights, save these, and leave the weights out.",
+            "Draw again with equal weights. Repeating draws does not help, because labels never repeat.",
         )
     rule = "belong to members"
     if said.member_weights is not None:

@@ -36,7 +36,7 @@ class Samples(RealPredictions):
     Draws for an instance are independent draws from one distribution, and their order carries no information.
     In (n, m, s), member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
     posterior predictive distribution stores them. All draws count alike: tests exchange a label with its
-    draws, and only draws of equal weight can be exchanged. Resample weighted draws by their weights first.
+    draws, and only draws of equal weight can be exchanged.
 
     Examples
     --------

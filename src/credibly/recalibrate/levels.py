@@ -53,11 +53,12 @@ class IsotonicRecalibration(RealRecalibration):
     The shares of labels already increase with the levels, so their isotonic regression is the shares
     themselves, and the fit is a single sort. R(F(y)) of a new label is uniform up to 1 / (n + 1) for any
     model, if instances are exchangeable. The result is `Quantiles`, since R(F) is no longer Gaussian. Draw j
-    of s is placed at level j / (s + 1); between draws and between quantiles, which must be dense (levels at most 0.05 apart), F is linear, and beyond the
-    outermost its tails are exponential. The scale of a tail of draws is the mean distance of the sqrt(s)
-    outermost ones from the next. Where F is 1 up to rounding, beyond 8.2 standard deviations of a Gaussian,
-    quantiles end, and a note says so: fit a scale first, ``SpreadScaling().then(IsotonicRecalibration())``. A
-    label that equals several draws or quantiles, as counts do, is spread evenly over their levels.
+    of s is placed at level j / (s + 1); between draws and between quantiles, which must be dense (levels at
+    most 0.05 apart), F is linear, and beyond the outermost its tails are exponential. The scale of a tail of
+    draws is the mean distance of the sqrt(s) outermost ones from the next. Where F is 1 up to rounding,
+    beyond 8.2 standard deviations of a Gaussian, quantiles end, and a note says so: fit a scale first,
+    ``SpreadScaling().then(IsotonicRecalibration())``. A label that equals several draws or quantiles, as
+    counts do, is spread evenly over their levels.
 
     References
     ----------

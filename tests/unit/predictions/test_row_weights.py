@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 import credibly as cr
 from credibly.hypotests.resampling.replicates import RealReplicates
+from credibly.statistics.locations import _expected_near
 from libraries import Library, read
 
 RNG = np.random.default_rng(8)
@@ -89,9 +90,18 @@ def test_members_that_are_repeated_by_row(label_bandwidth: Any) -> None:
         assert first.pvalue == pytest.approx(second.pvalue, rel=close)
 
 
-def test_locations_of_members_that_are_repeated_by_row() -> None:
-    weighted, again = repeated(1 + RNG.multinomial(5, [0.5, 0.25, 0.25], size=N))
-    first, second = (cr.statistics.ucme(one, LABELS, locations=5) for one in (weighted, again))
+def test_what_locations_expect() -> None:
+    """sum_j w_j c / sqrt(c^2 + s_j^2) exp(-(mu_j - t)^2 / (2 (c^2 + s_j^2)))."""
+    targets, c = np.array([-1.0, 0.5]), 0.7
+    total = c**2 + STD**2
+    near = c / np.sqrt(total) * np.exp(-((MEAN - targets[:, None, None]) ** 2) / (2 * total))
+    found = _expected_near(MIXED, targets, c)
+    np.testing.assert_allclose(found, (WEIGHTS * near).sum(axis=2), rtol=1e-12)
+    share = np.array([0.5, 0.3, 0.2])
+    first, second = (
+        cr.statistics.ucme(cr.Gaussian(MEAN, STD, weights=one), LABELS)
+        for one in (share, np.tile(share, (N, 1)))
+    )
     assert first.label == pytest.approx(second.label)
     assert first.value == pytest.approx(second.value, rel=1e-9)
 
@@ -248,7 +258,7 @@ def test_weights_of_draws_are_refused(shape: tuple[int, ...], tmp_path: Path) ->
     """Not one of them is ignored: a label cannot be exchanged with draws that count differently."""
     path, draws = tmp_path / "w.npz", RNG.normal(size=shape)
     np.savez(path, samples=draws, member_weights=np.full(shape[1], 1 / shape[1]), y=LABELS)
-    refused = r"`member_weights` cannot be used with draws: .* got \d weights with samples .* Resample"
+    refused = r"`member_weights` cannot be used with draws: .* got \d weights with samples .* Draw again"
     with pytest.raises(cr.InputError, match=refused):
         cr.load(path)
     np.savez(path, samples=draws, y=LABELS)
@@ -280,9 +290,15 @@ def test_files_in_chunks(tmp_path: Path) -> None:
 
 
 def test_dask_workers_take_the_weights_along() -> None:
-    pytest.importorskip("dask")
-    rows = cr.scan(MIXED, LABELS, chunk_rows=13, engine="dask")
-    assert cr.crps(rows).value == pytest.approx(cr.crps(MIXED, LABELS).value, rel=1e-12)
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        rows = cr.scan(MIXED, LABELS, chunk_rows=13, engine=client)
+        assert cr.crps(rows).value == pytest.approx(cr.crps(MIXED, LABELS).value, rel=1e-12)
 
 
 def test_in_every_library(library: Library) -> None:
