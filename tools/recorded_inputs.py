@@ -176,6 +176,9 @@ CLASS_KINDS: dict[str, Callable[[Make], Any]] = {
 REAL_KINDS: dict[str, Callable[[Make], Any]] = {
     "gaussian": lambda make: cr.Gaussian(make(MEANS[:, 0]), make(STDS[:, 0])),
     "gaussians": lambda make: cr.Gaussian(make(MEANS), make(STDS)),
+    "mixtures": lambda make: cr.Gaussian(
+        make(MEANS), make(STDS), weights=make(MEMBERS[:, :, 0] / MEMBERS[:, :, 0].sum(axis=1, keepdims=True))
+    ),
     "samples": lambda make: cr.Samples(make(DRAWS[:, 0])),
     "member_samples": lambda make: cr.Samples(make(DRAWS)),
     "quantiles": lambda make: cr.Quantiles(make(np.sort(DRAWS[:, 0, : len(LEVELS)], axis=1)), LEVELS),

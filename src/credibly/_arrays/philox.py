@@ -48,7 +48,6 @@ class Stream(enum.IntEnum):
     MIXTURE = 19  # which draws of several members stand for their mixture
     COINS = 20  # whether a set holds its label
     DIRECTIONS = 21  # in which slabs of features are searched
-    KEPT = 22  # which weighted draws stand for all of them, as draws of equal weight
 
 
 def as_seed(rng: Any) -> Seed:

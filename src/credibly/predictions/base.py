@@ -42,6 +42,10 @@ class Predictions:
     def __len__(self) -> int:
         return int(self._leading.shape[0])
 
+    def row_arrays(self) -> dict[str, Array]:
+        """Return the arrays with one entry per instance by name, without companions."""
+        return {name: getattr(self, name) for name in self.row_fields}
+
     @property
     def xp(self) -> Any:
         """The array namespace."""
@@ -66,12 +70,13 @@ class Predictions:
                 f"got {rows!r}",
                 "For one instance write `predictions[i : i + 1]`.",
             )
-        names = (*self.row_fields, *(name for name in self.companions if getattr(self, name) is not None))
+        companions = {name: getattr(self, name) for name in self.companions}
+        arrays = self.row_arrays() | {name: one for name, one in companions.items() if one is not None}
         if isinstance(rows, slice):
-            taken = {name: getattr(self, name)[rows, ...] for name in names}
+            taken = {name: array[rows, ...] for name, array in arrays.items()}
         else:
             index = self._index(rows)
-            taken = {name: self.xp.take(getattr(self, name), index, axis=0) for name in names}
+            taken = {name: self.xp.take(array, index, axis=0) for name, array in arrays.items()}
         if taken[self.row_fields[0]].shape[0] == 0:
             raise InputError(
                 f"{type(self).__name__}[...]",
@@ -174,7 +179,7 @@ class RealPredictions(Predictions, ABC):
     def cdf(self, values: Any) -> Array:
         """Return the probability of at most `values`, under the mixture of the members.
 
-        For draws this is their share, by weight; between dense quantiles it is linear.
+        For draws this is their share; between dense quantiles it is linear.
 
         Parameters
         ----------

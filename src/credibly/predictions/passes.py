@@ -184,9 +184,9 @@ def without_graph(predictions: Any) -> Any:
     """Return the predictions outside any graph."""
     if not is_torch(predictions._leading):
         return predictions
-    weighted = ("weights",) * (getattr(predictions, "weights", None) is not None)
-    arrays = {name: getattr(predictions, name).detach() for name in (*predictions.row_fields, *weighted)}
-    return predictions.replace_rows(**arrays)
+    weights = getattr(predictions, "weights", None)
+    arrays = predictions.row_arrays() | ({} if weights is None else {"weights": weights})
+    return predictions.replace_rows(**{name: array.detach() for name, array in arrays.items()})
 
 
 def _added(first: tuple[Sums, ...], second: tuple[Sums, ...]) -> tuple[Sums, ...]:

@@ -266,7 +266,6 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
         ("Instances N", f"{seen.n}{left_out}"),
         *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
         *([("Members M", seen.members)] if seen.m > 1 else []),
-        *([("Draws", "weighted")] if seen.m == 1 and seen.weighted else []),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
     )
 

@@ -503,7 +503,7 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     randomised : bool, optional
         Place labels at random inside a step of F, so that the result is uniform if labels are drawn from the
         predictions. Default: only for ordered classes. For `Samples`, the place is chosen among the label and
-        the s draws, which is exact for every s; weighted draws count as 1 / sum of squared weights.
+        the s draws, which is exact for every s.
     rng : None, int or Generator
         Seed of the random places.
 
@@ -539,7 +539,7 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     if isinstance(given, RealPredictions) and not (randomised and isinstance(given, Samples)):
         return given.cdf(values)  # nowhere a step, or the height behind it
     if isinstance(given, Samples):
-        number = given.n_effective
+        number = given.n_draws
         seen = as_float64(values)[None, :]
         low, high = (given.share_below(seen, strict=one)[0, :] * number for one in (True, False))
         low, high = low / (number + 1.0), (high + 1.0) / (number + 1.0)

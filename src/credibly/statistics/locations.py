@@ -4,9 +4,7 @@
 
 The place of a prediction given as draws follows from its draws and its label together: it is the mean of f
 over the s + 1 numbers, f the features of the label kernel. A residual l(y, t) - mean of l(x, t) is correlated
-with the draws it is made of, but not with that mean, because each of the numbers may be the label. With
-weights w of the draws, the label counts as one of 1 + 1 / q numbers, q = sum w^2: the place is
-(q f(y) + sum w f(x)) / (1 + q).
+with the draws it is made of, but not with that mean, because each of the numbers may be the label.
 """
 
 from __future__ import annotations
@@ -264,7 +262,7 @@ class DrawnLocations(LocationBound):
         Bound.__init__(self, statistic, plan.n, (*predictions.notes, *plan.notes))
         self.predictions, self.plan = predictions, plan
         self.targets = like(plan.targets, predictions.values)
-        self.square = 1.0 / predictions.n_effective  # q
+        self.share = 1.0 / predictions.n_draws
 
     def of_pool(self, pool: Pool, weights: Array | None = None) -> PoolLocations:
         """Bind to pools, of which a choice is the label."""
@@ -273,9 +271,9 @@ class DrawnLocations(LocationBound):
     @cached_property
     def drawn(self) -> tuple[Array, Array, Array]:
         """Means over the draws: of f, (n, width), of l and of l^2 at every location, (j, n)."""
-        draws, shares = self.predictions.flat(), self.predictions.shares
-        own = features_of(self.plan).mean_over(draws, shares)
-        return own, *_mean_alike(draws, self.targets, self.plan, shares)
+        draws = self.predictions.flat()
+        own = features_of(self.plan).mean_over(draws)
+        return own, *_mean_alike(draws, self.targets, self.plan)
 
     def nearness(self, labels: Labels) -> Array:
         """Return the kernel with every location at the places that label vectors give, (b, j, n)."""
@@ -284,7 +282,7 @@ class DrawnLocations(LocationBound):
         parts = []
         for rows in tiles(n, max(1, 16 * CACHE_ELEMENTS // (b * features.width))):
             own = xp.permute_dims(features.of(values[:, rows]), (0, 2, 1))
-            places = (self.square * own + drawn[rows, :][None, ...]) / (1.0 + self.square)
+            places = (self.share * own + drawn[rows, :][None, ...]) / (1.0 + self.share)
             near = self.near_to(xp.reshape(places, (-1, features.width)))
             parts.append(xp.permute_dims(xp.reshape(near, (b, -1, near.shape[1])), (0, 2, 1)))
         return xp.concat(parts, axis=2)
@@ -297,9 +295,9 @@ class DrawnLocations(LocationBound):
     def _variance(self, labels: Labels) -> Array:
         """Return the variance if any of the numbers might be the label, (b, j, n)."""
         own, (_, mean, square) = _alike(as_float64(labels.values), self.targets, self.plan), self.drawn
-        # (1 + q)^2 times the square, and the mean, with the chances (q, w) / (1 + q)
-        second = (self.square * own * own + square[None, ...]) * (1.0 + self.square)
-        return clip(second - (self.square * own + mean[None, ...]) ** 2, 0.0)
+        # (1 + q)^2 times the square, and the mean, where each of the 1 + 1 / q numbers counts alike
+        second = (self.share * own * own + square[None, ...]) * (1.0 + self.share)
+        return clip(second - (self.share * own + mean[None, ...]) ** 2, 0.0)
 
 
 class PoolLocations(LocationBound):
@@ -341,17 +339,14 @@ def _normal(gap: Array) -> Array:
     return namespace(gap).exp(-0.5 * near * near)
 
 
-def _mean_alike(
-    values: Array, targets: Array, plan: LocationPlan, shares: Array | None = None
-) -> tuple[Array, Array]:
-    """Return the means of l and of l^2 over numbers (n, p), with shares (p,) where there are some, (j, n)."""
+def _mean_alike(values: Array, targets: Array, plan: LocationPlan) -> tuple[Array, Array]:
+    """Return the means of l and of l^2 over numbers (n, p), (j, n)."""
     mean: Any = 0.0
     square: Any = 0.0
     p = values.shape[1]
     for j in range(p):
-        chance = 1.0 / p if shares is None else shares[j]
         one = _alike(values[:, j][None, :], targets, plan)[0, ...]
-        mean, square = mean + chance * one, square + chance * one * one
+        mean, square = mean + one / p, square + one * one / p
     return mean, square
 
 

@@ -359,8 +359,11 @@ class GaussianLogLoss(RealMean):
         xp = namespace(mean)
         constant = xp.log(std) + _HALF_LOG_TWO_PI
         m = mean.shape[0]
-        if shares is not None:  # a weight is a factor of its member's density
-            constant = constant - xp.log(shares)[:, None]
+        if shares is not None:  # a weight is a factor of its member's density, which 0 takes away
+            weight = members_first(shares)
+            counts = weight > 0
+            logs = xp.log(xp.where(counts, weight, xp.ones_like(weight)))
+            constant = constant - xp.where(counts, logs, xp.full_like(logs, -math.inf))
 
         def exponent(labels: Array, j: int) -> Array:
             z = (labels - mean[j, :]) / std[j, :]

@@ -200,10 +200,10 @@ class MeanSlopeBound(SlopeBound):
 
 def _notes(predictions: Predictions) -> tuple[str, ...]:
     """Return the notes of predictions, and what few draws do to their means."""
-    if not isinstance(predictions, Samples) or predictions.n_effective >= FEW_DRAWS:
+    if not isinstance(predictions, Samples) or predictions.n_draws >= FEW_DRAWS:
         return predictions.notes
     said = (
-        f"the mean of {predictions.n_effective:.3g} draws is itself uncertain, which moves the slope below 0 "
+        f"the mean of {predictions.n_draws} draws is itself uncertain, which moves the slope below 0 "
         "even if the draws are right; tests allow for that, intervals do not"
     )
     return (*predictions.notes, said)

@@ -126,7 +126,7 @@ def require_spread(predictions: Predictions, name: str) -> None:
         raise UnsupportedError(
             f"`{name}`",
             f"needs at least {FEWEST_DRAWS} draws per instance, and per member if members have several",
-            f"got {predictions.n_exchanged}" + " by weight" * (predictions.weights is not None),
+            f"got {predictions.n_exchanged}",
             "Use `picp` or `skce`, which need only one.",
             argument="predictions",
         )
@@ -145,11 +145,11 @@ def few_draws_notes(predictions: Predictions) -> tuple[str, ...]:
     """Return what few draws do to their spread."""
     if not isinstance(predictions, Samples) or isinstance(predictions, LeftOut):
         return ()
-    number = predictions.n_effective
+    number = predictions.n_draws
     if number >= FEW_DRAWS:
         return ()
     usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
-    said = f"the spread of {number:.3g} draws is itself uncertain: with normal draws, a calibrated model has "
+    said = f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
     said += f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
     return (said,)
 

@@ -227,9 +227,9 @@ def _notes_of_steps(ends: HostArray | None) -> tuple[str, ...]:
 
 def _notes_of_draws(predictions: Predictions, claimed: float) -> tuple[str, ...]:
     """Say what intervals between few draws hold if a label is one more draw: r of s + 1 gaps."""
-    if not isinstance(predictions, Samples) or predictions.n_effective >= _MANY_DRAWS:
+    if not isinstance(predictions, Samples) or predictions.n_draws >= _MANY_DRAWS:
         return ()
-    s = round(predictions.n_effective)
+    s = predictions.n_draws
     low, high = (math.ceil(s * (1.0 + sign * claimed) / 2.0 - 1e-9) for sign in (-1, 1))
     usual = (high - max(low, 1)) / (s + 1)
     note = (

@@ -13,12 +13,6 @@ independent  s draws of the mixture: a member is drawn for each, and one of its 
              they are pooled with the label. (All m s draws hold as many of each member, the label does not.)
 bayesian     member j drew all labels: the label and the s draws of j are pooled, for every j in turn.
              With s = 1 a member is one joint draw of all labels: all m + 1 label vectors are pooled.
-
-Of draws with weights, (n, s) or (n, m, 1), K = floor(1 / max w) are taken, draw k with probability K w_k, so
-that one of them at random is drawn from what is stated (systematic sampling, Madow 1949): for each row apart,
-under "bayesian" the same for all rows. Of members (n, m, s) with weights, the member of each mixture draw is
-drawn by weight, and "bayesian" tests every member, whatever its weight. Single draws of different
-distributions are exchangeable with a label only one at a time: two of them never come from the same one.
 """
 
 from __future__ import annotations
@@ -34,7 +28,6 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
-    clip,
     device,
     like,
     namespace,
@@ -56,7 +49,6 @@ from credibly.predictions import (
     Samples,
     label_dtype,
 )
-from credibly.predictions.ensemble import normalised
 from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.coverage import CoverageShares, Inside
@@ -116,58 +108,22 @@ def _draws(samples: Samples, seed: Seed, first_row: int, shared: bool) -> Array:
     """Return draws (n, s) or (n, m, s): of several members under "independent", s draws of their mixture."""
     draws = as_float64(samples.values)
     xp = namespace(draws)
-    if n_equal(samples) is not None:
-        draws = _equal_draws(samples, seed, first_row, shared)
     if draws.ndim == 2 or shared:
         return draws
     n, m, s = draws.shape
     if m == 1 or s == 1:
         return xp.reshape(draws, (n, -1))
-    steps = None if samples.weights is None else to_host(as_float64(samples.weights)).cumsum()
     found = []
     uniforms = Uniforms(seed, Stream.MIXTURE)
     for rows in tiles(n, rows_within_budget(40 * m * s, 0.25)):
         own = slice(first_row + rows.start, first_row + rows.stop)
         uniform = uniforms.block(slice(0, (m + 1) * s), own, reference=draws).T
-        if steps is None:
-            member = xp.astype(uniform[:, :s] * m, xp.int64)
-        else:
-            ends = like(steps[:-1] / steps[-1], draws)
-            at = xp.searchsorted(ends, xp.reshape(uniform[:, :s], (-1,)), side="right")
-            member = xp.reshape(at, (-1, s))
+        member = xp.astype(uniform[:, :s] * m, xp.int64)
         # draw t is number t of a random order of its member's draws, so none is taken twice
         order = xp.argsort(xp.reshape(uniform[:, s:], (-1, m, s)), axis=2)
         mixed = xp.take_along_axis(draws[rows, ...], order, axis=2)
         found.append(xp.take_along_axis(mixed, member[:, None, :], axis=1)[:, 0, :])
     return xp.concat(found, axis=0)
-
-
-def n_equal(samples: Samples) -> int | None:
-    """Return how many weighted draws of a row are taken by weight; None where they are not."""
-    return None if samples.weights is None or is_stratified(samples) else samples.n_exchanged
-
-
-def _equal_draws(samples: Samples, seed: Seed, first_row: int, shared: bool) -> Array:
-    """Return draws of equal weight, (n, K) or (n, K, 1); `shared` takes the same ones in all rows."""
-    draws, number = as_float64(samples.values), n_equal(samples)
-    assert number is not None
-    xp, (n, s) = namespace(draws), draws.shape[:2]
-    weights = normalised(samples.weights)
-    uniforms, found = Uniforms(seed, Stream.KEPT), []
-    for rows in tiles(n, rows_within_budget(40 * s, 0.25)):
-        own = slice(0, 1) if shared else slice(first_row + rows.start, first_row + rows.stop)
-        uniform = uniforms.block(slice(0, s + 1), own, reference=draws).T
-        order = xp.argsort(uniform[:, 1:], axis=1)
-        sums = xp.cumulative_sum(xp.reshape(xp.take(weights, xp.reshape(order, (-1,))), order.shape), axis=1)
-        # one step of 1 / K after the other through the weights in a random order, from a random start
-        at = (
-            uniform[:, 0][None, :] + xp.arange(number, dtype=draws.dtype, device=device(draws))[:, None]
-        ) / number
-        taken = xp.take_along_axis(order, clip(count_at_most(sums, at), 0, s - 1).T, axis=1)
-        taken = xp.broadcast_to(taken, (rows.stop - rows.start, number))
-        flat = xp.reshape(draws[rows, ...], (-1, s))
-        found.append(xp.take_along_axis(flat, taken, axis=1))
-    return xp.reshape(xp.concat(found, axis=0), (n, number, *draws.shape[2:]))
 
 
 class Choices:
@@ -514,19 +470,6 @@ def require_cells(predictions: Predictions, bound: Bound) -> None:
         _ends(bound, predictions)
 
 
-def _unlike(predictions: Samples) -> str:
-    """Say that weighted draws of different distributions are too evenly spread over these for a label.
-
-    The label is then about sqrt(n) / N standard errors away from its draws, N = 1 / sum w^2.
-    """
-    most = predictions.n_effective**2 / 16.0
-    return (
-        "draws of a row are taken to come from one distribution; if they come from different ones, as those "
-        "of averaged models do, the test rejects calibrated predictions too often beyond about "
-        f"{most:.0f} instances, and several draws per member avoid that"
-    )
-
-
 def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, ...]:
     """Return what is worth knowing about how replicates were made of draws or quantiles."""
     if isinstance(predictions, Quantiles):
@@ -534,15 +477,9 @@ def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, 
     if not isinstance(predictions, Samples):
         return ()
     s = int(predictions.values.shape[-1])
-    if predictions.weights is not None and not is_stratified(predictions):
-        number, every = n_equal(predictions), predictions.weights.shape[0]
-        taken = f"{number} of the {every} weighted draws, taken at random by weight"
-        said = f"each label is compared with {taken}, and the statistic is computed from these draws"
-        return (said,) if shared else (said, _unlike(predictions))
     if is_stratified(predictions) and not shared:
         m = predictions.n_members
-        by = " by weight" * (predictions.weights is not None)
-        taken = f"{s} draws of the mixture, taken at random{by} from the {m * s} draws of {m} members"
+        taken = f"{s} draws of the mixture, taken at random from the {m * s} draws of {m} members"
         return (f"each label is compared with {taken}, and the statistic is computed from these draws",)
     if shared and is_joint(predictions):
         return (f"replicates exchange all labels with one of the {predictions.n_members} joint draws",)

@@ -169,10 +169,7 @@ def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Lab
 
 def taken_notes(predictions: Predictions) -> tuple[str, ...]:
     """Say where a statistic is computed from a part of the draws, those that are exchanged with the label."""
-    taken = isinstance(predictions, Samples) and (
-        is_stratified(predictions) or predictions.weights is not None
-    )
-    return drawing_notes(predictions) if taken else ()
+    return drawing_notes(predictions) if is_stratified(predictions) else ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
