@@ -16,10 +16,9 @@ from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
-from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title
+from credibly.evaluation.words import Verdict, Word, at_level, evidence, percent, shown, shown_range, title
 from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.hypotests import credal_test, validity_test
-from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.learners.basis import check_features
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Point, Rows, as_labels
 from credibly.results.credal import CredalTestResult, LocalDeviations, ValidityResult
@@ -302,11 +301,7 @@ def _why_not(error: CrediblyError) -> str:
 
 
 def _decided(result: HypotestResult, level: float) -> tuple[HypotestResult, Word]:
-    null = result.null_distribution
-    if null is None:
-        return result, result.verdict(level)
-    region = acceptance_region(null, result.tail, result.statistic_range, level=level)
-    decided = dataclasses.replace(result, acceptance_region=region)
+    decided = at_level(result, level)
     return decided, decided.verdict(level)
 
 
