@@ -274,7 +274,7 @@ class QuantileShift(RealRecalibration):
         return {"at": width, "shifts": width}
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
-        table, levels, _ = quantile_grid(data.predictions, self.levels)
+        table, levels = quantile_grid(data.predictions, self.levels)
         at, weight = to_host(levels), data.host_weight
         residual = to_host(data.labels)[:, None] - to_host(table)
         shifts = [_residual(residual[:, j], weight, float(level)) for j, level in enumerate(at)]

@@ -22,7 +22,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.notes import counted
-from credibly.predictions import Labels
+from credibly.predictions import Labels, Quantiles
 from credibly.statistics.kernels import centred_kernel
 from credibly.statistics.pairwise import BandwidthPlan, require_same_n, set_diagonal
 from credibly.statistics.protocol import Bound, State, replicates
@@ -65,6 +65,10 @@ class BlockBound(Bound):
         self.bandwidth, self.label_kernel, self.sides = plan.bandwidth, label_kernel, sides
         self.width, self.term_size = sides.width, sides.largest
         self.kernels = self._kernels()  # (blocks, size, size), zero diagonal
+
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return itself: it looks at the cells of labels itself."""
+        return self
 
     def _kernels(self) -> Array:
         xp = namespace(self.probs)

@@ -41,6 +41,7 @@ from credibly.predictions import (
     Counts,
     Labels,
     Predictions,
+    Quantiles,
     RealPredictions,
     Reals,
     Rows,
@@ -49,6 +50,7 @@ from credibly.predictions import (
     as_rows,
 )
 from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.samples import Pool
 from credibly.results.base import Notion, Tail
 from credibly.results.estimates import Estimate
 
@@ -189,6 +191,14 @@ class Bound(ABC):
         """
         return False
 
+    def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
+        """Return the statistic of draws pooled with their label, where labels are choices from the pools."""
+        return EachChoice(self, pool)
+
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return the statistic of quantiles where labels are the cells that they lie in."""
+        raise needs_values(self.statistic.name, predictions)
+
     def observed_sums(self, labels: Labels) -> State:
         """Return the state of one label vector with what `stderr` and `observed_notes` read beside it."""
         return self.state(labels)
@@ -285,6 +295,27 @@ class Bound(ABC):
             interval_refusal=refusal,
             interval_method=self.interval_method(labels),
         )
+
+
+class EachChoice(Bound):
+    """A statistic that knows nothing of pools: bound again for every choice of labels."""
+
+    def __init__(self, inner: Bound, pool: Pool) -> None:
+        super().__init__(inner.statistic, inner.n, inner.notes)
+        self.inner, self.pool = inner, pool
+
+    def state(self, labels: Labels) -> State:
+        """Return the sums of the chosen labels and the draws they leave, replicates in front."""
+        xp, states = namespace(self.pool.values), []
+        for choice in xp.astype(labels.values, xp.int64):
+            seen = xp.take_along_axis(self.pool.labels, choice[:, None], axis=1)[:, 0]
+            bound = self.statistic.bind(self.pool.samples(choice))
+            states.append(bound.state(Reals(seen[None, :], labels.weights)))
+        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
+
+    def finish(self, state: State) -> Array:
+        """Turn sums into values."""
+        return self.inner.finish(state)
 
 
 class CallSignature:
@@ -553,6 +584,17 @@ def _settable(statistic: Statistic) -> list[dataclasses.Field[Any]]:
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
 REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
 ALL_LABELS = CLASS_LABELS | REAL_LABELS
+
+
+def needs_values(name: str, predictions: Quantiles) -> UnsupportedError:
+    """Return the error of a statistic that needs more of a label than the cell it lies in."""
+    return UnsupportedError(
+        f"a test of `{name}`",
+        "needs the values of labels drawn from the predictions, and quantiles say only how often labels "
+        "lie between them",
+        f"got {predictions.levels.shape[0]} quantiles per instance",
+        "Test `picp`, `quantile_calibration_error` or `pit_test`, which need nothing else.",
+    )
 
 
 def widening(scatter: Any, seen: Any) -> HostArray:

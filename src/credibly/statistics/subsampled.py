@@ -14,7 +14,8 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, namespace, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly.predictions import Dataset, InMemory, Labels, Predictions, Rows
+from credibly.predictions import Dataset, InMemory, Labels, Predictions, Quantiles, Rows
+from credibly.predictions.samples import Pool
 from credibly.results.estimates import Estimate
 from credibly.statistics.over_rows import between_clusters
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
@@ -113,6 +114,17 @@ class SubsampledBound(Bound):
     def state(self, labels: Labels) -> State:
         """Return the sums over the part."""
         return self.inner.state(self._part(labels))
+
+    def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
+        """Return the statistic of the pools of its part."""
+        part = like(self.chosen, pool.values)
+        own = None if weights is None else namespace(pool.values).take(weights, part, axis=1)
+        return SubsampledBound(self.statistic, self.inner.of_pool(pool[self.chosen], own), self.n_whole)
+
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return itself, where the statistic looks at the cells of labels itself."""
+        self.inner.of_cells(predictions)
+        return self
 
     def share_with(self, other: Bound) -> bool:
         """Share where both see the same part."""

@@ -26,13 +26,15 @@ from credibly._arrays.namespace import (
     device,
     is_numpy,
     namespace,
+    tiles,
     to_host,
 )
+from credibly._arrays.notes import counted
 from credibly._arrays.sums import count_cells, group_sums, indicator
-from credibly.predictions import Classes, Counts, Labels, Predictions
+from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
-from credibly.predictions.samples import Pool
-from credibly.statistics.protocol import State, in_cache
+from credibly.predictions.samples import LeftOut, Pool
+from credibly.statistics.protocol import State, in_cache, needs_values, widening
 
 PLUGIN_REFUSAL = (
     "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
@@ -44,6 +46,9 @@ SPARSE_REFUSAL = (
     f"half of the non-empty bins contain fewer than {_FEW} instances, where intervals do not "
     f"reach their coverage"
 )
+
+POOL_ELEMENTS = 2**18
+"""Numbers of the pools that are worked on at a time."""
 
 _EXACT_IN_SINGLE = 2**24
 
@@ -127,6 +132,17 @@ class Terms(ABC):
         expected["scatter"] = np.array([np.sum(weight[:, 0] ** 2 @ variance)])
         return expected, State(observed=self.in_parts(weight * beyond, codes, number))
 
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Return `wild_sums` whose replicates scatter no less than labels of independent rows would.
+
+        If hardly any of a few expected events happened, residuals are small and alike, and their signs vary
+        too little.
+        """
+        if "scatter" not in expected:
+            return expected, added
+        wider = widening(expected["scatter"][0], np.sum(added["observed"] ** 2))
+        return expected, State({name: wider * own for name, own in added.items()})
+
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs (b, clusters), from `wild_sums`."""
         moved = {name: expected[name] + np.tensordot(signs, own, 1) for name, own in added.items()}
@@ -151,12 +167,30 @@ class Terms(ABC):
         """Return sums as the value reads them, where labels leave them open."""
         return sums
 
-    def of_pool(self, pool: Pool, again: Callable[[Predictions], Terms]) -> Terms:
+    def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms:
         """Return the terms of draws pooled with their label, where labels say which number was chosen.
 
         `again` returns the terms of other predictions.
         """
         raise NotImplementedError
+
+    def of_cells(self, predictions: Quantiles, name: str) -> Terms:
+        """Return the terms of quantiles where only the cell is known that a label lies in."""
+        raise needs_values(name, predictions)
+
+    def notes_of(self, sums: State) -> tuple[str, ...]:
+        """Return what sums of replicates and of the observation make worth knowing."""
+        return ()
+
+    def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
+        """Return rule, evidence and remedy where what one label vector adds is infinite."""
+        number = int(np.isinf(to_host(self.added(labels))[0]).sum())
+        evidence = f"{counted(number, 'label has', 'labels have')} a probability of 0"
+        return (
+            "needs finite contributions",
+            evidence,
+            "Use another statistic, or one that is bounded (`clip`).",
+        )
 
     def beyond(self, labels: Labels) -> HostArray:
         """Return what one label vector adds beyond what is expected, (n, m), on the host."""
@@ -353,6 +387,37 @@ class Losses(Means):
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's loss, (b, n)."""
         return self.loss(labels.values)
+
+    def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms:
+        """Return what every number of a pool adds where it is the label, (n, p)."""
+        n, p = pool.values.shape
+        xp, found = namespace(pool.values), []
+        for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
+            terms = again(LeftOut(pool.values[rows, :]))
+            seen = xp.reshape(pool.labels[rows, :], (1, -1))
+            found.append(xp.reshape(terms.contributions(Reals(seen)), (-1, p)))
+        return Pooled(xp.concat(found, axis=0))
+
+
+class Pooled(Outcomes):
+    """What every number of a pool adds, (n, p): each is the label as often as any other."""
+
+    def __init__(self, table: Array) -> None:
+        super().__init__(namespace(table).full_like(table, 1.0 / table.shape[1]), lambda: table)
+
+    def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
+        """Say in how many pools some number would add something infinite."""
+        return why_pools_are_infinite(np.isfinite(to_host(self.amount)))
+
+
+def why_pools_are_infinite(finite: HostArray) -> tuple[str, str, str]:
+    """Return rule, evidence and remedy where not every number of the pools (n, p) adds something finite."""
+    number = int((~finite).any(axis=1).sum())
+    return (
+        "needs finite contributions of every label that the draws allow",
+        f"in {counted(number, 'instance')} one of them is infinite",
+        "Use another statistic, such as `picp` or `skce`.",
+    )
 
 
 class Events(Terms):

@@ -34,7 +34,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.progress import Progress, share_of
 from credibly._arrays.remembered import is_remembering, keep, recalled
-from credibly.hypotests.resampling.choices import bound_to, without_choices
+from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource, rows_at_once
 from credibly.predictions import (
@@ -51,6 +51,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.passes import Sums, merged
+from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import planned
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
@@ -115,8 +116,8 @@ class Resampled:
 
     @classmethod
     def of(cls, bound: Bound, values: Sequence[HostArray], observed: State | None) -> Resampled:
-        """Join the values of tiles; of choices the statistic is told as it is without them."""
-        return cls(without_choices(bound)[0], np.concatenate(values), observed)
+        """Join the values of tiles."""
+        return cls(bound, np.concatenate(values), observed)
 
 
 def targets_of(
@@ -251,7 +252,7 @@ def _posed(
 
 
 def _values(target: Target, bound: Bound, state: State) -> HostArray:
-    return to_host(target.finish(*without_choices(bound, state)))
+    return to_host(target.finish(bound, state))
 
 
 def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
@@ -342,7 +343,7 @@ def _at_once(
         if known is not None:
             narrow.remove(at)
             values[at].append(_values(jobs[at].target, jobs[at].bound, State(known)))
-            first[at] = _first(without_choices(jobs[at].bound, State(known))[1])
+            first[at] = _first(State(known))
     for order, at in enumerate(narrow):
         any(jobs[at].bound.share_with(jobs[before].bound) for before in narrow[:order])
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
@@ -351,7 +352,7 @@ def _at_once(
             state = job.bound.state(job.labels(batch))
             values[at].append(_values(job.target, job.bound, state))
             if reps.start == 0 and job.target.additive:
-                first[at] = _first(without_choices(job.bound, state)[1])
+                first[at] = _first(state)
             if at in keys and _is_small(state, n_resamples):
                 sums.setdefault(at, []).append(_every_replicate(state, len(batch)))
         if progress is not None and not wide:
@@ -372,7 +373,9 @@ def _lasts(job: _Job) -> bool:
 
 def _summed(job: _Job) -> tuple[Hashable, ...]:
     """Return what tells the sums of a bound statistic from those of others over the same labels."""
-    return type(job.bound).state, type(without_choices(job.bound)[0]).state, job.bound.statistic
+    bound = job.bound
+    made = (type(bound.terms).sums, type(bound.terms).observed) if isinstance(bound, Linear) else ()
+    return type(bound).state, *made, bound.statistic
 
 
 def _is_small(state: State, n_resamples: int) -> bool:
@@ -523,7 +526,7 @@ def merged_replicates(
                 name = _name(order, at)
                 values.setdefault(name, []).append(_values(target, bound, total.states[name]))
                 if reps.start == 0:
-                    first[name] = _first(without_choices(bound, total.states[name])[1])
+                    first[name] = _first(total.states[name])
         if picked is not None:
             drawn.append(total.states[_name(0, None)]["labels"])
     found = [
