@@ -31,8 +31,10 @@ def require_same_length(predictions: Predictions, labels: Array, what: str) -> N
 
 def require_label_vector(predictions: Predictions, labels: Array) -> None:
     """Raise unless `labels` is one vector as long as the predictions; one-hot and swapped input is named."""
-    shape = tuple(labels.shape)
-    if isinstance(predictions, OverClasses) and shape == (len(predictions), predictions.n_classes):
+    n, shape = len(predictions), tuple(labels.shape)
+    if shape == (n,):
+        return
+    if isinstance(predictions, OverClasses) and shape == (n, predictions.n_classes):
         raise InputError(
             "`labels`",
             "must be one class index per instance",
@@ -45,7 +47,7 @@ def require_label_vector(predictions: Predictions, labels: Array) -> None:
             "must have shape (n,)",
             f"got shape {shape}",
             "Flatten them: `labels.reshape(-1)`."
-            if shape == (len(predictions), 1)
+            if shape == (n, 1)
             else "Pass predictions first, then labels: `f(predictions, labels)`.",
         )
     require_same_length(predictions, labels, "labels")

@@ -368,9 +368,8 @@ class Statistic(ABC):
         from credibly.statistics.over_rows import estimates_over  # written against this module
 
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
-        found = estimates_over(
-            [chosen], as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
-        )[chosen.name]
+        rows = as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
+        found = estimates_over([chosen], rows)[chosen.name]
         if paper is None:
             return found
         return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
@@ -507,7 +506,7 @@ class Statistic(ABC):
         Plan
             What every part of the rows is bound with.
         """
-        return self._plan(as_rows(predictions))
+        return self._plan(predictions if isinstance(predictions, Rows) else as_rows(predictions))
 
     def _plan(self, rows: Rows) -> Plan:
         """Plan over rows; those without labels are enough."""

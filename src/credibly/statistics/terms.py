@@ -55,10 +55,10 @@ def are_sparse(sizes: HostArray) -> bool:
 
 def gather(table: Array, labels: Array) -> Array:
     """Return table[i, labels[b, i]] as (b, n)."""
-    xp = namespace(table)
     if is_numpy(table):
         flat = labels + np.arange(0, table.size, table.shape[1])[None, :]
         return np.take(table.ravel(), flat)
+    xp = namespace(table)
     index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
     return xp.take_along_axis(table, index, axis=1).T
 
@@ -115,14 +115,10 @@ class Terms(ABC):
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return the sums per cell that no label changes, (1, cells) or, of weights (b, n), (b, cells)."""
-        if weights is None:
-            return self._of_all(needs)
-        return self._fixed(weights, needs)
-
-    def _of_all(self, needs: frozenset[str]) -> State:
-        """Return the fixed sums of rows that count once; every batch of labels asks for them."""
+        if weights is not None:
+            return self._fixed(weights, needs)
         known: dict[frozenset[str], State] = self.__dict__.setdefault("_known", {})
-        if needs not in known:
+        if needs not in known:  # every batch of labels asks for those of rows that count once
             known[needs] = self._fixed(None, needs)
         return known[needs]
 
