@@ -112,7 +112,7 @@ def bin_index(values: Array, edges: Array, closed: Closed) -> Array:
     n_bins = edges.shape[0] - 1
     small = np.uint8 if n_bins <= 256 else np.int32
     if is_numpy(values):
-        return _bin_index_numpy(values, edges[1:-1].astype(values.dtype), closed, small)
+        return _bin_index_numpy(values, edges[1:-1].astype(values.dtype, copy=False), closed, small)
     xp = namespace(values)
     out = xp.zeros(values.shape, dtype=getattr(xp, np.dtype(small).name), device=device(values))
     for edge in like(edges[1:-1], values, dtype=values.dtype):
@@ -122,7 +122,7 @@ def bin_index(values: Array, edges: Array, closed: Closed) -> Array:
 
 def _bin_index_numpy(values: Array, inner: Array, closed: Closed, dtype: Any) -> Array:
     """Count the inner edges at or below each value: by comparison for few bins, else by bisection."""
-    out = np.zeros(values.shape, dtype=dtype)
+    out = np.empty(values.shape, dtype=dtype)
     if inner.size >= _FEW_BINS:
         out[...] = np.searchsorted(inner, values, side="right" if closed == "left" else "left")
         return out

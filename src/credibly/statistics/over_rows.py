@@ -80,7 +80,7 @@ def planned(statistics: Sequence[Statistic], rows: Rows) -> list[Planned]:
                 "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
             )
         require_rows(statistic, rows)
-        kept.append(Planned(statistic, statistic.plan(rows)))
+        kept.append(Planned(statistic, statistic._plan(rows)))
     return kept
 
 

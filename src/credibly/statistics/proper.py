@@ -339,14 +339,15 @@ def _top_label_numpy(probs: Array) -> tuple[Array, Array]:
     """
     n, k = probs.shape
     if k > 64:
-        return probs.max(axis=1), probs.argmax(axis=1).astype(label_dtype(np, k))
+        place = probs.argmax(axis=1)
+        return gather(probs, place[None, :])[0], place.astype(label_dtype(np, k))
     confidence = np.empty(n, dtype=probs.dtype)
     predicted = np.zeros(n, dtype=label_dtype(np, k))
     for rows in tiles(n, 2 * CACHE_ELEMENTS // k):
         columns = np.ascontiguousarray(probs[rows].T)
         best, label = confidence[rows], predicted[rows]
-        np.max(columns, axis=0, out=best)
+        np.maximum.reduce(columns, axis=0, out=best)
         # the first column that holds the maximum: of all that do, the one furthest from the end
         from_end = (columns == best).view(np.uint8) * np.arange(k, 0, -1, dtype=np.uint8)[:, None]
-        np.subtract(k, np.max(from_end, axis=0), out=label)
+        np.subtract(k, np.maximum.reduce(from_end, axis=0), out=label)
     return confidence, predicted

@@ -48,7 +48,7 @@ from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.passes import Sums, merged
+from credibly.predictions.passes import Sums
 from credibly.predictions.samples import Pool
 from credibly.statistics.coverage import CoverageShares
 from credibly.statistics.linear import Linear
@@ -258,7 +258,7 @@ def wild(
         for one in sums:
             require_rows(one, rows)
         planned = tuple(Planned(one, one.plan(rows)) for one in sums)
-        (total,) = merged(rows, [_Work(planned, clusters, seed, drawing)])
+        (total,) = rows.merged([_Work(planned, clusters, seed, drawing)])
         few = rows.sample
         for each in planned:
             name = each.statistic.name
