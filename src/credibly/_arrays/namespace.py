@@ -41,7 +41,7 @@ _HOST_DEVICES = frozenset({"cpu"})
 
 def is_array(value: object) -> bool:
     """Tell whether `value` is an array the library computes with as it is."""
-    return bool(array_api_compat.is_array_api_obj(value))
+    return isinstance(value, np.ndarray) or bool(array_api_compat.is_array_api_obj(value))
 
 
 def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace:
@@ -49,7 +49,10 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
 
     `what` names the arrays in the error.
     """
-    if all(isinstance(array, np.ndarray) for array in arrays):
+    for array in arrays:
+        if not isinstance(array, np.ndarray):
+            break
+    else:
         return array_api_compat.numpy  # by far the most frequent answer
     present = [array for array in arrays if array is not None]
     libraries = sorted({type(array).__module__.split(".")[0] for array in present})
@@ -73,7 +76,7 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
 
 def device(array: Array) -> Any:
     """Return the device `array` lives on."""
-    return array_api_compat.device(array)
+    return "cpu" if isinstance(array, np.ndarray) else array_api_compat.device(array)
 
 
 def is_numpy(array: Array) -> bool:
@@ -83,7 +86,7 @@ def is_numpy(array: Array) -> bool:
 
 def is_torch(array: Array) -> bool:
     """Tell whether `array` is a torch tensor, without importing torch."""
-    return bool(array_api_compat.is_torch_array(array))
+    return not isinstance(array, np.ndarray) and bool(array_api_compat.is_torch_array(array))
 
 
 def on_accelerator(array: Array) -> bool:
@@ -114,6 +117,8 @@ def beside(array: Array, given: Any, reference: Array, what: str = "predictions 
 
 def like(values: Any, reference: Array, dtype: Any = None) -> Array:
     """Bring host values into the library and onto the device of `reference`."""
+    if isinstance(reference, np.ndarray):
+        return np.asarray(values, dtype=dtype)
     xp = array_api_compat.array_namespace(reference)
     if isinstance(values, np.ndarray) and not values.flags.writeable and is_torch(reference):
         values = values.copy()  # torch warns about tensors over read-only memory
@@ -122,6 +127,8 @@ def like(values: Any, reference: Array, dtype: Any = None) -> Array:
 
 def as_float64(array: Array) -> Array:
     """Return `array` in double precision, itself if it already is."""
+    if isinstance(array, np.ndarray):
+        return array if array.dtype == np.float64 else array.astype(np.float64)
     xp = array_api_compat.array_namespace(array)
     return array if array.dtype == xp.float64 else xp.astype(array, xp.float64)
 

@@ -94,6 +94,8 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
 
     `weights` (b, n) or (1, n) makes it a weighted count.
     """
+    if is_numpy(cells):
+        return _count_numpy(cells, n_cells, weights)
     if _on_host(cells):
         held = None if weights is None else to_host(weights)
         return like(_count_numpy(to_host(cells), n_cells, held), cells)
@@ -130,7 +132,8 @@ def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:
     b, n = cells.shape
     if b == 1:
         spread = None if weights is None else weights[0]
-        return np.bincount(cells[0], weights=spread, minlength=n_cells)[None, :n_cells].astype(np.float64)
+        row: Array = np.bincount(cells[0], weights=spread, minlength=n_cells)[None, :n_cells]
+        return row.astype(np.float64, copy=False)
     counted = np.empty((b, n_cells))
     step = max(1, CACHE_ELEMENTS // n)
     for reps in tiles(b, step):

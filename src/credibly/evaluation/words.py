@@ -18,7 +18,7 @@ from credibly._arrays.sums import State, count_cells
 from credibly.evaluation.rows import PredictionSummary, has_counts
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point
-from credibly.predictions.passes import Sums, merged, on_host
+from credibly.predictions.passes import Sums, on_host
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
 from credibly.results.decompositions import CrpsDecomposition
@@ -297,7 +297,7 @@ _SHARED_TRUTH = (
 
 def surveyed(rows: Rows) -> Sums:
     """Count what is unusual about the rows, in one pass; the notes are those of all rows."""
-    return merged(rows, [count_oddities])[0]
+    return rows.merged([count_oddities])[0]
 
 
 def count_oddities(chunk: Dataset) -> Sums:

@@ -40,7 +40,7 @@ class Predictions:
         return getattr(self, self.row_fields[0])
 
     def __len__(self) -> int:
-        return int(self._leading.shape[0])
+        return int(getattr(self, self.row_fields[0]).shape[0])
 
     def row_arrays(self) -> dict[str, Array]:
         """Return the arrays with one entry per instance by name, without companions."""
@@ -140,7 +140,7 @@ class OverClasses(Predictions):
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return int(self._leading.shape[-1])
+        return int(getattr(self, self.row_fields[0]).shape[-1])
 
     def _facts(self) -> str:
         members = f", m={self.n_members}" if self._leading.ndim == 3 else ""

@@ -178,7 +178,7 @@ class Ensemble(ClassPredictions):
     def mean_note(self) -> str:
         """What `mean` does."""
         kind = "weighted mean" if self.weights is not None else "mean"
-        return f"used the {kind} of {self.n_members} members as the one prediction per instance"
+        return f"used the {kind} of {self.probs.shape[1]} members as the one prediction per instance"
 
     def mean(self) -> Point:
         """Average the members.

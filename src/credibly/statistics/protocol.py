@@ -399,9 +399,8 @@ class Statistic(ABC):
         from credibly.statistics.over_rows import estimates_over  # written against this module
 
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
-        found = estimates_over(
-            [chosen], as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
-        )[chosen.name]
+        rows = as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
+        found = estimates_over([chosen], rows)[chosen.name]
         if paper is None:
             return found
         return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
@@ -509,21 +508,19 @@ class Statistic(ABC):
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless the statistic is defined for this type of prediction."""
-        taken = self.traits.labels
-        kinds = {"real-valued predictions": RealPredictions, "class probabilities": ClassPredictions}
-        if "reals" not in taken:
-            del kinds["real-valued predictions"]
-        elif not taken & CLASS_LABELS:
-            del kinds["class probabilities"]
-        if not isinstance(predictions, tuple(kinds.values())):
-            what = " or ".join(kinds)
-            raise InputTypeError(
-                f"`{self.name}`",
-                f"needs {what}",
-                f"got {type(predictions).__name__}",
-                remedy_for(predictions, "See `credibly list` for statistics of this kind."),
-                argument="predictions",
-            )
+        real, over_classes = "reals" in self.traits.labels, self.traits.labels != REAL_LABELS
+        if (over_classes and isinstance(predictions, ClassPredictions)) or (
+            real and isinstance(predictions, RealPredictions)
+        ):
+            return
+        kinds = ["real-valued predictions"] * real + ["class probabilities"] * over_classes
+        raise InputTypeError(
+            f"`{self.name}`",
+            f"needs {' or '.join(kinds)}",
+            f"got {type(predictions).__name__}",
+            remedy_for(predictions, "See `credibly list` for statistics of this kind."),
+            argument="predictions",
+        )
 
     def plan(self, predictions: Any) -> Plan:
         """Return the label-free facts of all rows.

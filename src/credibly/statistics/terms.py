@@ -62,10 +62,10 @@ def are_sparse(sizes: HostArray) -> bool:
 
 def gather(table: Array, labels: Array) -> Array:
     """Return table[i, labels[b, i]] as (b, n)."""
-    xp = namespace(table)
     if is_numpy(table):
         flat = labels + np.arange(0, table.size, table.shape[1])[None, :]
         return np.take(table.ravel(), flat)
+    xp = namespace(table)
     index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
     return xp.take_along_axis(table, index, axis=1).T
 
@@ -206,14 +206,10 @@ class Terms(ABC):
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return the sums per cell that no label changes, (1, cells) or, of weights (b, n), (b, cells)."""
-        if weights is None:
-            return self._of_all(needs)
-        return self._fixed(weights, needs)
-
-    def _of_all(self, needs: frozenset[str]) -> State:
-        """Return the fixed sums of rows that count once; every batch of labels asks for them."""
+        if weights is not None:
+            return self._fixed(weights, needs)
         known: dict[frozenset[str], State] = self.__dict__.setdefault("_known", {})
-        if needs not in known:
+        if needs not in known:  # every batch of labels asks for those of rows that count once
             known[needs] = self._fixed(None, needs)
         return known[needs]
 
@@ -221,26 +217,23 @@ class Terms(ABC):
         sums = State(size=self._size(weights))
         if needs:
             mean, variance = self.moments
-            wanted = {"expected": mean, "variance": variance}
-            if "square" in needs:
-                wanted["square"] = mean**2
-            if "fourth" in needs:
-                wanted["fourth"] = variance**2
-            sums |= {name: self.per_cell(wanted[name][None, ...], weights) for name in sorted(needs)}
+            for name in sorted(needs):
+                amount = mean if name == "expected" else mean**2 if name == "square" else variance
+                amount = amount**2 if name == "fourth" else amount
+                sums[name] = self.per_cell(amount[None, ...], weights)
         return sums
 
     def _size(self, weights: Array | None) -> Array:
-        reference = self.reference
-        xp = namespace(reference)
-        if self.cell is None:
+        if self.cell is not None:
             if weights is None:
-                return xp.full((1, 1), float(self.n), dtype=xp.float64, device=device(reference))
+                return count_cells(_in_a_row(self.cell[None, ...]), self.n_cells)
+            xp = namespace(self.cell)
+            ones = xp.ones((1, *self.cell.shape), dtype=xp.float64, device=device(self.cell))
+            return self.per_cell(ones, weights)
+        xp = namespace(self.reference)
+        if weights is not None:
             return xp.sum(weights, axis=1)[:, None]
-        if weights is None:
-            return count_cells(xp.reshape(self.cell, (1, -1)), self.n_cells)
-        return self.per_cell(
-            xp.ones((1, *self.cell.shape), dtype=xp.float64, device=device(reference)), weights
-        )
+        return xp.full((1, 1), float(self.n), dtype=xp.float64, device=device(self.reference))
 
     @property
     def reference(self) -> Array:
@@ -251,11 +244,12 @@ class Terms(ABC):
         """Sum values (b, n, m) over the cells of their rows, (b, cells)."""
         if weights is not None:
             values = _times(weights[:, :, None], values)
-        xp = namespace(values)
-        flat = xp.reshape(values, (values.shape[0], -1))
+        flat = _in_a_row(values)
         if self.cell is None:
-            return xp.sum(flat, axis=1)[:, None]
-        cells = xp.broadcast_to(xp.reshape(self.cell, (1, -1)), flat.shape)
+            return namespace(flat).sum(flat, axis=1)[:, None]
+        cells = _in_a_row(self.cell[None, ...])
+        if flat.shape[0] > 1:
+            cells = namespace(cells).broadcast_to(cells, flat.shape)
         return count_cells(cells, self.n_cells, flat)
 
     def in_parts(self, values: HostArray, codes: HostArray, number: int) -> HostArray:
@@ -265,6 +259,13 @@ class Terms(ABC):
         place = codes[:, None] * self.n_cells + to_host(self.cell).astype(np.intp)
         found = np.bincount(place.ravel(), values.ravel(), minlength=number * self.n_cells)
         return found.reshape(number, self.n_cells)
+
+
+def _in_a_row(values: Array) -> Array:
+    """Return values (b, n, m) as (b, n m)."""
+    if values.shape[2] == 1:
+        return values[:, :, 0]
+    return namespace(values).reshape(values, (values.shape[0], -1))
 
 
 def _times(weights: Array, values: Array) -> Array:
@@ -505,9 +506,9 @@ class Events(Terms):
         return count_cells(gather(self.cell, labels.values), self.n_cells, weights)
 
     def _hits(self, hits: Array, weights: Array | None, slope: Array | None) -> Array:
-        xp = namespace(hits)
         if is_numpy(hits) and weights is None and slope is None:
             return self._whole_numbers(hits)
+        xp = namespace(hits)
         values = xp.astype(hits, xp.float64)
         values = values if slope is None else values * slope[None, :]
         values = values if weights is None else values * weights
@@ -525,4 +526,4 @@ class Events(Terms):
                 self._indicator = indicator(cell, self.n_cells, np.float32)
             return np.asarray(hits.astype(np.float32) @ self._indicator, dtype=np.float64)
         found = [np.bincount(cell[row], minlength=self.n_cells) for row in hits]
-        return np.stack(found).astype(np.float64)
+        return np.array(found, dtype=np.float64)

@@ -50,7 +50,7 @@ from credibly.predictions import (
     Samples,
     as_point,
 )
-from credibly.predictions.passes import Sums, merged
+from credibly.predictions.passes import Sums
 from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import planned
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
@@ -518,7 +518,7 @@ def merged_replicates(
     batches = list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]
     for reps in batches:
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
-        (total,) = merged(rows, [_Work(tuple(targets), tuple(draws), reps, n_resamples, picked)], report)
+        (total,) = rows.merged([_Work(tuple(targets), tuple(draws), reps, n_resamples, picked)], report)
         noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
         bounds = [[job.bound for job in jobs] for _, _, jobs in _posed(alone, noted, draws, n_resamples)]
         for order in range(len(draws)):

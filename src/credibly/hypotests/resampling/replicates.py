@@ -143,8 +143,7 @@ class Replicates:
     def _draw_few(self, out: Array, replicate: int, row: int) -> None:
         """Count passed steps by comparing 16-bit pieces with each of them; `out` starts at zero."""
         pieces = np.empty(out.shape, dtype=np.uint16)
-        for j, line in enumerate(pieces):
-            self.pieces.fill_pieces(line, replicate + j, self.first_row + row)
+        self.pieces.fill_pieces(pieces, replicate, self.first_row + row)
         reached = np.zeros_like(out)
         passed = np.empty(out.shape, dtype=bool)
         for floor in self.floors[:, row : row + out.shape[1]]:
@@ -161,8 +160,7 @@ class Replicates:
     def _draw_many(self, out: Array, replicate: int, row: int) -> None:
         """Find the number of passed steps by bisection."""
         uniform = np.empty(out.shape)
-        for j, line in enumerate(uniform):
-            self.rests.fill(line, replicate + j, self.first_row + row)
+        self.rests.fill(uniform, replicate, self.first_row + row)
         steps = self.steps[:, row : row + out.shape[1]]
         columns = np.arange(out.shape[1])
         last = steps.shape[0]

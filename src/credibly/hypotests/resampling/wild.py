@@ -47,7 +47,7 @@ from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.passes import Sums, merged
+from credibly.predictions.passes import Sums
 from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import Pairs, Planned, for_pairs, meets_in_blocks, require_rows
 from credibly.statistics.protocol import Bound, State, Statistic
@@ -179,7 +179,7 @@ def wild(
         for one in sums:
             require_rows(one, rows)
         planned = tuple(Planned(one, one.plan(rows)) for one in sums)
-        (total,) = merged(rows, [_Work(planned, clusters, seed, drawing)])
+        (total,) = rows.merged([_Work(planned, clusters, seed, drawing)])
         few = rows.sample
         for each in planned:
             name = each.statistic.name
