@@ -34,6 +34,8 @@ from credibly._arrays.namespace import (
     to_host,
 )
 
+_MOST_COLUMNS = 2**13  # of a product with an indicator
+
 
 def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     """Sum values (b, n) over groups (n,) -> (b, n_groups), in double precision."""
@@ -102,7 +104,8 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
     if is_torch(cells):
         import torch
 
-        if weights is not None and (b == 1 or cells.stride(0) == 0):  # the same cells for all
+        alike = b == 1 or cells.stride(0) == 0  # the same cells for all: one product, if they are not many
+        if weights is not None and alike and n_cells <= _MOST_COLUMNS:
             return group_sums(torch.broadcast_to(weights, cells.shape), cells[0, :], n_cells)
         offsets = torch.arange(b, device=cells.device)[:, None] * (n_cells + 1)
         flat = (torch.clamp(cells.to(torch.int64), max=n_cells) + offsets).reshape(-1)

@@ -235,8 +235,8 @@ class Linear(Bound):
         return sums
 
     def _parts(self, weight: HostArray, values: HostArray, codes: HostArray, number: int) -> HostArray:
-        found: HostArray = self.terms.in_parts(weight[:, None] * values, codes, number)
-        return found
+        sums: HostArray = self.terms.split(codes, number).per_cell((weight[:, None] * values)[None, ...])
+        return sums.reshape(number, -1)
 
 
 def share_moments(state: State) -> Moments:

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, rows_within_budget, tiles
 from credibly._arrays.progress import Progress
-from credibly.hypotests.calibration.group_scores import Measure, Moments, Scoring
+from credibly.hypotests.calibration.group_scores import Scoring
 from credibly.hypotests.calibration.lattice import Lattice
+from credibly.hypotests.resampling.loop import share_of_replicates
 from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly.hypotests.resampling.wild import signs
 from credibly.predictions import Rows
@@ -45,8 +47,8 @@ class GroupSums:
     score: HostArray
     cells: tuple[HostArray, HostArray]
     replicates: Callable[[int], Iterator[HostArray]]
-    two_sided: HostArray
-    """(measures,)"""
+    one_sided: bool = False
+    """Of sets, which bound the scores on one side."""
     n_clusters: int | None = None
     smallest_pvalue: float = 0.0
     notes: tuple[str, ...] = ()
@@ -54,45 +56,29 @@ class GroupSums:
     """Of clusters: ends of all effects that a test with this critical score would not reject."""
 
 
-def _moments(rows: Rows, scoring: Scoring) -> Moments:
-    first, *rest = rows.map(scoring.moments)
-    for one in rest:
-        first = first + one
-    return first
-
-
-def _two_sided(measures: Sequence[Measure]) -> HostArray:
-    return np.array([one.bound == "" for one in measures])
-
-
 def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress | None) -> GroupSums:
     """Compare with labels that are drawn from the predictions."""
     own = rows.with_groups(lattice.cells)
-    cell = _moments(own, scoring)
-    over = lattice.membership
-    residual, variance, third, score = (
-        _over_groups(over, one) for one in (cell.score - cell.mean, cell.variance, cell.third, cell.score)
-    )
+    cell = reduce(add, own.map(scoring.sums))
+    cell["residual"] = cell["observed"] - cell["expected"]
+    over, expected = lattice.membership, cell["expected"]
+    found = {name: _over_groups(over, one) for name, one in cell.items()}
+    residual, variance, third = (found[name] for name in ("residual", "variance", "third"))
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = np.where(variance > 0, third / variance**1.5, 0.0)
-    mean, square, cube = (
-        residual / lattice.sizes,
-        *(_over_groups(over, one) for one in (cell.square, cell.cube)),
-    )
+    mean, square = residual / lattice.sizes, found["square"]
     centred = square - residual * mean
-    scatter = cube - 3.0 * mean * square + 2.0 * residual * mean**2
+    scatter = found["cube"] - 3.0 * mean * square + 2.0 * residual * mean**2
     wider = centred > variance  # where predictions are off, or by chance; never less than they say
     with np.errstate(divide="ignore", invalid="ignore"):
         shape = np.where(wider, scatter / centred**1.5, skewness)
     spread = np.sqrt(np.maximum(variance, centred)) / lattice.sizes
-    expected = cell.mean
 
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         most = rows_within_budget(16 * expected.size + 24 * variance.size, 0.25)
         for reps in tiles(n_resamples, most):
-            total = np.zeros(())
-            for sums in own.map(partial(scoring.replicated, reps), _scaled(report, reps, n_resamples)):
-                total = total + sums
+            share = None if report is None else partial(share_of_replicates, report, reps, n_resamples)
+            total = reduce(add, own.map(partial(scoring.replicated, reps), share))
             yield np.stack([over @ (total[:, m] - expected[m]).T for m in range(len(expected))])
 
     return GroupSums(
@@ -101,19 +87,11 @@ def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress 
         skewness,
         spread,
         shape,
-        score,
-        (cell.score - cell.mean, cell.variance),
+        found["observed"],
+        (cell["residual"], cell["variance"]),
         replicates,
-        _two_sided(scoring.measures),
+        scoring.as_sets,
     )
-
-
-def _scaled(report: Progress | None, reps: slice, n_resamples: int) -> Progress | None:
-    """Return progress over rows as a part of that over all replicates."""
-    if report is None:
-        return None
-    share = reps.stop - reps.start
-    return lambda done, total: report(round(reps.start + share * done / total), n_resamples)
 
 
 def _over_groups(membership: Any, cells: HostArray) -> HostArray:
@@ -130,7 +108,8 @@ def wild_sums(
     n_clusters, codes = clusters.number, rows.cluster_codes()
     pairs, own = np.unique(lattice.cells * n_clusters + codes, return_inverse=True)
     cell_of, cluster_of = np.divmod(pairs, n_clusters)
-    found = _moments(rows.with_groups(own.reshape(-1)), dataclasses.replace(scoring, n_cells=len(pairs)))
+    by_pair = dataclasses.replace(scoring, n_cells=len(pairs))
+    found = reduce(add, rows.with_groups(own.reshape(-1)).map(by_pair.sums))
     shape = (len(pairs), n_clusters)
 
     def by_cluster(values: HostArray) -> Any:
@@ -138,9 +117,9 @@ def wild_sums(
         into = csr_array((values, cluster_of, np.arange(len(pairs) + 1)), shape=shape)
         return lattice.membership[:, cell_of] @ into
 
-    apart = found.score - found.mean  # (measures, pairs)
+    apart = found["observed"] - found["expected"]  # (measures, pairs)
     every = [by_cluster(one) for one in apart]
-    rows_of = by_cluster(found.rows.astype(np.float64))
+    rows_of = by_cluster(found["size"][0])
     residual = np.stack([np.asarray(one.sum(axis=1)).ravel() for one in every])
     seen = np.stack([np.asarray((one * one).sum(axis=1)).ravel() for one in every])
     here = np.diff((rows_of > 0).tocsr().indptr)
@@ -157,7 +136,7 @@ def wild_sums(
 
     # where none of a few expected events happened, residuals are small and alike: never less than independent
     # rows would scatter, or such groups would set off the test far too often
-    predicted = _over_groups(lattice.membership, into_cells(found.variance))
+    predicted = _over_groups(lattice.membership, into_cells(found["variance"]))
     variance, spread = np.maximum(seen, predicted), np.maximum(spread, np.sqrt(predicted) / lattice.sizes)
     wider = np.sqrt(np.divide(variance, seen, out=np.ones_like(seen), where=seen > 0))[..., None]
 
@@ -177,10 +156,10 @@ def wild_sums(
         np.zeros_like(variance),
         spread,
         np.zeros_like(variance),
-        _over_groups(lattice.membership, into_cells(found.score)),
-        (into_cells(apart), into_cells(found.variance)),
+        _over_groups(lattice.membership, into_cells(found["observed"])),
+        (into_cells(apart), into_cells(found["variance"])),
         replicates,
-        _two_sided(scoring.measures),
+        False,
         n_clusters,
         2.0 ** (1 - n_clusters),  # of all signs two give the observation: itself and its mirror image
         clusters.notes,
@@ -266,8 +245,7 @@ def _scores(source: GroupSums, residual: HostArray) -> HostArray:
             variance > 0, residual / np.sqrt(variance), np.where(large, np.copysign(np.inf, residual), 0.0)
         )
     score = normal_scores(z, skewness)
-    two_sided = source.two_sided.reshape(-1, *(1,) * (residual.ndim - 1))
-    return np.asarray(np.where(two_sided, np.abs(score), score))
+    return score if source.one_sided else np.abs(score)
 
 
 @dataclasses.dataclass(frozen=True)
