@@ -19,6 +19,7 @@ import numpy as np
 
 from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, rows_within_budget, tiles
 from credibly._arrays.progress import Progress
+from credibly._arrays.sums import State, group_sums
 from credibly.hypotests.calibration.group_scores import Scoring
 from credibly.hypotests.calibration.lattice import Lattice
 from credibly.hypotests.resampling.loop import share_of_replicates
@@ -26,6 +27,7 @@ from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly.hypotests.resampling.wild import signs
 from credibly.predictions import Rows
 from credibly.predictions.clusters import Clusters
+from credibly.statistics.protocol import widening
 
 _TIE = 1e-9  # scores closer than this differ by rounding
 
@@ -60,19 +62,16 @@ def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress 
     """Compare with labels that are drawn from the predictions."""
     own = rows.with_groups(lattice.cells)
     cell = reduce(add, own.map(scoring.sums))
-    cell["residual"] = cell["observed"] - cell["expected"]
+    found = _over_groups(lattice, cell)
     over, expected = lattice.membership, cell["expected"]
-    found = {name: _over_groups(over, one) for name, one in cell.items()}
-    residual, variance, third = (found[name] for name in ("residual", "variance", "third"))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = np.where(variance > 0, third / variance**1.5, 0.0)
-    mean, square = residual / lattice.sizes, found["square"]
+    residual, variance, square = (found[name] for name in ("residual", "variance", "square"))
+    mean = residual / lattice.sizes
     centred = square - residual * mean
     scatter = found["cube"] - 3.0 * mean * square + 2.0 * residual * mean**2
     wider = centred > variance  # where predictions are off, or by chance; never less than they say
     with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = np.where(variance > 0, found["third"] / variance**1.5, 0.0)
         shape = np.where(wider, scatter / centred**1.5, skewness)
-    spread = np.sqrt(np.maximum(variance, centred)) / lattice.sizes
 
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         most = rows_within_budget(16 * expected.size + 24 * variance.size, 0.25)
@@ -85,7 +84,7 @@ def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress 
         residual,
         variance,
         skewness,
-        spread,
+        np.sqrt(np.maximum(variance, centred)) / lattice.sizes,
         shape,
         found["observed"],
         (cell["residual"], cell["variance"]),
@@ -94,9 +93,14 @@ def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress 
     )
 
 
-def _over_groups(membership: Any, cells: HostArray) -> HostArray:
-    """Add cells (measures, cells) up in every group, (measures, groups)."""
-    return np.asarray((membership @ cells.T).T)
+def _over_groups(lattice: Lattice, cell: State) -> State:
+    """Add cells (measures, cells) up in every group, (measures, groups); residuals join the sums of both."""
+    cell["residual"] = cell["observed"] - cell["expected"]
+    return State({name: _joined(lattice, one) for name, one in cell.items()})
+
+
+def _joined(lattice: Lattice, cells: HostArray) -> HostArray:
+    return np.asarray((lattice.membership @ cells.T).T)
 
 
 def wild_sums(
@@ -117,28 +121,22 @@ def wild_sums(
         into = csr_array((values, cluster_of, np.arange(len(pairs) + 1)), shape=shape)
         return lattice.membership[:, cell_of] @ into
 
-    apart = found["observed"] - found["expected"]  # (measures, pairs)
-    every = [by_cluster(one) for one in apart]
+    every = [by_cluster(one) for one in found["observed"] - found["expected"]]
     rows_of = by_cluster(found["size"][0])
-    residual = np.stack([np.asarray(one.sum(axis=1)).ravel() for one in every])
     seen = np.stack([np.asarray((one * one).sum(axis=1)).ravel() for one in every])
-    here = np.diff((rows_of > 0).tocsr().indptr)
-    spread = np.full(residual.shape, np.inf)
-    weight = np.asarray((rows_of * rows_of).sum(axis=1)).ravel()
     shared = np.stack([np.asarray((one * rows_of).sum(axis=1)).ravel() for one in every])
-    for at, one in enumerate(every):
-        centred = one - rows_of * (residual[at] / lattice.sizes)[:, None]
-        square = np.asarray((centred * centred).sum(axis=1)).ravel() * here / np.maximum(here - 1, 1)
-        spread[at] = np.where(here > 1, np.sqrt(square) / lattice.sizes, np.inf)
-
-    def into_cells(values: HostArray) -> HostArray:
-        return np.stack([np.bincount(cell_of, weights=one, minlength=lattice.n_cells) for one in values])
-
+    weight = np.asarray((rows_of * rows_of).sum(axis=1)).ravel()
+    here = np.diff((rows_of > 0).tocsr().indptr)
+    cell = State({name: group_sums(one, cell_of, lattice.n_cells) for name, one in found.items()})
+    summed = _over_groups(lattice, cell)
+    residual, predicted = summed["residual"], summed["variance"]
+    mean = residual / lattice.sizes
+    centred = np.maximum(seen - 2.0 * mean * shared + mean**2 * weight, 0.0) * here / np.maximum(here - 1, 1)
     # where none of a few expected events happened, residuals are small and alike: never less than independent
     # rows would scatter, or such groups would set off the test far too often
-    predicted = _over_groups(lattice.membership, into_cells(found["variance"]))
-    variance, spread = np.maximum(seen, predicted), np.maximum(spread, np.sqrt(predicted) / lattice.sizes)
-    wider = np.sqrt(np.divide(variance, seen, out=np.ones_like(seen), where=seen > 0))[..., None]
+    variance = np.maximum(seen, predicted)
+    spread = np.where(here > 1, np.sqrt(np.maximum(centred, predicted)) / lattice.sizes, np.inf)
+    wider = widening(predicted, seen)[..., None]
 
     def effects(critical: float) -> tuple[HostArray, HostArray]:
         return _not_rejected(residual, seen, shared, weight, predicted, lattice.sizes, critical)
@@ -156,8 +154,8 @@ def wild_sums(
         np.zeros_like(variance),
         spread,
         np.zeros_like(variance),
-        _over_groups(lattice.membership, into_cells(found["observed"])),
-        (into_cells(apart), into_cells(found["variance"])),
+        summed["observed"],
+        (cell["residual"], cell["variance"]),
         replicates,
         False,
         n_clusters,
@@ -337,7 +335,7 @@ def explained_groups(
         return {}
     apart, variance = source.cells[0].copy(), source.cells[1]
     over = lattice.membership
-    shared = _over_groups(over, variance)
+    shared = _joined(lattice, variance)
     needed = min(tested.critical, float(tested.score[rejected].min()))
     left, listed, score = rejected.copy(), [], tested.score
     variance_seen = (source.spread * lattice.sizes) ** 2
@@ -351,7 +349,7 @@ def explained_groups(
         for own in np.flatnonzero(rejected[:, g] & (shared[:, g] > 0)):
             apart[own, inside] -= variance[own, inside] * (apart[own, inside].sum() / shared[own, g])
         left[:, g] = False
-        score = _scores(scattered, _over_groups(over, apart))
+        score = _scores(scattered, _joined(lattice, apart))
     found: dict[tuple[int, int], str | None] = {}
     for m, g in np.argwhere(rejected).tolist():
         by = None if (m, g) in listed else _nearest(m, g, listed, lattice, variance)
