@@ -47,7 +47,7 @@ SPARSE_REFUSAL = (
     f"reach their coverage"
 )
 
-_IN_CACHE = 2**19  # entries of an indicator of cells: as many whole numbers are exact in single precision
+_IN_CACHE = 3 * 2**18  # entries up to which a product with an indicator beats adding up row by row
 
 
 def are_sparse(sizes: HostArray) -> bool:
