@@ -44,6 +44,8 @@ def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
         summed = [np.bincount(own, weights=row, minlength=n_groups) for row in to_host(values)]
         return like(np.stack(summed), values)
     values = as_float64(values)
+    if n_groups > _MOST_COLUMNS:
+        return count_cells(namespace(values).broadcast_to(groups[None, :], values.shape), n_groups, values)
     total = 0.0
     for rows in tiles(values.shape[1], rows_within_budget(8 * n_groups)):
         total = total + values[:, rows] @ indicator(groups[rows], n_groups)

@@ -96,13 +96,11 @@ class Terms(ABC):
         other.part, other.n_parts = part, number
         return other
 
-    def places(self) -> Array | None:
-        """Return the cell of its part that every number counts in, (n, m) or (n, 1); None: column j in j."""
+    def places(self) -> Array:
+        """Return the cells of every row in its part, (n, m)."""
         if self.part is None:
             return self.cell
-        xp, first = namespace(self.part), self.n_cells * self.part[:, None]
-        if self.cell is None:
-            return first + xp.arange(self.n_cells, device=device(first))
+        first = self.n_cells * self.part[:, None]
         return first + (to_host(self.cell) if is_numpy(first) else self.cell)
 
     @abstractmethod
@@ -177,14 +175,14 @@ class Terms(ABC):
     def _size(self, weights: Array | None) -> Array:
         reference = self.reference
         xp = namespace(reference)
-        places = self.places()
-        if places is None:
+        if self.cell is None and self.part is None:
             if weights is None:
                 return xp.full((1, self.n_cells), float(self.n), dtype=xp.float64, device=device(reference))
             return xp.repeat(xp.sum(weights, axis=1)[:, None], self.n_cells, axis=1)
-        if weights is None:
-            return count_cells(xp.reshape(places, (1, -1)), self.n_parts * self.n_cells)
-        return self.per_cell(xp.ones((1, *places.shape), dtype=xp.float64, device=device(reference)), weights)
+        shape = (1, self.n, self.n_cells) if self.cell is None else (1, *self.cell.shape)
+        if weights is None and self.cell is not None:
+            return count_cells(xp.reshape(self.places(), (1, -1)), self.n_parts * self.n_cells)
+        return self.per_cell(xp.ones(shape, dtype=xp.float64, device=device(reference)), weights)
 
     @property
     def reference(self) -> Array:
@@ -196,13 +194,17 @@ class Terms(ABC):
         if weights is not None:
             values = _times(weights[:, :, None], values)
         xp = namespace(values)
-        places = self.places()
-        if places is None:
+        b, n, m = values.shape
+        if self.cell is not None:
+            places = to_host(self.places()) if is_numpy(values) else self.places()
+            flat = xp.reshape(values, (b, n * m))
+            cells = xp.broadcast_to(xp.reshape(places, (1, -1)), flat.shape)
+            return count_cells(cells, self.n_parts * self.n_cells, flat)
+        if self.part is None:
             return xp.sum(values, axis=1)
-        places = to_host(places) if is_numpy(values) else places  # moments of losses are on the host
-        flat = xp.reshape(values, (values.shape[0], -1))
-        cells = xp.broadcast_to(xp.reshape(places, (1, -1)), flat.shape)
-        return count_cells(cells, self.n_parts * self.n_cells, flat)
+        columns = xp.reshape(xp.permute_dims(values, (0, 2, 1)), (b * m, n))
+        sums = xp.reshape(group_sums(columns, self.part, self.n_parts), (b, m, self.n_parts))
+        return xp.reshape(xp.permute_dims(sums, (0, 2, 1)), (b, self.n_parts * m))
 
 
 def _times(weights: Array, values: Array) -> Array:
@@ -384,8 +386,7 @@ class Events(Terms):
     @cached_property
     def place(self) -> Array | None:
         """The only cell of every row, (n,)."""
-        places = self.places()
-        return None if places is None else places[:, 0]
+        return self.part if self.cell is None else self.places()[:, 0]
 
     @cached_property
     def _indicator(self) -> Array:

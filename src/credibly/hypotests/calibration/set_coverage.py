@@ -32,7 +32,6 @@ from credibly.hypotests.calibration.feature_coverage import (
     Slabs,
     folds_of,
     foretold,
-    shortfall,
     standardised,
 )
 from credibly.hypotests.calibration.lattice import crossed_levels
@@ -179,7 +178,7 @@ def coverage_of(
         table = standardised(features, n)
         slabs = Slabs(table, least, seed)
         searches["coverage_by_features"] = partial(foretold, table, folds_of(n, seed, codes), claimed)
-        searches[_SLAB] = partial(shortfall, slabs, claimed)
+        searches[_SLAB] = partial(slabs.shortfall, claimed)
     values = _values({"set_coverage": hits} | compared, searches, held, n_resamples, seed, codes)
     tests = _tests(values, held, claimed, seed, clusters) if n_resamples else {}
     pvalue = {name: one.pvalue for name, one in tests.items()}
@@ -456,8 +455,8 @@ def _by_cluster(hits: Events, held: HostArray, codes: HostArray) -> tuple[HostAr
     """
     number, size = int(codes.max()) + 1, hits.n_parts
     part = codes if hits.part is None else codes * size + hits.part
-    own = hits.split(part, number * size)
-    beyond = (own.observed(_labels(held[None, :])) - _fixed(own)["expected"]).reshape(number, size)
+    away = hits.beyond(_labels(held[None, :]))
+    beyond = hits.split(part, number * size).per_cell(away[None, ...]).reshape(number, size)
     return beyond, widening(_fixed(hits)["variance"][0], (beyond**2).sum(axis=0))
 
 
