@@ -34,6 +34,8 @@ from credibly._arrays.namespace import (
     to_host,
 )
 
+_MOST_COLUMNS = 2**13  # of a product with an indicator
+
 
 def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     """Sum values (b, n) over groups (n,) -> (b, n_groups), in double precision."""
@@ -42,6 +44,8 @@ def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
         summed = [np.bincount(own, weights=row, minlength=n_groups) for row in to_host(values)]
         return like(np.stack(summed), values)
     values = as_float64(values)
+    if n_groups > _MOST_COLUMNS:
+        return count_cells(namespace(values).broadcast_to(groups[None, :], values.shape), n_groups, values)
     total = 0.0
     for rows in tiles(values.shape[1], rows_within_budget(8 * n_groups)):
         total = total + values[:, rows] @ indicator(groups[rows], n_groups)
@@ -104,7 +108,8 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
     if is_torch(cells):
         import torch
 
-        if weights is not None and (b == 1 or cells.stride(0) == 0):  # the same cells for all
+        alike = b == 1 or cells.stride(0) == 0  # the same cells for all: one product, if they are not many
+        if weights is not None and alike and n_cells <= _MOST_COLUMNS:
             return group_sums(torch.broadcast_to(weights, cells.shape), cells[0, :], n_cells)
         offsets = torch.arange(b, device=cells.device)[:, None] * (n_cells + 1)
         flat = (torch.clamp(cells.to(torch.int64), max=n_cells) + offsets).reshape(-1)

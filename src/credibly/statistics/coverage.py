@@ -176,6 +176,13 @@ class LevelTerms(Terms):
     def shares(self, sums: State) -> Array:
         """Return the share of labels at each level, (b, l)."""
 
+    def _size(self, weights: Array | None) -> Array:
+        """Return how many labels there are, (1, 1) or (b, 1): every level is about all of them."""
+        xp = namespace(self.reference)
+        if weights is not None:
+            return xp.sum(weights, axis=1)[:, None]
+        return xp.full((1, 1), float(self.n), dtype=xp.float64, device=device(self.reference))
+
     def added(self, labels: Labels) -> Array:
         """Refuse: a row adds to as many cells as there are levels."""
         raise NotImplementedError

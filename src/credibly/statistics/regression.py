@@ -56,9 +56,9 @@ class RealMean(LinearStatistic):
     def loss(self, predictions: Any) -> Loss:
         """Return the loss of labels (b, n), with all that needs no labels computed."""
 
-    def moments(self, predictions: Any) -> tuple[Array, Array]:
-        """Return mean and variance of the loss under the predictions, (n,) or one number; None if unknown."""
-        return None, None
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
+        """Return mean and variance of the loss under the predictions, (n,) or one number; none if unknown."""
+        return ()
 
     def loss_but_constant(self, predictions: Any) -> Loss:
         """Return the loss up to a number per instance, which is the same for all of its labels."""

@@ -212,13 +212,9 @@ class SpreadRatio(OfSpread, RealMean):
         found.noted = equal_draws(predictions)
         return found
 
-    def moments(self, predictions: Any) -> tuple[Array, Array]:
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
         """Return 1 and the variance of squared z-scores; of draws, pools tell them."""
-        return (
-            (np.asarray(1.0), scatter_of_squares(predictions))
-            if isinstance(predictions, Gaussian)
-            else (None, None)
-        )
+        return (np.asarray(1.0), scatter_of_squares(predictions)) if isinstance(predictions, Gaussian) else ()
 
     def notes(self, predictions: Predictions) -> tuple[str, ...]:
         """Say what few draws do to their spread."""

@@ -277,12 +277,13 @@ def label_tiles(observed: Any, drawing: Drawing | None, reps: slice) -> Iterator
         yield slice(0, 0), observed
         return
     with one_blas_thread():  # products of a few columns: starting a second thread costs more than it saves
-        for tile in tiles(reps.stop - reps.start, _replicates_per_tile(observed.n, drawing)):
+        for tile in tiles(reps.stop - reps.start, replicates_per_tile(observed.n, drawing)):
             part = slice(reps.start + tile.start, reps.start + tile.stop)
             yield part, with_observed(observed, drawing, part)
 
 
-def _replicates_per_tile(n: int, drawing: Drawing) -> int:
+def replicates_per_tile(n: int, drawing: Drawing) -> int:
+    """Return how many label vectors are drawn at once: on the host those that stay in cache."""
     per_tile = rows_within_budget(_BYTES_PER_LABEL * n, 0.5)
     return per_tile if drawing.on_device else min(per_tile, max(1, _TILE_LABELS // n))
 
