@@ -54,6 +54,7 @@ NOT_CALLED_BY_USERS = {
     "Estimate",
     "Estimates",
     "Evaluation",
+    "FittedWeights",
     "HypotestResult",
     "HypothesisCheck",
     "Inflation",
@@ -84,6 +85,7 @@ NOT_CALLED_BY_USERS = {
     "Traits",
     "Uncertainty",
     "ValidityResult",
+    "WeightsResult",
     "WitnessDirection",
     "WitnessResult",
 }

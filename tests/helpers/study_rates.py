@@ -9,7 +9,7 @@ from typing import Any
 from credibly.results.power import PowerStudy
 from credibly.simulate import WorldSample
 from credibly_studies import STUDIES, PowerSize, PowerWork, Study, StudyResult
-from credibly_studies.credal_tests import CredalTest, SecondHalf
+from credibly_studies.credal_tests import BootstrappedMean, CredalTest, SecondHalf
 from credibly_studies.outcomes import Share
 from credibly_studies.power import Rates
 
@@ -49,7 +49,8 @@ def cheaper(
 def with_few(test: Any) -> Any:
     if isinstance(test, SecondHalf):
         return SecondHalf(with_few(test.test))
-    return dataclasses.replace(test, n_resamples=19) if isinstance(test, CredalTest) else test
+    few = isinstance(test, CredalTest | BootstrappedMean)
+    return dataclasses.replace(test, n_resamples=19) if few else test
 
 
 @dataclasses.dataclass

@@ -32,6 +32,7 @@ from credibly._arrays.namespace import (
     as_float64,
     device,
     is_numpy,
+    like,
     namespace,
     rows_within_budget,
     softmax,
@@ -215,6 +216,12 @@ class Columns:
         """Return the columns of some instances."""
         xp = namespace(self.shared)
         return Columns(xp.take(self.shared, rows, axis=0), xp.take(self.own, rows, axis=0), self.n_plain)
+
+    def divided(self, scale: HostArray) -> Columns:
+        """Return the columns with those of `own` divided by `scale`, (s,)."""
+        if not self.own.shape[2]:
+            return self
+        return dataclasses.replace(self, own=self.own / like(scale, self.own))
 
     def logits(self, parameters: Array) -> Array:
         """Return the logits of the weights, (b, p) -> (b, n, a)."""

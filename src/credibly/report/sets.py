@@ -12,7 +12,7 @@ from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.coverage import SetCoverage
-from credibly.results.credal import CredalTestResult
+from credibly.results.credal import WeightsResult
 
 _LISTED = 10
 _QUESTIONS = {
@@ -136,7 +136,7 @@ def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
     return Table(("class", "said to happen", "n", "the set allows", "observed", "standard deviations"), rows)
 
 
-def _row(name: str, test: CredalTestResult) -> tuple[str, ...]:
+def _row(name: str, test: WeightsResult) -> tuple[str, ...]:
     means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
     heaviest = np.argsort(-means, kind="stable")[:3]
     return (

@@ -9,8 +9,6 @@ weights are compared, then closer and closer ones around the best, beside the pu
 For a fixed w a statistic is bound once and evaluated on many label vectors, and the cells of binned
 statistics are counted for many pairs of weights and labels at once. So replicates are searched together
 (`smallest_of_many`).
-
-Tests with one weight vector for all instances: the library's own and M23's Algorithm 1.
 """
 
 from __future__ import annotations
@@ -22,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, tiles, to_host
-from credibly._arrays.philox import Stream, Uniforms
+from credibly._arrays.philox import Stream
 from credibly.hypotests.credal.combinations import ConstantCombination, Finding
-from credibly.hypotests.credal.task import CredalTask
+from credibly.hypotests.credal.task import WeightsTask
 from credibly.hypotests.resampling.loop import paired_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.mixing import mixed
@@ -443,7 +441,7 @@ def cell_values(statistic: CellStatistic, probs: HostArray, labels: Classes) -> 
     )
 
 
-def constant_test(task: CredalTask, refit: bool) -> Finding:
+def constant_test(task: WeightsTask, refit: bool) -> Finding:
     """Minimise over the weights, and compare with labels drawn from a combination with constant weights.
 
     Several statistics have no one minimum, so the log loss is minimised for them.
@@ -471,11 +469,11 @@ def constant_test(task: CredalTask, refit: bool) -> Finding:
         pairs = _refitted_pairs(task, search, best, generator)
         values = paired_values(settled, pairs, task.n_resamples + 1, task.progress)
         notes = (*notes, "replicates are drawn from the likeliest combination and minimised as well")
-    return _finding(task, task.result(bounds, values), best, notes)
+    return constant_finding(task, task.result(bounds, values), best, notes)
 
 
 def _refitted_pairs(
-    task: CredalTask, search: WeightSearch, best: Minimiser, generator: np.random.Generator
+    task: WeightsTask, search: WeightSearch, best: Minimiser, generator: np.random.Generator
 ) -> Iterator[tuple[Point, Classes]]:
     """Yield the observation, then labels of replicates with the weights that are smallest for them."""
     likeliest = search.likeliest(on_host(task.observed))
@@ -492,36 +490,10 @@ def _one(labels: Classes, d: int) -> Classes:
     return Classes(labels.values[d : d + 1], labels.n_classes)
 
 
-def m23_test(task: CredalTask) -> Finding:
-    """Compare the minimum with bootstrapped instances labelled by combinations with random known weights.
-
-    M23 rejects where t > q, the (1 - alpha)-quantile of D values; here where (1 + #{values >= t}) / (D + 1)
-    <= alpha: at D = 100 and alpha = 5 % that is at most 4 larger values, the printed rule allows 5.
-    """
-    statistic = task.statistics[0]
-    search = WeightSearch(task.points.probs, statistic)
-    best = search.searched(on_host(task.observed), search.centre, "the centre")
-    pairs = _random_pairs(task, search, best)
-    values = paired_values([search.statistic], pairs, task.n_resamples + 1, task.progress)
-    bound = search.statistic.bind(search.at(best.weights))
-    notes = (f"{statistic.name} {best.value:.4g} is the smallest found, from {best.start}",)
-    return _finding(task, task.result([bound], values), best, notes)
-
-
-def _random_pairs(task: CredalTask, search: WeightSearch, best: Minimiser) -> Iterator[tuple[Point, Classes]]:
-    n, a, _ = search.points.shape
-    yield search.at(best.weights), on_host(task.observed)
-    weights = np.random.default_rng([*task.seed, Stream.WEIGHTS]).dirichlet(np.ones(a), size=task.n_resamples)
-    rows_of = Uniforms(task.seed, Stream.ROWS)
-    for d in range(task.n_resamples):
-        rows = np.arange(n)
-        if task.resample == "instances":
-            rows = (rows_of.block(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
-        probs = combined(search.points[rows], weights[d])
-        yield Point._trusted(probs), Replicates(probs, task.seed).labels(slice(d, d + 1))
-
-
-def _finding(task: CredalTask, result: HypotestResult, best: Minimiser, notes: tuple[str, ...]) -> Finding:
+def constant_finding(
+    task: WeightsTask, result: HypotestResult, best: Minimiser, notes: tuple[str, ...]
+) -> Finding:
+    """Return a test together with the weights that were tested."""
     combination = ConstantCombination(
         task.statistics,
         task.points.names,
