@@ -49,8 +49,10 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
 
     `what` names the arrays in the error.
     """
-    if all(isinstance(array, np.ndarray) for array in arrays):
+    if len(arrays) == 1 and isinstance(arrays[0], np.ndarray):
         return array_api_compat.numpy  # by far the most frequent answer
+    if all(isinstance(array, np.ndarray) for array in arrays):
+        return array_api_compat.numpy
     present = [array for array in arrays if array is not None]
     libraries = sorted({type(array).__module__.split(".")[0] for array in present})
     if len(libraries) > 1:
@@ -73,7 +75,7 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
 
 def device(array: Array) -> Any:
     """Return the device `array` lives on."""
-    return array_api_compat.device(array)
+    return "cpu" if isinstance(array, np.ndarray) else array_api_compat.device(array)
 
 
 def is_numpy(array: Array) -> bool:
@@ -123,6 +125,8 @@ def beside(array: Array, given: Any, reference: Array, what: str = "predictions 
 
 def like(values: Any, reference: Array, dtype: Any = None) -> Array:
     """Bring host values into the library and onto the device of `reference`."""
+    if isinstance(reference, np.ndarray):
+        return np.asarray(values, dtype=dtype)
     xp = array_api_compat.array_namespace(reference)
     if isinstance(values, np.ndarray) and not values.flags.writeable and is_torch(reference):
         values = values.copy()  # torch warns about tensors over read-only memory
@@ -131,6 +135,8 @@ def like(values: Any, reference: Array, dtype: Any = None) -> Array:
 
 def as_float64(array: Array) -> Array:
     """Return `array` in double precision, itself if it already is."""
+    if isinstance(array, np.ndarray):
+        return array if array.dtype == np.float64 else array.astype(np.float64)
     xp = array_api_compat.array_namespace(array)
     return array if array.dtype == xp.float64 else xp.astype(array, xp.float64)
 

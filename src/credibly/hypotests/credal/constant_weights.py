@@ -19,21 +19,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, like, tiles, to_host
+from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Stream
 from credibly.hypotests.credal.combinations import ConstantCombination, Finding
+from credibly.hypotests.credal.pairs import cell_values, counted_in_pairs, one_of_many, values_of_pairs
 from credibly.hypotests.credal.task import WeightsTask
-from credibly.hypotests.resampling.loop import paired_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.mixing import mixed
 from credibly.predictions import Classes, Point
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, log_loss
-from credibly.statistics.binned import BinnedStatistic
 from credibly.statistics.cells import CellStatistic
-from credibly.statistics.hosmer_lemeshow import HosmerLemeshow
 from credibly.statistics.proper import Brier, LogLoss
-from credibly.statistics.protocol import State
 from credibly.statistics.skce import Skce
 
 Slope = Callable[[HostArray], tuple[float, HostArray]]
@@ -138,7 +135,7 @@ class WeightSearch:
         Where there is a formula for the slope, every vector is descended from the best of its starts, the
         `known` weights, the centre and the corners; elsewhere many weights are compared.
         """
-        if self._slope(_one(labels, 0), exact=False) is None:
+        if self._slope(one_of_many(labels, 0), exact=False) is None:
             return smallest_of_many(self, labels, known, _REFIT_CHAINS, generator)[0]
         convex = isinstance(self.statistic, LogLoss | Brier)
         starts = np.concatenate([known, self.centre[None], np.eye(self.centre.size)])
@@ -149,7 +146,7 @@ class WeightSearch:
             unit, enough = _BEND * unit, _REFIT_ENOUGH / _BEND
         found = np.empty_like(first)
         for d in range(len(labels)):
-            slope = self._slope(_one(labels, d), exact=False)
+            slope = self._slope(one_of_many(labels, d), exact=False)
             assert slope is not None
             found[d] = self._descend(slope, first[d], unit, enough)
         return found
@@ -385,7 +382,7 @@ def smallest_of_many(
         return on_weights(chosen + side * radius * (others - chosen))
 
     chosen = search.statistic
-    if not (isinstance(chosen, BinnedStatistic | HosmerLemeshow) and counted_in_pairs(chosen)):
+    if not (isinstance(chosen, CellStatistic) and counted_in_pairs(chosen)):
         tries = _TRIED if chosen.traits.reduction == "sum" else _TRIED_PAIRS
         best, values = tried[found.argmin(axis=0)], found.min(axis=0)
         for radius in np.geomspace(*_RADII, tries):
@@ -412,35 +409,6 @@ def mixed_pairs(points: HostArray, weights: HostArray) -> HostArray:
     return np.asarray(flat.reshape(len(weights), n, k))
 
 
-def counted_in_pairs(statistic: BinnedStatistic | HosmerLemeshow) -> bool:
-    """Tell whether bins do not depend on the predictions, so that those of many can be counted at once."""
-    return statistic.binning == "equal_width" and not statistic.needs_squares
-
-
-def cell_values(statistic: CellStatistic, probs: HostArray, labels: Classes) -> HostArray:
-    """Return a binned statistic where each label vector has its own predictions, (b, n, k), (b, n) -> (b,).
-
-    All pairs are counted at once, in cells that are numbered on from one pair to the next.
-    """
-    b, n, k = probs.shape
-    made = statistic.cells(probs.reshape(b * n, k), statistic.plan(Point._trusted(probs[0])))
-    shape = (b, n, made.groups.size // (b * n))
-    numbered = made.groups.reshape(shape) + made.n_cells * np.arange(b)[:, None, None]
-    if made.predicted is None:
-        happened = np.take_along_axis(numbered, labels.values.astype(np.int64)[:, :, None], axis=2)
-    else:
-        happened = numbered[made.predicted.reshape(b, n) == labels.values]
-
-    def counted(cells: HostArray, amounts: HostArray | None = None) -> HostArray:
-        found = np.bincount(cells.ravel(), amounts, minlength=b * made.n_cells)
-        return found.reshape(b, made.n_cells).astype(np.float64)
-
-    predicted = counted(numbered, made.probs.ravel())
-    return to_host(
-        statistic.error(State(size=counted(numbered), predicted=predicted, observed=counted(happened)))
-    )
-
-
 def constant_test(task: WeightsTask, refit: bool) -> Finding:
     """Minimise over the weights, and compare with labels drawn from a combination with constant weights.
 
@@ -465,29 +433,26 @@ def constant_test(task: WeightsTask, refit: bool) -> Finding:
         values = task.values(bounds, tested, task.observed)
         notes = (*notes, "weights were learned on the tested labels and kept in replicates: conservative")
     else:
-        settled = [bound.statistic for bound in bounds]
-        pairs = _refitted_pairs(task, search, best, generator)
-        values = paired_values(settled, pairs, task.n_resamples + 1, task.progress)
+        values = values_of_pairs(
+            bounds, _refitted_pairs(task, search, best, generator), task.n_resamples + 1, task.progress
+        )
         notes = (*notes, "replicates are drawn from the likeliest combination and minimised as well")
     return constant_finding(task, task.result(bounds, values), best, notes)
 
 
 def _refitted_pairs(
     task: WeightsTask, search: WeightSearch, best: Minimiser, generator: np.random.Generator
-) -> Iterator[tuple[Point, Classes]]:
+) -> Iterator[tuple[HostArray, Classes]]:
     """Yield the observation, then labels of replicates with the weights that are smallest for them."""
-    likeliest = search.likeliest(on_host(task.observed))
-    probs = search.at(likeliest).probs
-    drawn = Replicates(probs, task.seed).labels(slice(0, task.n_resamples))
-    known = np.stack([likeliest, best.weights])
-    yield search.at(best.weights), on_host(task.observed)
-    for d, weights in enumerate(search.refits(drawn, known, generator)):
-        yield search.at(weights), _one(drawn, d)
-
-
-def _one(labels: Classes, d: int) -> Classes:
-    """Return one of several label vectors."""
-    return Classes(labels.values[d : d + 1], labels.n_classes)
+    observed = on_host(task.observed)
+    yield search.at(best.weights).probs[None], observed
+    likeliest = search.likeliest(observed)
+    drawn = Replicates(search.at(likeliest).probs, task.seed).labels(slice(0, task.n_resamples))
+    found = search.refits(drawn, np.stack([likeliest, best.weights]), generator)
+    n, _, k = search.points.shape
+    for reps in tiles(task.n_resamples, rows_within_budget(16 * n * k, 0.25)):
+        probs = np.stack([combined(search.points, weights) for weights in found[reps]])
+        yield probs, Classes(drawn.values[reps, :], drawn.n_classes)
 
 
 def constant_finding(

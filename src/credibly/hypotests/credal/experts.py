@@ -54,8 +54,8 @@ class Scores:
     def probs(self, slopes: HostArray) -> HostArray:
         """Return g = mean * exp(columns @ slopes), normalised."""
         logits = np.log(np.maximum(self.mean, TINY)) + self.columns @ slopes
-        raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+        raised = np.exp(logits - np.maximum.reduce(logits, axis=1, keepdims=True))
+        return np.asarray(raised / np.add.reduce(raised, axis=1, keepdims=True))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +120,8 @@ def regression(
     scores: Scores, labels: HostArray, penalty: tuple[float, float], start: HostArray
 ) -> HostArray:
     """Minimise the log loss of g plus half the penalty times squared slopes, by Newton's method."""
+    from scipy.linalg.lapack import dposv  # slow to load
+
     n, k, d = scores.columns.shape
     most = max(50, _CELLS // k)
     if n > most:  # evenly among the rows, which are in random order
@@ -129,29 +131,30 @@ def regression(
     flat = columns.reshape(-1, d)
     wanted = columns[np.arange(len(labels)), labels].sum(axis=0)
     ridge = np.where(np.arange(d) < scores.n_own, *penalty)
+    rows, at = np.arange(len(labels)), np.arange(d)
 
     def loss(slopes: HostArray) -> tuple[float, HostArray]:
         g = scores.probs(slopes)
-        likely = np.maximum(g[np.arange(len(labels)), labels], 1e-300)
-        return float(0.5 * (ridge * slopes**2).sum() - np.log(likely).sum()), g
+        likely = np.maximum(g[rows, labels], 1e-300)
+        return float(0.5 * (ridge @ slopes**2) - np.add.reduce(np.log(likely))), g
 
     slopes = start
     value, g = loss(slopes)
     for _ in range(_NEWTON_STEPS):
         weighted = columns * g[:, :, None]
-        means = weighted.sum(axis=1)
-        gradient = means.sum(axis=0) - wanted + ridge * slopes
+        means = np.add.reduce(weighted, axis=1)
+        gradient = np.add.reduce(means) - wanted + ridge * slopes
         bends = weighted.reshape(-1, d).T @ flat - means.T @ means
-        bends[np.diag_indices(d)] += ridge
-        step = np.linalg.solve(bends, gradient)
+        bends[at, at] += ridge
+        step = dposv(bends, gradient)[1]  # a positive definite system
         gain = float(gradient @ step)
         if gain < _NEWTON_GAIN:
             break
         share = 1.0
         while share > 1e-3:
-            tried, at = loss(slopes - share * step)
+            tried, found = loss(slopes - share * step)
             if tried <= value - 1e-4 * share * gain:
-                slopes, value, g = slopes - share * step, tried, at
+                slopes, value, g = slopes - share * step, tried, found
                 break
             share /= 2
         else:
@@ -234,7 +237,7 @@ def _portfolio(paid: HostArray) -> HostArray:
     for _ in range(_EM_STEPS):
         shares = shares * (paid.T @ (1.0 / (paid @ shares)))
         shares[0] += _CASH
-        shares /= shares.sum()
+        shares /= np.add.reduce(shares)
     return shares
 
 

@@ -41,8 +41,8 @@ from credibly._arrays.namespace import (
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.credal.combinations import Finding, LearnedCombination
+from credibly.hypotests.credal.pairs import values_of_pairs
 from credibly.hypotests.credal.task import WeightsTask
-from credibly.hypotests.resampling.loop import paired_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import check_features, set_features
 from credibly.learners.linear import FittedWeights, Learner, LinearFit, LinearLearner
@@ -287,9 +287,9 @@ def _refitted(lesson: _Lesson, source: PartFit, fits: Sequence[PartFit]) -> tupl
     n, k = len(task.given), task.given.n_classes
     unfinished = 0
 
-    def pairs() -> Iterator[tuple[Point, Classes]]:
+    def pairs() -> Iterator[tuple[Array, Classes]]:
         nonlocal unfinished
-        yield tested, seen
+        yield tested.probs[None, ...], seen
         for reps in tiles(task.n_resamples, rows_within_budget(_ARRAYS * 8 * n * k, 0.25)):
             drawn = replicates.labels(reps)
             again = []
@@ -297,14 +297,10 @@ def _refitted(lesson: _Lesson, source: PartFit, fits: Sequence[PartFit]) -> tupl
                 found, left = fit.refitted(own, points.probs, drawn.values, *part)
                 again.append(found)
                 unfinished += left
-            combinations = xp.take(xp.concat(again, axis=1), order, axis=1)  # (reps, tested, k)
-            labels = _labels_at(drawn, rows)
-            for d in range(combinations.shape[0]):
-                labelled = Classes(labels.values[d : d + 1, :], labels.n_classes)
-                yield Point._trusted(combinations[d, ...]), labelled
+            # (reps, tested, k)
+            yield xp.take(xp.concat(again, axis=1), order, axis=1), _labels_at(drawn, rows)
 
-    settled = [bound.statistic for bound in bounds]  # bandwidths stay what they were for the observation
-    values = paired_values(settled, pairs(), task.n_resamples + 1, task.progress)
+    values = values_of_pairs(bounds, pairs(), task.n_resamples + 1, task.progress)
     return task.result(bounds, values), unfinished, kept
 
 
