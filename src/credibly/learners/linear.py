@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ smallest, weights can jump from one member to another, as where each is right on
 _SAME_SCORE = 1e-9  # points whose entropies or probabilities differ by less are extreme alike
 
 
-_PATIENCE = 2  # smaller penalties that are no better before the search ends: weaker ones take long to fit
+_PATIENCE = 2  # smaller penalties that are no better before the search ends
 
 _REFIT_STEPS = 60
 
@@ -149,6 +149,21 @@ class Learner(ABC):
             Weights for any instances.
         """
 
+    def learn_parts(
+        self,
+        points: Points,
+        features: Array,
+        labels: Array,
+        parts: Sequence[HostArray],
+        *,
+        rng: Seed,
+        clusters: HostArray | None = None,
+        progress: Progress | None = None,
+    ) -> list[FittedWeights]:
+        """Learn from several parts, such as all folds but one; override it if that is faster at once."""
+        given = {"rng": rng, "clusters": clusters, "progress": progress}
+        return [self.learn(points, features, labels, rows, **given) for rows in parts]  # type: ignore[arg-type]
+
     def settings(self) -> dict[str, Any]:
         """Return the name and the fields."""
         return {"name": self.name, **dataclasses.asdict(self)}
@@ -205,13 +220,32 @@ class LinearLearner(Learner):
         rng: Seed,
         clusters: HostArray | None = None,
         progress: Progress | None = None,
-    ) -> LinearFit:
+    ) -> FittedWeights:
         """Choose the penalty by cross-validation on these rows, then learn from all of them."""
+        return self.learn_parts(points, features, labels, [rows], rng=rng, clusters=clusters)[0]
+
+    def learn_parts(
+        self,
+        points: Points,
+        features: Array,
+        labels: Array,
+        parts: Sequence[HostArray],
+        *,
+        rng: Seed,
+        clusters: HostArray | None = None,
+        progress: Progress | None = None,
+    ) -> list[FittedWeights]:
+        """Learn from several parts; the penalties of all are chosen in one batch."""
         xp = namespace(points.probs)
         basis = self.basis.fit(features, rng)
-        taken = like(rows, points.probs)
-        chosen = xp.take(points.probs, taken, axis=0)
-        observed = xp.take(labels, taken, axis=0)[None, :]
+        used = np.unique(np.concatenate(parts))
+        taken = like(used, points.probs)
+        lesson = _Lesson(
+            xp.take(points.probs, taken, axis=0),
+            xp.take(labels, taken, axis=0)[None, :],
+            np.stack([np.isin(used, rows) for rows in parts]),
+            None if clusters is None else clusters[used],
+        )
         candidates = [value for value in self.penalties if basis.kept.size or np.isinf(value)] or [np.inf]
         made = basis.columns(features)
         columns, scales = {}, {}
@@ -219,56 +253,108 @@ class LinearLearner(Learner):
             plain = self.columns(points, made if flexible else made[:, :1])
             scales[flexible] = _root_mean_square(plain)
             columns[flexible] = plain.divided(scales[flexible]).rows(taken)
-        own = None if clusters is None else clusters[rows]
-        value = self._best_penalty(candidates, columns, chosen, observed, own)
+        chosen = self._best_penalties(candidates, columns, lesson)
+        return [
+            lesson.fit(self, basis, columns, scales, part, float(value)) for part, value in enumerate(chosen)
+        ]
+
+    def _best_penalties(
+        self, candidates: list[float], columns: dict[bool, Columns], lesson: _Lesson
+    ) -> HostArray:
+        """Return the penalty of each part with the smallest log loss of held-out folds, all in one batch."""
+        count = len(lesson.parts)
+        best = np.full(count, candidates[0])
+        if len(candidates) == 1:
+            return best
+        held_out, owner = lesson.folds(self.n_folds)
+        least, worse = np.full(count, np.inf), np.zeros(count, dtype=int)
+        sizes = lesson.parts.sum(axis=1)[owner].astype(np.float64)
+        before: dict[bool, tuple[HostArray, Array]] = {}
+        for value in sorted(candidates, reverse=True):
+            # smaller penalties that are no better end the search of a part: weaker ones take long to fit
+            now = np.flatnonzero(worse[owner] < _PATIENCE)
+            if not now.size:
+                break
+            flexible = bool(np.isfinite(value))
+            kept, start = columns[flexible], None
+            if flexible in before:  # each penalty starts where the larger one ended
+                places, ended = before[flexible]
+                start = namespace(ended).take(ended, like(np.searchsorted(places, now), ended), axis=0)
+            found = fit_weights(
+                kept,
+                lesson.points,
+                lesson.labels,
+                like(self.penalty(kept, value), lesson.points),
+                start=start,
+                counted=like((lesson.parts[owner] & ~held_out)[now].astype(np.float64), lesson.points),
+                sizes=like(sizes[now], lesson.points),
+            )
+            before[flexible] = now, found.parameters
+            logs = np.log(np.maximum(lesson.likely(kept, found.parameters), 1e-300))
+            loss = np.bincount(owner[now], -np.vecdot(logs, held_out[now]), minlength=count)
+            searched = np.unique(owner[now])
+            better = searched[loss[searched] < least[searched]]
+            worse[searched] += 1
+            best[better], least[better], worse[better] = value, loss[better], 0
+        return best
+
+
+class _Lesson(NamedTuple):
+    """What weights are learned from: rows that any part uses, and which of them each part has."""
+
+    points: Array  # (n, a, k)
+    labels: Array  # (1, n)
+    parts: HostArray  # (parts, n) of bool
+    codes: HostArray | None
+
+    def folds(self, number: int) -> tuple[HostArray, HostArray]:
+        """Return the rows that each fold of each part holds out, (folds, n), and whose fold it is."""
+        held, owner = [], []
+        for part, inside in enumerate(self.parts):
+            rows = np.flatnonzero(inside)
+            # every fourth one: the order of instances may mean something; of clusters every fourth one
+            places = np.arange(rows.size)
+            if self.codes is not None:
+                places = np.unique(self.codes[rows], return_inverse=True)[1]
+            count = min(number, rows.size)
+            own = np.zeros((count, inside.size), dtype=bool)
+            own[:, rows] = places % count == np.arange(count)[:, None]
+            held.append(own)
+            owner += [part] * count
+        return np.concatenate(held), np.array(owner)
+
+    def fit(
+        self,
+        learner: LinearLearner,
+        basis: FittedBasis,
+        columns: dict[bool, Columns],
+        scales: dict[bool, HostArray],
+        part: int,
+        value: float,
+    ) -> LinearFit:
+        """Learn from one part with the penalty that was chosen for it."""
+        xp, rows = namespace(self.points), like(np.flatnonzero(self.parts[part]), self.points)
         flexible = bool(np.isfinite(value))
-        penalty = like(self.penalty(columns[flexible], value), chosen)
-        found = fit_weights(columns[flexible], chosen, observed, penalty)
-        on_features = f"penalty {value:g} on features"
-        chosen_as = "weights do not depend on features" if np.isinf(value) else on_features
-        notes = [f"{chosen_as}, by cross-validation", *basis.notes]
+        kept = columns[flexible].rows(rows)
+        found = fit_weights(
+            kept,
+            xp.take(self.points, rows, axis=0),
+            xp.take(self.labels, rows, axis=1),
+            like(learner.penalty(kept, value), self.points),
+        )
+        told = f"penalty {value:g} on features" if flexible else "weights do not depend on features"
+        notes = [f"{told}, by cross-validation", *basis.notes]
         if found.n_unfinished:
             notes.append(f"learning stopped after {found.steps} steps before it converged")
-        return LinearFit(self, basis, flexible, scales[flexible], found.parameters, value, tuple(notes))
+        return LinearFit(learner, basis, flexible, scales[flexible], found.parameters, value, tuple(notes))
 
-    def _best_penalty(
-        self,
-        candidates: list[float],
-        columns: dict[bool, Columns],
-        points: Array,
-        labels: Array,
-        codes: HostArray | None,
-    ) -> float:
-        """Return the penalty with the smallest log loss of held-out folds, all folds in one batch."""
-        xp = namespace(points)
-        n = points.shape[0]
-        folds = min(self.n_folds, n)
-        if len(candidates) == 1 or folds < 2:
-            return candidates[0]
-        # every fourth one: the order of instances may mean something; of clusters every fourth one
-        places = np.arange(n) if codes is None else np.unique(codes, return_inverse=True)[1]
-        held_out = places[None, :] % folds == np.arange(folds)[:, None]
-        counted = like((~held_out).astype(np.float64), points)
-        best, least, worse = candidates[0], np.inf, 0
-        start: dict[bool, Array] = {}
-        for value in sorted(candidates, reverse=True):
-            flexible = bool(np.isfinite(value))
-            kept = columns[flexible]
-            penalty = like(self.penalty(kept, value), points)
-            # each penalty starts where the larger one ended
-            found = fit_weights(kept, points, labels, penalty, start=start.get(flexible), counted=counted)
-            start[flexible] = found.parameters
-            mixtures = mixed(kept.weights(found.parameters), points)
-            index = xp.broadcast_to(xp.astype(labels, xp.int64)[0, None, :, None], (*mixtures.shape[:2], 1))
-            likely = to_host(xp.take_along_axis(mixtures, index, axis=2))[:, :, 0]
-            loss = float((-np.log(np.maximum(likely, 1e-300)) * held_out).sum())
-            if loss < least:
-                best, least, worse = value, loss, 0
-                continue
-            worse += 1
-            if worse == _PATIENCE:
-                break
-        return best
+    def likely(self, columns: Columns, parameters: Array) -> HostArray:
+        """Return the probability of each label under every fit, (b, n)."""
+        xp = namespace(self.points)
+        mixtures = mixed(columns.weights(parameters), self.points)
+        index = xp.astype(self.labels, xp.int64)[0, None, :, None]
+        index = xp.broadcast_to(index, (*mixtures.shape[:2], 1))
+        return to_host(xp.take_along_axis(mixtures, index, axis=2))[:, :, 0]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,6 +38,7 @@ from credibly._arrays.namespace import (
     rows_within_budget,
     softmax,
     tiles,
+    to_host,
 )
 
 
@@ -77,7 +78,7 @@ def minimise_batch(
     objective: Loss,
     start: Array,
     *,
-    tolerance: float,
+    tolerance: float | Array,
     max_steps: int,
 ) -> Minimum:
     """Minimise b functions of p numbers each.
@@ -89,7 +90,7 @@ def minimise_batch(
         gradients (r, p).
     start : array (b, p)
         Where to begin.
-    tolerance : float
+    tolerance : float or array (b,)
         A problem has converged when no entry of its gradient is larger.
     max_steps : int
         Steps after which the rest is left as it is.
@@ -291,6 +292,7 @@ def fit_weights(
     *,
     start: Array | None = None,
     counted: Array | None = None,
+    sizes: Array | None = None,
     max_steps: int = 200,
 ) -> Fit:
     """Learn weights by penalised maximum likelihood, one set of them per label vector.
@@ -309,6 +311,8 @@ def fit_weights(
         Starting point. Default: equal weights.
     counted : array (b, n), optional
         1 for instances a replicate learns from, 0 for the others.
+    sizes : array (b,), optional
+        Instances per replicate, by which its tolerance is measured. Default: all.
     max_steps : int
         Largest number of steps.
 
@@ -338,10 +342,11 @@ def fit_weights(
         count = reps.stop - reps.start
         begin = xp.broadcast_to(of(given), (count, size)) + 0.0
         loss = (_loss_alike if columns.alike else _loss)(columns, points, of(labels), of(counted))
-        ended = _descend(loss, of(penalty), begin, _TOLERANCE * n, max_steps)
+        tolerance = _TOLERANCE * (n if sizes is None else sizes[reps])
+        ended = _descend(loss, of(penalty), begin, tolerance, max_steps)
         found.append(ended.at)
         steps = max(steps, ended.steps)
-        unfinished += int(xp.sum(xp.astype(~ended.converged, xp.int64)))
+        unfinished += int((~to_host(ended.converged)).sum())
     return Fit(xp.concat(found, axis=0), steps, unfinished)
 
 
@@ -403,7 +408,7 @@ def _loss_alike(columns: Columns, points: Array, labels: Array, counted: Array |
     return loss
 
 
-def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float, max_steps: int) -> Minimum:
+def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float | Array, max_steps: int) -> Minimum:
     xp = library(start)
 
     def objective(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:

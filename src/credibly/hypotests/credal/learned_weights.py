@@ -138,20 +138,21 @@ class _Lesson:
     features: Array
     task: WeightsTask
 
-    def learned(self, part: Part) -> PartFit:
-        """Learn the weights of one part."""
+    def learned(self, parts: Sequence[Part]) -> list[PartFit]:
+        """Learn the weights of every part."""
         task = self.task
-        fit = self.learner.learn(
+        fits = self.learner.learn_parts(
             self.points,
             self.features,
             task.observed.values[0, :],
-            part.learn,
+            [part.learn for part in parts],
             rng=task.seed,
             clusters=task.codes,
             progress=task.progress,
         )
-        weights = fit.weights(self.points, self.features)
-        return PartFit(part, fit, weights, mixed(weights[None, ...], self.points.probs)[0, ...])
+        weights = [fit.weights(self.points, self.features) for fit in fits]
+        probs = [mixed(one[None, ...], self.points.probs)[0, ...] for one in weights]
+        return [PartFit(*one) for one in zip(parts, fits, weights, probs, strict=True)]
 
 
 def learned_test(
@@ -169,9 +170,9 @@ def learned_test(
         )
     made = set_features(task.points.probs) if features is None else check_features(features, task.given)
     lesson = _Lesson(learner, learner.points(task.points), made, task)
-    fits = [lesson.learned(part) for part in random_parts(n, split, cv, task.seed, task.codes)]
-    whole = np.arange(n)
-    source = fits[0] if cv is None else lesson.learned(Part(whole, whole))
+    parts, whole = random_parts(n, split, cv, task.seed, task.codes), np.arange(n)
+    *fits, source = lesson.learned(parts if cv is None else [*parts, Part(whole, whole)])
+    fits = fits or [source]
     unfinished, kept = 0, 1.0
     if task.codes is not None:
         result = _signed(task, fits, task.codes)
