@@ -28,7 +28,7 @@ from scipy.special import ndtr
 
 import credibly as cr
 from credibly.learners.basis import check_features
-from credibly.learners.linear import BoundaryLearner
+from credibly.learners.linear import BoundaryLearner, Lesson
 from credibly.learners.points import points_of
 
 LEVEL, FOLDS, REPLICATES, MEMBERS = 0.05, 4, 199, 4
@@ -72,7 +72,7 @@ def cross_fitted(
     fold = np.random.default_rng(0).permutation(ids.max() + 1)[ids] % FOLDS
     combined = np.empty((len(labels), members.shape[2]))
     for at in range(FOLDS):
-        fit = learner.learn(points, made, labels, np.flatnonzero(fold != at), rng=SEED)
+        fit = learner.learn(Lesson(points, made, labels, SEED), np.flatnonzero(fold != at))
         weights = fit.weights(points, made)
         combined[fold == at] = np.einsum("na,nak->nk", weights, points.probs)[fold == at]
     return combined / combined.sum(axis=1, keepdims=True), fold

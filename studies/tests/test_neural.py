@@ -36,7 +36,7 @@ def _points() -> tuple[Points, np.ndarray]:
 def _learned(learner: NeuralLearner) -> FittedNetwork:
     labels = _gated()[1]
     (part,) = random_parts(len(labels), 0.5, None, SEED)
-    return learner.learn(*_points(), labels, part.learn, rng=SEED)
+    return learner.learn(cr.learners.Lesson(*_points(), labels, SEED), part.learn)
 
 
 def _training(learner: NeuralLearner) -> tuple[_Training, object]:
@@ -167,6 +167,6 @@ def test_networks_train_on_cuda(cuda) -> None:
     points = points_of(sample.predictions, 5, SEED)
     part = random_parts(200, 0.5, None, SEED)[0]
     moved = dataclasses.replace(learner, device="cuda")
-    fit = moved.learn(points, sample.features, sample.labels, part.learn, rng=SEED)
+    fit = moved.learn(cr.learners.Lesson(points, sample.features, sample.labels, SEED), part.learn)
     assert fit.network[0].weight.device.type == "cuda"
     assert isinstance(fit.weights(points, sample.features), np.ndarray)

@@ -60,6 +60,7 @@ NOT_CALLED_BY_USERS = {
     "Inflation",
     "LabelPlan",
     "Learner",
+    "Lesson",
     "LocatedEstimate",
     "LogisticCalibration",
     "LossDecomposition",

@@ -72,6 +72,34 @@ class FittedWeights(ABC):
 
 
 @dataclasses.dataclass(frozen=True)
+class Lesson:
+    """What weights are learned from.
+
+    Attributes
+    ----------
+    points : Points
+        What the learner mixes, at all instances; ``points.probs`` has shape (n, a, k).
+    features : array (n, d)
+        What weights may depend on, at all instances.
+    labels : array (n,)
+        Observed classes. Only those of the rows to learn from may be used; the others are tested.
+    rng : tuple of int
+        Seed of everything random, as ``numpy.random.default_rng`` takes it.
+    clusters : ndarray (n,) or None
+        Which rows belong together.
+    progress : callable or None
+        Called with (done, total).
+    """
+
+    points: Points
+    features: Array
+    labels: Array
+    rng: Seed
+    clusters: HostArray | None = None
+    progress: Progress | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Learner(ABC):
     """Base of all learners of instance-dependent weights. Settings are the fields; instances are frozen.
 
@@ -95,8 +123,9 @@ class Learner(ABC):
     ... class BestMember(cr.learners.Learner):
     ...     name = "best member"
     ...
-    ...     def learn(self, points, features, labels, rows, *, rng, clusters=None, progress=None):
-    ...         likely = np.take_along_axis(points.probs[rows], labels[rows, None, None], axis=2)
+    ...     def learn(self, lesson, rows):
+    ...         labels = lesson.labels[rows, None, None]
+    ...         likely = np.take_along_axis(lesson.points.probs[rows], labels, axis=2)
     ...         return Chosen(np.log(likely[:, :, 0]).sum(axis=0).argmax())
     >>> rng = np.random.default_rng(1)
     >>> members = rng.dirichlet(np.ones(3), size=(200, 4))
@@ -113,35 +142,15 @@ class Learner(ABC):
         return given
 
     @abstractmethod
-    def learn(
-        self,
-        points: Points,
-        features: Array,
-        labels: Array,
-        rows: HostArray,
-        *,
-        rng: Seed,
-        clusters: HostArray | None = None,
-        progress: Progress | None = None,
-    ) -> FittedWeights:
+    def learn(self, lesson: Lesson, rows: HostArray) -> FittedWeights:
         """Learn weights from the labels of some rows.
 
         Parameters
         ----------
-        points : Points
-            What this learner mixes, at all instances; ``points.probs`` has shape (n, a, k).
-        features : array (n, d)
-            What weights may depend on, at all instances.
-        labels : array (n,)
-            Observed classes. Only those of `rows` may be used; the others are tested.
+        lesson : Lesson
+            Points, features and labels of all instances.
         rows : ndarray of int
             Instances to learn from.
-        rng : tuple of int
-            Seed of everything random, as ``numpy.random.default_rng`` takes it.
-        clusters : ndarray (n,), optional
-            Which rows belong together.
-        progress : callable, optional
-            Called with (done, total).
 
         Returns
         -------
@@ -149,20 +158,9 @@ class Learner(ABC):
             Weights for any instances.
         """
 
-    def learn_parts(
-        self,
-        points: Points,
-        features: Array,
-        labels: Array,
-        parts: Sequence[HostArray],
-        *,
-        rng: Seed,
-        clusters: HostArray | None = None,
-        progress: Progress | None = None,
-    ) -> list[FittedWeights]:
+    def learn_parts(self, lesson: Lesson, parts: Sequence[HostArray]) -> list[FittedWeights]:
         """Learn from several parts, such as all folds but one; override it if that is faster at once."""
-        given = {"rng": rng, "clusters": clusters, "progress": progress}
-        return [self.learn(points, features, labels, rows, **given) for rows in parts]  # type: ignore[arg-type]
+        return [self.learn(lesson, rows) for rows in parts]
 
     def settings(self) -> dict[str, Any]:
         """Return the name and the fields."""
@@ -210,65 +208,46 @@ class LinearLearner(Learner):
     def penalty(self, columns: Columns, value: float) -> np.ndarray[Any, Any]:
         """Return the penalty of every parameter, (p,)."""
 
-    def learn(
-        self,
-        points: Points,
-        features: Array,
-        labels: Array,
-        rows: HostArray,
-        *,
-        rng: Seed,
-        clusters: HostArray | None = None,
-        progress: Progress | None = None,
-    ) -> FittedWeights:
+    def learn(self, lesson: Lesson, rows: HostArray) -> FittedWeights:
         """Choose the penalty by cross-validation on these rows, then learn from all of them."""
-        return self.learn_parts(points, features, labels, [rows], rng=rng, clusters=clusters)[0]
+        return self.learn_parts(lesson, [rows])[0]
 
-    def learn_parts(
-        self,
-        points: Points,
-        features: Array,
-        labels: Array,
-        parts: Sequence[HostArray],
-        *,
-        rng: Seed,
-        clusters: HostArray | None = None,
-        progress: Progress | None = None,
-    ) -> list[FittedWeights]:
+    def learn_parts(self, lesson: Lesson, parts: Sequence[HostArray]) -> list[FittedWeights]:
         """Learn from several parts; the penalties of all are chosen in one batch."""
+        points = lesson.points
         xp = namespace(points.probs)
-        basis = self.basis.fit(features, rng)
+        basis = self.basis.fit(lesson.features, lesson.rng)
         used = np.unique(np.concatenate(parts))
         taken = like(used, points.probs)
-        lesson = _Lesson(
+        given = _Parts(
             xp.take(points.probs, taken, axis=0),
-            xp.take(labels, taken, axis=0)[None, :],
+            xp.take(lesson.labels, taken, axis=0)[None, :],
             np.stack([np.isin(used, rows) for rows in parts]),
-            None if clusters is None else clusters[used],
+            None if lesson.clusters is None else lesson.clusters[used],
         )
         candidates = [value for value in self.penalties if basis.kept.size or np.isinf(value)] or [np.inf]
-        made = basis.columns(features)
+        made = basis.columns(lesson.features)
         columns, scales = {}, {}
         for flexible in {bool(np.isfinite(value)) for value in candidates}:
             plain = self.columns(points, made if flexible else made[:, :1])
             scales[flexible] = _root_mean_square(plain)
             columns[flexible] = plain.divided(scales[flexible]).rows(taken)
-        chosen = self._best_penalties(candidates, columns, lesson)
+        chosen = self._best_penalties(candidates, columns, given)
         return [
-            lesson.fit(self, basis, columns, scales, part, float(value)) for part, value in enumerate(chosen)
+            given.fit(self, basis, columns, scales, part, float(value)) for part, value in enumerate(chosen)
         ]
 
     def _best_penalties(
-        self, candidates: list[float], columns: dict[bool, Columns], lesson: _Lesson
+        self, candidates: list[float], columns: dict[bool, Columns], given: _Parts
     ) -> HostArray:
         """Return the penalty of each part with the smallest log loss of held-out folds, all in one batch."""
-        count = len(lesson.parts)
+        count = len(given.member)
         best = np.full(count, candidates[0])
         if len(candidates) == 1:
             return best
-        held_out, owner = lesson.folds(self.n_folds)
+        held_out, owner = given.folds(self.n_folds)
         least, worse = np.full(count, np.inf), np.zeros(count, dtype=int)
-        sizes = lesson.parts.sum(axis=1)[owner].astype(np.float64)
+        sizes = given.member.sum(axis=1)[owner].astype(np.float64)
         before: dict[bool, tuple[HostArray, Array]] = {}
         for value in sorted(candidates, reverse=True):
             # smaller penalties that are no better end the search of a part: weaker ones take long to fit
@@ -282,15 +261,15 @@ class LinearLearner(Learner):
                 start = namespace(ended).take(ended, like(np.searchsorted(places, now), ended), axis=0)
             found = fit_weights(
                 kept,
-                lesson.points,
-                lesson.labels,
-                like(self.penalty(kept, value), lesson.points),
+                given.points,
+                given.labels,
+                like(self.penalty(kept, value), given.points),
                 start=start,
-                counted=like((lesson.parts[owner] & ~held_out)[now].astype(np.float64), lesson.points),
-                sizes=like(sizes[now], lesson.points),
+                counted=like((given.member[owner] & ~held_out)[now].astype(np.float64), given.points),
+                sizes=like(sizes[now], given.points),
             )
             before[flexible] = now, found.parameters
-            logs = np.log(np.maximum(lesson.likely(kept, found.parameters), 1e-300))
+            logs = np.log(np.maximum(given.likely(kept, found.parameters), 1e-300))
             loss = np.bincount(owner[now], -np.vecdot(logs, held_out[now]), minlength=count)
             searched = np.unique(owner[now])
             better = searched[loss[searched] < least[searched]]
@@ -299,18 +278,18 @@ class LinearLearner(Learner):
         return best
 
 
-class _Lesson(NamedTuple):
-    """What weights are learned from: rows that any part uses, and which of them each part has."""
+class _Parts(NamedTuple):
+    """Rows that any part uses, and which of them each part has."""
 
     points: Array  # (n, a, k)
     labels: Array  # (1, n)
-    parts: HostArray  # (parts, n) of bool
+    member: HostArray  # (parts, n) of bool
     codes: HostArray | None
 
     def folds(self, number: int) -> tuple[HostArray, HostArray]:
         """Return the rows that each fold of each part holds out, (folds, n), and whose fold it is."""
         held, owner = [], []
-        for part, inside in enumerate(self.parts):
+        for part, inside in enumerate(self.member):
             rows = np.flatnonzero(inside)
             # every fourth one: the order of instances may mean something; of clusters every fourth one
             places = np.arange(rows.size)
@@ -333,7 +312,7 @@ class _Lesson(NamedTuple):
         value: float,
     ) -> LinearFit:
         """Learn from one part with the penalty that was chosen for it."""
-        xp, rows = namespace(self.points), like(np.flatnonzero(self.parts[part]), self.points)
+        xp, rows = namespace(self.points), like(np.flatnonzero(self.member[part]), self.points)
         flexible = bool(np.isfinite(value))
         kept = columns[flexible].rows(rows)
         found = fit_weights(

@@ -19,11 +19,11 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, HostArray, is_torch, like, to_host
-from credibly._arrays.philox import Seed, Stream
+from credibly._arrays.philox import Stream
 from credibly._arrays.progress import Progress, share_of
 from credibly.credal.sets import require_positive_number
 from credibly.learners.basis import Basis, FittedBasis
-from credibly.learners.linear import FittedWeights, Learner
+from credibly.learners.linear import FittedWeights, Learner, Lesson
 from credibly.learners.points import Points
 from credibly.predictions import Classes, Point
 from credibly.statistics import Statistic, brier, kde_ce, kl_ce, log_loss
@@ -131,35 +131,25 @@ class NeuralLearner(Learner):
             "module": None if self.module is None else repr(self.module),
         }
 
-    def learn(
-        self,
-        points: Points,
-        features: Array,
-        labels: Array,
-        rows: HostArray,
-        *,
-        rng: Seed,
-        clusters: HostArray | None = None,
-        progress: Progress | None = None,
-    ) -> FittedNetwork:
+    def learn(self, lesson: Lesson, rows: HostArray) -> FittedNetwork:
         """Train the networks on these rows and keep the best."""
         import torch
 
-        where = self.device or (str(points.probs.device) if is_torch(points.probs) else "cpu")
-        basis = Basis("raw").fit(features, rng)
-        members = torch.tensor(to_host(points.probs), dtype=torch.float64, device=where)
-        classes = torch.tensor(to_host(labels).astype(np.int64), device=where)
-        generator = np.random.default_rng([*rng, Stream.NETWORKS])
-        inputs = _inputs(self, basis, features, where)
+        where = self.device or (str(lesson.points.probs.device) if is_torch(lesson.points.probs) else "cpu")
+        basis = Basis("raw").fit(lesson.features, lesson.rng)
+        members = torch.tensor(to_host(lesson.points.probs), dtype=torch.float64, device=where)
+        classes = torch.tensor(to_host(lesson.labels).astype(np.int64), device=where)
+        generator = np.random.default_rng([*lesson.rng, Stream.NETWORKS])
+        inputs = _inputs(self, basis, lesson.features, where)
         first = _network(self, inputs.shape[1], members.shape[1], generator, 0)
         order = generator.permutation(rows)
         held = round(self.validation * order.size) if order.size >= _LEAST_TO_STOP_EARLY else 0
         data = _Training(self, inputs, members, classes, order[held:], order[:held])
         runs = []
         for start in range(self.n_starts):
-            own = np.random.default_rng([*rng, Stream.NETWORKS, start]) if start else generator
+            own = np.random.default_rng([*lesson.rng, Stream.NETWORKS, start]) if start else generator
             network = _network(self, inputs.shape[1], members.shape[1], own, start) if start else first
-            told = share_of(progress, start, self.n_starts)
+            told = share_of(lesson.progress, start, self.n_starts)
             runs.append(_trained(data, network.to(where), own, told))
         best = min(runs, key=lambda one: one.score)
         note = f"trained {best.epochs} epochs; {held} of {rows.size} instances decided when to stop"

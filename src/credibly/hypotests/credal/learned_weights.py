@@ -45,9 +45,8 @@ from credibly.hypotests.credal.pairs import values_of_pairs
 from credibly.hypotests.credal.task import WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import check_features, set_features
-from credibly.learners.linear import FittedWeights, Learner, LinearFit, LinearLearner
+from credibly.learners.linear import FittedWeights, Learner, Lesson, LinearFit, LinearLearner
 from credibly.learners.mixing import mixed
-from credibly.learners.points import Points
 from credibly.predictions import Classes, Point, as_point
 from credibly.results.tests import HypotestResult
 
@@ -129,30 +128,12 @@ class PartFit(NamedTuple):
     probs: Array  # (n, k), the combination
 
 
-@dataclasses.dataclass(frozen=True)
-class _Lesson:
-    """What weights are learned from: points of the learner, features and labels of all instances."""
-
-    learner: Learner
-    points: Points
-    features: Array
-    task: WeightsTask
-
-    def learned(self, parts: Sequence[Part]) -> list[PartFit]:
-        """Learn the weights of every part."""
-        task = self.task
-        fits = self.learner.learn_parts(
-            self.points,
-            self.features,
-            task.observed.values[0, :],
-            [part.learn for part in parts],
-            rng=task.seed,
-            clusters=task.codes,
-            progress=task.progress,
-        )
-        weights = [fit.weights(self.points, self.features) for fit in fits]
-        probs = [mixed(one[None, ...], self.points.probs)[0, ...] for one in weights]
-        return [PartFit(*one) for one in zip(parts, fits, weights, probs, strict=True)]
+def _learned(learner: Learner, lesson: Lesson, parts: Sequence[Part]) -> list[PartFit]:
+    """Learn the weights of every part."""
+    fits = learner.learn_parts(lesson, [part.learn for part in parts])
+    weights = [fit.weights(lesson.points, lesson.features) for fit in fits]
+    probs = [mixed(one[None, ...], lesson.points.probs)[0, ...] for one in weights]
+    return [PartFit(*one) for one in zip(parts, fits, weights, probs, strict=True)]
 
 
 def learned_test(
@@ -169,15 +150,16 @@ def learned_test(
             "Use refit=False, or a light learner.",
         )
     made = set_features(task.points.probs) if features is None else check_features(features, task.given)
-    lesson = _Lesson(learner, learner.points(task.points), made, task)
+    points, labels = learner.points(task.points), task.observed.values[0, :]
+    lesson = Lesson(points, made, labels, task.seed, task.codes, task.progress)
     parts, whole = random_parts(n, split, cv, task.seed, task.codes), np.arange(n)
-    *fits, source = lesson.learned(parts if cv is None else [*parts, Part(whole, whole)])
+    *fits, source = _learned(learner, lesson, parts if cv is None else [*parts, Part(whole, whole)])
     fits = fits or [source]
     unfinished, kept = 0, 1.0
     if task.codes is not None:
         result = _signed(task, fits, task.codes)
     elif refit:
-        result, unfinished, kept = _refitted(lesson, source, fits)
+        result, unfinished, kept = _refitted(task, lesson, source, fits)
     elif cv is None:
         result = _resampled(task, fits[0])
     else:
@@ -194,7 +176,7 @@ def learned_test(
     )
     rows = np.sort(np.concatenate([fit.part.test for fit in fits]))
     notes = (*task.points.notes, *_notes(task, fits, source, unfinished, kept, features is None))
-    return Finding(result, combination, to_host(source.weights), lesson.points.names, rows, notes)
+    return Finding(result, combination, to_host(source.weights), points.names, rows, notes)
 
 
 def _notes(
@@ -271,12 +253,14 @@ def _signed(task: WeightsTask, fits: Sequence[PartFit], codes: HostArray) -> Hyp
     )
 
 
-def _refitted(lesson: _Lesson, source: PartFit, fits: Sequence[PartFit]) -> tuple[HypotestResult, int, float]:
+def _refitted(
+    task: WeightsTask, lesson: Lesson, source: PartFit, fits: Sequence[PartFit]
+) -> tuple[HypotestResult, int, float]:
     """Draw labels of all instances from one combination and learn again in every replicate.
 
     Also return how many refits did not end and how far the combination was from the mean, as a share.
     """
-    task, points = lesson.task, lesson.points
+    points = lesson.points
     xp = namespace(task.points.probs)
     tested, seen, rows, order = _tested(task, fits)
     bounds = [one.bind(tested) for one in task.statistics]

@@ -32,9 +32,7 @@ class EqualLearner(cr.learners.Learner):
 
     name = "equal"
 
-    def learn(
-        self, points: Any, features: Any, labels: Any, rows: Any, *, rng: Any, **others: Any
-    ) -> cr.learners.FittedWeights:
+    def learn(self, lesson: cr.learners.Lesson, rows: np.ndarray) -> cr.learners.FittedWeights:
         return Equal()
 
 

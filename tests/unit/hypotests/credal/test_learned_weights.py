@@ -171,10 +171,12 @@ def test_penalties_follow_the_data() -> None:
     chance = np.where(x[:, 0] > 0, 0.9, 0.1)
     follows = (rng.random(n) > chance).astype(int)
     learner = cr.learners.GatingLearner()
-    assert np.isfinite(learner.learn(points, x, follows, part.learn, rng=SEED).penalty)
+    assert np.isfinite(learner.learn(cr.learners.Lesson(points, x, follows, SEED), part.learn).penalty)
     # labels that ignore x: constant weights win most of the time (a useless cubic wins by luck now and then)
     flat = [(rng.random(n) > 0.5).astype(int) for _ in range(10)]
-    chosen = [learner.learn(points, x, labels, part.learn, rng=SEED).penalty for labels in flat]
+    chosen = [
+        learner.learn(cr.learners.Lesson(points, x, labels, SEED), part.learn).penalty for labels in flat
+    ]
     assert np.isinf(chosen).sum() >= 5
 
 
