@@ -76,7 +76,7 @@ BY_ROW = ("equal rows", "by row")
 LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
 """Where searches end, as near as they come."""
 
-_LEARNED = r"credal_test (constant|boundary|tilting|gating)|inflate|evaluate"
+_LEARNED = r"weights_test (constant|boundary|gating)|inflate|evaluate"
 _OF_SETS = (
     r"(upper_probability|lower_\w+) hull|(size|mass_function|contains|boundary|sample|support|"
     r"nonspecificity\w*|distance \w+ (nearest|farthest)|epistemic_score)\b.* hull|"
@@ -90,7 +90,9 @@ OTHERWISE: dict[str, dict[str, str]] = {
     "by row": {},
 }
 """By kind and the names of cases: what is not the same, and why."""
-OF_HULLS = {("ensemble", name) for name in ("credal_test constant", "inflate", "sample hull")}
+OF_HULLS = {
+    ("ensemble", name) for name in ("weights_test constant", "weights_test gating", "inflate", "sample hull")
+}
 """What sees the members alone, whatever their weights."""
 
 PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.weights$")
@@ -123,7 +125,7 @@ def _cases_of(target: str) -> Iterator[str]:
 
 OF_TARGET = {target: tuple(_cases_of(target)) for target in ("ensemble", "gaussian", "samples")}
 EVERY = [(kind, name) for kind, (_, targets) in KINDS.items() for each in targets for name in OF_TARGET[each]]
-DEAR = ("evaluate", "recalibration_report", "credal_test constant")
+DEAR = ("evaluate", "recalibration_report", "weights_test constant")
 
 
 def found(kind: str, name: str, members: Literal["weighted", "repeated", "equal"]) -> dict[str, Any]:

@@ -125,15 +125,15 @@ def _tests() -> Iterator[tuple[str, Case]]:
         )
 
     def credal(**settings: Any) -> Case:
-        return lambda make: cr.credal_test(
+        return lambda make: cr.hypotests.weights_test(
             ensemble(make), make(LABELS), features=make(FEATURES), rng=7, n_resamples=9, **settings
         )
 
     for weights in ("mean", "constant"):
-        yield f"credal_test {weights}", credal(weights=weights)
-    for learner in ("boundary", "tilting", "gating"):
-        yield f"credal_test {learner}", credal(weights="learned", learner=learner, refit=False, split=0.5)
-    yield "credal_test omnibus", credal(weights="mean", statistics=("skce", "brier"))
+        yield f"weights_test {weights}", credal(weights=weights)
+    for learner in ("boundary", "gating"):
+        yield f"weights_test {learner}", credal(learner=learner, refit=False, split=0.5)
+    yield "weights_test omnibus", credal(weights="mean", statistics=("skce", "brier"))
     yield (
         "validity_test",
         lambda make: cr.validity_test(ensemble(make), cr.LabelCounts(make(COUNTS)), n_resamples=39, rng=7),
@@ -461,7 +461,7 @@ LEAVES: dict[str, str] = {
     "MatrixScaling": OPTIMISERS,
     "Chain": OPTIMISERS,
     "AlphaCalibration": OPTIMISERS,
-    "credal_test constant": OPTIMISERS,
+    "weights_test constant": OPTIMISERS,
     "validity_test": RATERS,
     "decompose_loss": RATERS,
     "decompose_loss scan": RATERS,
@@ -474,7 +474,7 @@ LEAVES: dict[str, str] = {
 }
 """What moves its rows to the host and brings its result back, and why; docs/scale.md lists the reasons."""
 
-LEARNED = ("credal_test", "CredalRecalibration", "evaluate", "inflate")
+LEARNED = ("weights_test", "CredalRecalibration", "evaluate", "inflate")
 """Where weights are learned again for every replicate, by steps that stop where they gain no more."""
 
 

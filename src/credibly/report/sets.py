@@ -13,8 +13,7 @@ from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.coverage import SetCoverage
-from credibly.results.credal import CredalTestResult
-from credibly.results.tests import HypotestResult
+from credibly.results.credal import WeightsResult
 
 _LISTED = 10
 _QUESTIONS = {
@@ -65,7 +64,7 @@ _SECOND = (
 def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
     """Return the section about the truth and a calibrated combination in the set."""
     tests = _of_weights(parts, evaluation.settings["level"])
-    rows = tuple(_row(name, parts.tests[name], own) for name, own in tests.items())
+    rows = tuple(_row(name, own) for name, own in tests.items())
     columns = ("weights", "statistic", "value", "acceptance", "p-value", "heaviest weights")
     regions = parts.regions
     tables = [("What the witness said, and what happened", _told(parts, evaluation))]
@@ -140,23 +139,22 @@ def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
     return Table(("class", "said to happen", "n", "the set allows", "observed", "standard deviations"), rows)
 
 
-def _row(name: str, test: CredalTestResult, own: HypotestResult) -> tuple[str, ...]:
+def _row(name: str, test: WeightsResult) -> tuple[str, ...]:
     means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
     heaviest = np.argsort(-means, kind="stable")[:3]
     return (
         _QUESTIONS[name],
-        title(own.statistic_name),
-        shown(own.statistic),
-        shown_range(own.acceptance_region),
-        shown(own.pvalue),
+        title(test.statistic_name),
+        shown(test.statistic),
+        shown_range(test.acceptance_region),
+        shown(test.pvalue),
         ", ".join(f"{test.weight_names[a]} {shown(float(means[a]))}" for a in heaviest),
     )
 
 
-def _of_weights(parts: CredalParts, level: float) -> dict[str, HypotestResult]:
-    """Return the tests of combinations by themselves: the witness has a p-value of its own."""
-    found = {name: test.calibration for name, test in parts.tests.items()}
-    return {name: at_level(parts.tests[name] if own is None else own, level) for name, own in found.items()}
+def _of_weights(parts: CredalParts, level: float) -> dict[str, WeightsResult]:
+    """Return the tests of combinations with the acceptance regions of this level."""
+    return {name: at_level(test, level) for name, test in parts.tests.items()}
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:

@@ -286,8 +286,8 @@ class OfPlaces(LevelTerms):
         return self.inner.fixed(weights, needs)
 
     def shares(self, sums: State) -> Array:
-        """Return the shares that `inner` makes of the counts."""
-        return self.inner.shares(self.settled(sums))
+        """Return the shares that `inner` makes of settled counts."""
+        return self.inner.shares(sums)
 
 
 class PooledPlaces(OfPlaces):
@@ -347,6 +347,7 @@ class Coded(Terms):
     """
 
     moments = ()
+    settles = True
     heights: Array
     """All levels that were predicted, (q,)."""
 

@@ -21,7 +21,6 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
     Array,
     HostArray,
-    to_host,
 )
 from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, Quantiles, as_point
 from credibly.predictions.samples import Pool
@@ -70,7 +69,7 @@ class LinearStatistic(Statistic):
         return ()
 
     def error_of(
-        self, stderr: float | None, refusal: str | None, value: float
+        self, stderr: float | None, refusal: str | None, sums: State
     ) -> tuple[float | None, str | None]:
         """Return the standard error of the value from that of the mean, by the slope of one in the other."""
         return stderr, refusal
@@ -83,7 +82,7 @@ class LinearStatistic(Statistic):
         stderr, refusal = standard_error_of(sums, self.term_size)
         if stderr is not None and bound.interval_method(labels) == "wilson":
             refusal = None
-        return self.error_of(stderr, refusal, float(to_host(bound.finish(sums))[0]))
+        return self.error_of(stderr, refusal, sums)
 
     def influence(self, terms: Any, sums: State, labels: Labels) -> Array:
         """Return the influence of each row on the value, (n,), where one look at the sums is not enough."""
@@ -135,16 +134,16 @@ class Linear(Bound):
 
     def finish(self, state: State) -> Array:
         """Return the value of every replicate."""
-        self._note(state)
-        return self.statistic.value(self.terms.settled(state))
+        return self.statistic.value(self._settled(state) if self.terms.settles else state)
 
     def shares(self, state: State) -> Array:
         """Return the shares of labels at the levels of the terms, (b, l)."""
-        self._note(state)
-        return self.terms.shares(state)
+        return self.terms.shares(self._settled(state) if self.terms.settles else state)
 
-    def _note(self, state: State) -> None:
+    def _settled(self, state: State) -> State:
         self.notes = tuple(dict.fromkeys((*self.notes, *self.terms.notes_of(state))))
+        settled: State = self.terms.settled(state)
+        return settled
 
     def contributions(self, labels: Labels) -> Array:
         """Return the numbers (b, n) whose mean the value is."""
@@ -190,7 +189,7 @@ class Linear(Bound):
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what the statistic has to say about the sums."""
-        return self.statistic.observed_notes(self.terms.settled(sums))
+        return self.statistic.observed_notes(self._settled(sums) if self.terms.settles else sums)
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums that the predictions expect, and per cluster what the labels add beyond them."""

@@ -252,11 +252,12 @@ class RootMeanSquaredError(RealMean):
         return xp.sqrt(xp.clip(mean, 0.0, None))
 
     def error_of(
-        self, stderr: float | None, refusal: str | None, value: float
+        self, stderr: float | None, refusal: str | None, sums: State
     ) -> tuple[float | None, str | None]:
         """Carry the standard error of the mean square through the slope of the root."""
         if stderr is None:
             return None, refusal
+        value = float(to_host(self.value(sums))[0])
         if value == 0.0:
             return None, "every error is zero, where the square root has no derivative"
         return stderr / (2.0 * value), refusal

@@ -62,6 +62,7 @@ def _terms(weight: Array, x: Array, outcome: Array) -> dict[str, Array]:
 class SlopeTerms(MomentTerms):
     """Sums of x, of an outcome, and of their products."""
 
+    settles = True
     usual: float
     """The outcome that predictions expect."""
     n_whole: int

@@ -292,7 +292,7 @@ class PooledMoments(Terms):
     moments = ()
 
     def __init__(self, inner: MomentTerms, pool: Pool) -> None:
-        self.inner, self.pool, self.n = inner, pool, len(pool)
+        self.inner, self.pool, self.n, self.settles = inner, pool, len(pool), inner.settles
         self.n_cells = inner.n_cells
         xp, shape = namespace(pool.values), pool.values.shape
         mean, variance = mean_and_variance(

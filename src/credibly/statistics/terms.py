@@ -195,6 +195,9 @@ class Terms(ABC):
             sums["square"] = beyond**2
         return sums
 
+    settles: bool = False
+    """Whether `settled` changes sums."""
+
     def settled(self, sums: State) -> State:
         """Return sums as the value reads them, where labels leave them open."""
         return sums

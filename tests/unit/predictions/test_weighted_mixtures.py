@@ -206,7 +206,7 @@ def test_weights_go_where_rows_go() -> None:
     assert given[:5].weights is weights
     assert not without_graph(given).weights.requires_grad
     found, direct = (
-        cr.credal_test(one, y, n_resamples=9, refit=False, rng=0)
+        cr.hypotests.weights_test(one, y, n_resamples=9, refit=False, rng=0)
         for one, y in ((given, torch.tensor(labels)), (cr.Ensemble(probs, weights=SHARES), labels))
     )
     assert found.pvalue == pytest.approx(direct.pvalue, rel=1e-9)

@@ -26,12 +26,12 @@ from credibly._arrays.philox import Seed, as_seed
 from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
 from credibly.hypotests.resampling.loop import replicates_per_tile
 from credibly.hypotests.resampling.replicates import Replicates
-from credibly.learners.basis import FittedBasis, check_features, set_features
-from credibly.learners.linear import LinearLearner
+from credibly.learners.basis import check_features, set_features
+from credibly.learners.linear import FittedWeights, Learner
 from credibly.learners.mixing import mixed
 from credibly.learners.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.predictions import Classes, Point, as_point, as_predictions
-from credibly.results.credal import LocalDeviations
+from credibly.results.combinations import LocalDeviations
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, accuracy, brier, log_loss
@@ -254,7 +254,7 @@ class PointCombination(Combination):
 class ConstantCombination(PointCombination):
     """One weight vector for all instances."""
 
-    weights: Any = None  # host (a,)
+    weights: HostArray  # (a,)
 
     def apply(self, predictions: Any, features: Any = None) -> Point:
         """Return the weighted mean."""
@@ -272,35 +272,18 @@ class ConstantCombination(PointCombination):
 
 
 @dataclasses.dataclass(frozen=True)
-class FittedLearner:
-    """A learner with its parameters: weights for any instances."""
-
-    learner: LinearLearner
-    basis: FittedBasis
-    uses_features: bool
-    scale: Any  # host (s,)
-    parameters: Array  # (1, p)
-    penalty: float
-
-    def weights(self, points: Points, features: Array) -> Array:
-        """Return weights on the points of the learner, (n, a)."""
-        columns = self.learner.scaled_columns(points, self.basis, features, self.uses_features, self.scale)
-        return columns.weights(self.parameters)[0, ...]
-
-
-@dataclasses.dataclass(frozen=True)
 class LearnedCombination(PointCombination):
-    """Weights that depend on the instance; several fits (of cross-fitting) are averaged."""
+    """Weights that depend on the instance."""
 
-    fits: Sequence[Any] = ()
-    n_features: int | None = None
+    learner: Learner
+    fit: FittedWeights
+    n_features: int | None
 
     def apply(self, predictions: Any, features: Any = None) -> Point:
         """Return the combination at other instances."""
         given = self._points(predictions)
-        made = self.features(given, predictions, features)
-        points = self.fits[0].learner.points(given)
-        weights = sum(fit.weights(points, made) for fit in self.fits) / len(self.fits)
+        points = self.learner.points(given)
+        weights = self.fit.weights(points, self.features(given, predictions, features))
         return Point._trusted(mixed(weights[None, ...], points.probs)[0, ...])
 
     def features(self, given: Points, predictions: Any, features: Any) -> Array:
@@ -332,12 +315,8 @@ class LearnedCombination(PointCombination):
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the learner's settings, penalties and parameters."""
-        return {
-            "combination": "learned",
-            "learner": self.fits[0].learner.settings(),
-            "penalty": [fit.penalty for fit in self.fits],
-        }
+        """Return the learner's settings and what it keeps of the fit."""
+        return {"combination": "learned", "learner": self.learner.settings(), **self.fit.to_dict()}
 
 
 class Finding(NamedTuple):
