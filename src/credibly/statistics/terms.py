@@ -96,7 +96,7 @@ class Terms(ABC):
     n_parts: int = 1
 
     def split(self, part: Array, number: int) -> Self:
-        """Return the same terms with sums for every part of the rows, (b, parts * cells)."""
+        """Return the same terms, split by these parts of the rows alone: sums are (b, parts * cells)."""
         other = copy.copy(self)
         for name in ("_known", "place", "ends", "_indicator"):
             other.__dict__.pop(name, None)
