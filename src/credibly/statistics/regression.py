@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, clip, is_numpy, namespace
+from credibly._arrays.namespace import Array, clip, is_numpy, namespace, to_host
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.results.base import Tail, require_level
 from credibly.statistics.linear import LinearStatistic
