@@ -76,7 +76,7 @@ BY_ROW = ("equal rows", "by row")
 LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
 """Where searches end, as near as they come."""
 
-_LEARNED = r"weights_test (constant|boundary|gating)|inflate|evaluate"
+_LEARNED = r"weights_test (constant|boundary|gating)|witness_test|credal_test|inflate|evaluate"
 _OF_SETS = (
     r"(upper_probability|lower_\w+) hull|(size|mass_function|contains|boundary|sample|support|"
     r"nonspecificity\w*|distance \w+ (nearest|farthest)|epistemic_score)\b.* hull|"

@@ -133,6 +133,14 @@ def _tests() -> Iterator[tuple[str, Case]]:
         yield f"weights_test {weights}", credal(weights=weights)
     for learner in ("boundary", "gating"):
         yield f"weights_test {learner}", credal(learner=learner, refit=False, split=0.5)
+    yield (
+        "credal_test",
+        lambda make: cr.credal_test(ensemble(make), make(LABELS), n_resamples=9, rng=7),
+    )
+    yield (
+        "witness_test",
+        lambda make: cr.hypotests.witness_test(ensemble(make), make(LABELS), features=make(FEATURES), rng=7),
+    )
     yield "weights_test omnibus", credal(weights="mean", statistics=("skce", "brier"))
     yield (
         "validity_test",
@@ -425,6 +433,7 @@ LINEAR_PROGRAMS = "linear programs"
 DRAWS_OF_SETS = "draws of distributions"
 CORNERS = "the search of corners"
 OPTIMISERS = "optimisers"
+WITNESSES = "witnesses of sets"
 RATERS = "how many raters a row has"
 BOOTSTRAP = "the bootstrap of scores"
 PICTURES = "what the studies only draw"
@@ -462,6 +471,8 @@ LEAVES: dict[str, str] = {
     "Chain": OPTIMISERS,
     "AlphaCalibration": OPTIMISERS,
     "weights_test constant": OPTIMISERS,
+    "credal_test": WITNESSES,
+    "witness_test": WITNESSES,
     "validity_test": RATERS,
     "decompose_loss": RATERS,
     "decompose_loss scan": RATERS,
@@ -474,7 +485,7 @@ LEAVES: dict[str, str] = {
 }
 """What moves its rows to the host and brings its result back, and why; docs/scale.md lists the reasons."""
 
-LEARNED = ("weights_test", "CredalRecalibration", "evaluate", "inflate")
+LEARNED = ("weights_test", "credal_test", "CredalRecalibration", "evaluate", "inflate")
 """Where weights are learned again for every replicate, by steps that stop where they gain no more."""
 
 
