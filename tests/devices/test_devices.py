@@ -39,6 +39,7 @@ ELSEWHERE = {
     "power_study": "draws its own data",
     "rater_statistic": "a setting of decompose_disagreement",
     "registered": "a list",
+    "rights": "a table",
     "save": "writes files",
     "statistic": "`share` and `shares` among the cases",
 }

@@ -384,8 +384,7 @@ def _credal(evaluation: cr.Evaluation, level: float) -> Iterator[ShownTable]:
         "statistic": lambda one: title(one.statistic_name),
         "value": "statistic",
         "acceptance": lambda one: region(one, level),
-        # the witness has a p-value of its own
-        "p-value": lambda one: (one if one.calibration is None else one.calibration).pvalue,
+        "p-value": "pvalue",
         "heaviest weights": _heaviest,
     }
     if parts.tests:

@@ -28,6 +28,7 @@ from credibly._arrays.namespace import (
     as_float64,
     device,
     is_numpy,
+    like,
     namespace,
     on_accelerator,
     tiles,
@@ -431,16 +432,20 @@ class Losses(Means):
 
     @cached_property
     def moments(self) -> tuple[Array, Array] | None:
-        """What the predictions expect, on the host."""
-        return (self._on_host(0), self._on_host(1)) if self._law else None
+        """What the predictions expect."""
+        return (self._moment(0), self._moment(1)) if self._law else None
 
     @property
-    def third(self) -> HostArray:
-        """Third central moment, on the host."""
-        return self._on_host(2)
+    def third(self) -> Array:
+        """Third central moment."""
+        return self._moment(2)
 
-    def _on_host(self, which: int) -> HostArray:
-        return np.broadcast_to(to_host(self._law[which]), (self.n,))[:, None]
+    def _moment(self, which: int) -> Array:
+        """Return a moment of every row, (n, 1), beside the predictions."""
+        own = self._law[which]
+        if is_numpy(own) and not is_numpy(self.reference):
+            own = like(own, self.reference)
+        return namespace(own).broadcast_to(own, (self.n,))[:, None]
 
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's loss, (b, n)."""
