@@ -384,7 +384,8 @@ def _credal(evaluation: cr.Evaluation, level: float) -> Iterator[ShownTable]:
         "statistic": lambda one: title(one.statistic_name),
         "value": "statistic",
         "acceptance": lambda one: region(one, level),
-        "p-value": "pvalue",
+        # the witness has a p-value of its own
+        "p-value": lambda one: getattr(one, "calibration", one).pvalue,
         "heaviest weights": _heaviest,
     }
     if parts.tests:

@@ -243,7 +243,7 @@ def _tests(evaluation: cr.Evaluation) -> Iterator[Named]:
     if evaluation.credal is not None:
         _, *own = evaluation.credal.verdicts
         for verdict, test in zip(own, evaluation.credal.tests.values(), strict=True):
-            tested.append(("sets", verdict, test, 1))
+            tested.append(("sets", verdict, getattr(test, "calibration", test), 1))
         witness = evaluation.credal.validity
         p, exact = digits(witness.pvalue), digits(witness.exact_pvalue)
         orders = len(witness.scores)

@@ -13,7 +13,7 @@ from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.coverage import SetCoverage
-from credibly.results.credal import WeightsResult
+from credibly.results.credal import CredalTestResult, WeightsResult
 
 _LISTED = 10
 _QUESTIONS = {
@@ -153,8 +153,12 @@ def _row(name: str, test: WeightsResult) -> tuple[str, ...]:
 
 
 def _of_weights(parts: CredalParts, level: float) -> dict[str, WeightsResult]:
-    """Return the tests of combinations with the acceptance regions of this level."""
-    return {name: at_level(test, level) for name, test in parts.tests.items()}
+    """Return the tests of combinations by themselves: the witness has a p-value of its own."""
+    found = {}
+    for name, test in parts.tests.items():
+        alone = test.calibration if isinstance(test, CredalTestResult) else None
+        found[name] = at_level(test if alone is None else alone, level)
+    return found
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:

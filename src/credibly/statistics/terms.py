@@ -443,8 +443,8 @@ class Losses(Means):
     def _moment(self, which: int) -> Array:
         """Return a moment of every row, (n, 1), beside the predictions."""
         own = self._law[which]
-        if is_numpy(own) and not is_numpy(self.reference):
-            own = like(own, self.reference)
+        if isinstance(own, (np.ndarray, np.generic)):
+            own = like(np.asarray(own), self.reference)
         return namespace(own).broadcast_to(own, (self.n,))[:, None]
 
     def contributions(self, labels: Labels) -> Array:
