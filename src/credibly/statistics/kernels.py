@@ -1,12 +1,11 @@
-"""Kernels on the probability simplex: a named norm, a shape, a bandwidth.
+"""Kernels between predictions: a shape and a bandwidth.
 
     exponential  exp(-||p - q|| / bandwidth)          gaussian  exp(-||p - q||^2 / (2 bandwidth^2))
 
 Real values also use the centred kernel of `centred_kernel`.
 
-Norms: euclidean; l1, the sum of absolute differences; tv, total variation, half of l1. Differences are
-taken entry by entry. For rows with many entries |p|^2 + |q|^2 - 2 p.q is faster, but it puts duplicates 1e-8
-apart, so it is used only where rows are far enough from each other.
+Distances are euclidean, from differences entry by entry. For rows with many entries |p|^2 + |q|^2 - 2 p.q is
+faster, but it puts duplicates 1e-8 apart, so it is used only where rows are far enough from each other.
 """
 
 from __future__ import annotations
@@ -35,9 +34,7 @@ from credibly.predictions import Dataset, Rows, as_point
 from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
 
 KernelName = Literal["exponential", "gaussian"]
-Norm = Literal["euclidean", "l1", "tv"]
 KERNELS = ("exponential", "gaussian")
-NORMS = ("euclidean", "l1", "tv")
 
 MEDIAN_ROWS = 1000
 """Rows the median distance is taken over: half a million pairs."""
@@ -52,10 +49,9 @@ share of such pairs from which on differences of all pairs are faster."""
 _FEW_CLASSES = 64  # on an accelerator adding up class by class beats one thread block per pair
 
 
-def check_kernel(kernel: str, norm: str, bandwidth: Any, rule: str) -> None:
-    """Raise unless kernel and norm are known and the bandwidth is positive or the name of a rule."""
+def check_kernel(kernel: str, bandwidth: Any, rule: str) -> None:
+    """Raise unless the kernel is known and the bandwidth is positive or the name of a rule."""
     one_of("`kernel`", kernel, KERNELS)
-    one_of("`norm`", norm, NORMS)
     check_bandwidth(bandwidth, rule)
 
 
@@ -67,31 +63,23 @@ def check_bandwidth(bandwidth: Any, rule: str, name: str = "`bandwidth`") -> Non
         raise InputError(name, f"must be positive or {rule!r}", f"got {bandwidth!r}", "Try 0.1, or the rule.")
 
 
-def distances(left: Array, right: Array, norm: Norm) -> Array:
+def distances(left: Array, right: Array) -> Array:
     """Return ||left_i - right_j||, (n, k), (m, k) -> (n, m); gradients at distance 0 are 0."""
-    found: Array
-    if is_numpy(left) and norm == "euclidean" and left.shape[1] >= _MANY_ENTRIES:
-        found = _from_products(as_float64(left), as_float64(right)).astype(left.dtype, copy=False)
-    elif is_numpy(left):
-        found = _by_differences(left, right, norm).astype(left.dtype, copy=False)
-    elif is_torch(left) and (not on_accelerator(left) or left.shape[1] > _FEW_CLASSES):
+    if is_numpy(left):
+        many = left.shape[1] >= _MANY_ENTRIES
+        found = _from_products(as_float64(left), as_float64(right)) if many else _by_differences(left, right)
+        return found.astype(left.dtype, copy=False)
+    if is_torch(left) and (not on_accelerator(left) or left.shape[1] > _FEW_CLASSES):
         import torch
 
-        found = torch.cdist(
-            left,
-            right,
-            p=2.0 if norm == "euclidean" else 1.0,
-            compute_mode="donot_use_mm_for_euclid_dist",
-        )
-    else:
-        found = _class_by_class(left, right, norm)
-    return found * 0.5 if norm == "tv" else found
+        return torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist")
+    return _class_by_class(left, right)
 
 
-def _by_differences(left: HostArray, right: HostArray, norm: Norm = "euclidean") -> HostArray:
+def _by_differences(left: HostArray, right: HostArray) -> HostArray:
     from scipy.spatial.distance import cdist  # whose import takes a tenth of a second
 
-    return np.asarray(cdist(left, right, "euclidean" if norm == "euclidean" else "cityblock"))
+    return np.asarray(cdist(left, right))
 
 
 def _from_products(left: HostArray, right: HostArray) -> HostArray:
@@ -115,22 +103,20 @@ def _from_products(left: HostArray, right: HostArray) -> HostArray:
     return found
 
 
-def _class_by_class(left: Array, right: Array, norm: Norm) -> Array:
+def _class_by_class(left: Array, right: Array) -> Array:
     """Add up the classes one by one: nothing of size (n, m, k) is made."""
     xp = namespace(left)
     total = xp.zeros((left.shape[0], right.shape[0]), dtype=left.dtype, device=device(left))
     for column in range(left.shape[1]):
         gap = left[:, column, None] - right[None, :, column]
-        total = total + (gap * gap if norm == "euclidean" else xp.abs(gap))
-    if norm != "euclidean":
-        return total
+        total = total + gap * gap
     apart = total > 0  # the root has no derivative at 0
     return xp.where(apart, xp.sqrt(xp.where(apart, total, xp.ones_like(total))), total)
 
 
-def kernel_matrix(left: Array, right: Array, kernel: KernelName, norm: Norm, bandwidth: Any) -> Array:
+def kernel_matrix(left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
     """Return the kernel of every pair, (n, k), (m, k) -> (n, m)."""
-    found = distances(left, right, norm)
+    found = distances(left, right)
     if kernel == "gaussian":
         scaled = found * found * (-0.5 / (bandwidth * bandwidth))
     elif is_numpy(found):
@@ -234,7 +220,7 @@ def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:
     return namespace(probs).take(probs, like(rows, probs), axis=0)
 
 
-def median_distance(probs: Array, norm: Norm, distance: str = "") -> tuple[Any, tuple[str, ...]]:
+def median_distance(probs: Array, distance: str = "euclidean distance") -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between distinct predictions, and the note that reports it.
 
     `distance` names it where `probs` are places of real-valued predictions.
@@ -245,7 +231,7 @@ def median_distance(probs: Array, norm: Norm, distance: str = "") -> tuple[Any, 
     points = taken(probs, chosen)
     if not tracks_gradient(probs):
         points = as_float64(to_host(points))
-    pairs = distances(points, points, norm)[np.triu_indices(chosen.size, 1)]
+    pairs = distances(points, points)[np.triu_indices(chosen.size, 1)]
     if tracks_gradient(probs):
         xp = namespace(probs)
         ordered = xp.sort(pairs)
@@ -254,5 +240,5 @@ def median_distance(probs: Array, norm: Norm, distance: str = "") -> tuple[Any, 
         found = ordered[middle] if pairs.shape[0] % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
     else:
         found = float(np.median(pairs))
-    what = f"the median {distance or f'{norm} distance'} of {chosen.size} distinct predictions"
+    what = f"the median {distance} of {chosen.size} distinct predictions"
     return found, (f"bandwidth {as_number(found):.4g} is {what}",)

@@ -89,7 +89,7 @@ class LocationBound(Bound):
     def near_to(self, points: Array) -> Array:
         """Return the kernel of places (n, g) and every location, (n, j)."""
         locations, bandwidth = like(self.plan.places, points), as_number(self.plan.bandwidth)
-        return kernel_matrix(points, locations, self.statistic.kernel, "euclidean", bandwidth)
+        return kernel_matrix(points, locations, self.statistic.kernel, bandwidth)
 
     def nearness(self, labels: Labels) -> Array:
         """Return the kernel of every prediction and location, (b, j, n), or (1, j, n) for all labels."""

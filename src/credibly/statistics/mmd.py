@@ -27,16 +27,10 @@ class MmdCe(KernelError):
 
     Parameters
     ----------
-    estimator : {"unbiased", "biased", "linear", "block"}
-        Over all pairs of different instances; over all pairs; over disjoint pairs; over blocks.
     kernel : {"exponential", "gaussian"}
-        exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)), between predictions.
-    norm : {"euclidean", "l1", "tv"}
-        Which distance d between predictions to use; total variation is half of l1.
+        exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)), d the euclidean distance between predictions.
     bandwidth : float or "median"
         "median" uses the median distance between at most 1000 evenly spaced rows.
-    block_size : int, optional
-        Rows per block of ``estimator="block"``; default: the square root of n.
     label_kernel : {"delta", "ordinal"} or nested sequence (k, k)
         Similarity of labels. "delta" is 1 for equal labels and makes this `skce`; "ordinal" is
         ``exp(-|c - c'|)``, for classes in an order; a matrix must be symmetric and positive semidefinite.

@@ -63,7 +63,6 @@ from credibly.predictions import (
 from credibly.predictions.samples import Pool
 from credibly.statistics.kernels import (
     KernelName,
-    Norm,
     centred_kernel,
     chosen_rows,
     kernel_matrix,
@@ -131,11 +130,11 @@ class Sides:
     largest: float = 2.0
     level: Any = None
 
-    def kernel(self, left: Array, right: Array, kernel: KernelName, norm: Norm, bandwidth: Any) -> Array:
+    def kernel(self, left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
         """Return the kernel of places (n, g) and (m, g), (n, m)."""
         if self.level is None:
-            return kernel_matrix(left, right, kernel, norm, bandwidth)
-        plain = kernel_matrix(left[:, :-1], right[:, :-1], kernel, norm, bandwidth)
+            return kernel_matrix(left, right, kernel, bandwidth)
+        plain = kernel_matrix(left[:, :-1], right[:, :-1], kernel, bandwidth)
         return centred_kernel(plain, left[:, -1:], right[:, -1][None, :], self.level)
 
 
@@ -190,7 +189,7 @@ def _standardised(predictions: Gaussian) -> tuple[Array, Array, Array, Array]:
     return centre, spread, (mean - centre) / spread, std / spread
 
 
-def centred(sides: Sides, plan: RealPlan, kernel: KernelName, norm: Norm) -> Sides:
+def centred(sides: Sides, plan: RealPlan, kernel: KernelName) -> Sides:
     """Take the mean kernel with the places of reference away, and add a smaller constant.
 
     What all predictions have in common is one direction among many, which `quantile_calibration_error` tests
@@ -202,9 +201,9 @@ def centred(sides: Sides, plan: RealPlan, kernel: KernelName, norm: Norm) -> Sid
     xp = namespace(points)
     # of several blocks it is on the host; of one it has the device, and the graph, of the predictions
     reference = like(plan.reference, points) if is_numpy(plan.reference) else plan.reference
-    own = kernel_matrix(reference, reference, kernel, norm, plan.bandwidth)
+    own = kernel_matrix(reference, reference, kernel, plan.bandwidth)
     parts = [
-        xp.mean(kernel_matrix(points[rows, :], reference, kernel, norm, plan.bandwidth), axis=1)
+        xp.mean(kernel_matrix(points[rows, :], reference, kernel, plan.bandwidth), axis=1)
         for rows in tiles(points.shape[0], max(1, CACHE_ELEMENTS // reference.shape[0]))
     ]
     with_means = xp.concat([points, xp.concat(parts, axis=0)[:, None]], axis=1)
@@ -323,7 +322,7 @@ def _distance(part: Predictions, standardised: bool) -> str:
     return "distance between means, spreads and shapes" if standardised else MMD
 
 
-def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, single: bool = False) -> RealPlan:
+def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = False) -> RealPlan:
     """Plan a kernel error of Gaussians, quantiles or pools; of draws nothing is known without their labels.
 
     Bandwidths come from evenly spaced rows, as often as their weights say, and the range from all rows: the
@@ -350,7 +349,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, single
         plan = RealPlan(rows.n, None, None, (), label_bandwidth, low, high, single=single)
         points = sides_of(part, plan).points
         if isinstance(bandwidth, str):
-            bandwidth, told = median_distance(points, norm, _distance(part, centres))
+            bandwidth, told = median_distance(points, _distance(part, centres))
             notes = (*told, *notes)
         if centres:
             # sorted, so that neither the order of the rows nor how often they occur matters

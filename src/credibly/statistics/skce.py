@@ -1,23 +1,19 @@
 """Squared kernel calibration error: do residuals of similar predictions point the same way?
 
     h_ij = k(p_i, p_j) <r_i, r_j>,   r = onehot(y) - p
-    unbiased  mean of h over pairs i != j       biased  mean over all i, j
-    linear    mean over (1, 2), (3, 4), ...     block   mean over blocks of the unbiased estimate in each
+    skce = mean of h over pairs i != j, which is unbiased
 
 Widmann, Lindsten and Zachariah 2019. The matrix-valued kernel is k times the identity.
-
-The linear and block estimates are in `kernel_blocks`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -39,11 +35,9 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.samples import Pool
-from credibly.statistics.kernel_blocks import BlockBound
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
-    Norm,
     check_bandwidth,
     check_kernel,
     largest_term,
@@ -82,9 +76,6 @@ from credibly.statistics.real_kernels import (
     standardises,
     with_labels,
 )
-
-Estimator = Literal["unbiased", "biased", "linear", "block"]
-ESTIMATORS = ("unbiased", "biased", "linear", "block")
 
 _DEGENERATE = (
     "a quadratic estimate has no normal limit under calibration, so no normal interval can be trusted there"
@@ -141,7 +132,7 @@ class QuadraticBound(PairwiseBound):
         return _doubled(made, rows.stop - rows.start)
 
     def _kernel(self, left: Array, right: Array) -> Array:
-        return self.sides.kernel(left, right, self.statistic.kernel, self.statistic.norm, self.bandwidth)
+        return self.sides.kernel(left, right, self.statistic.kernel, self.bandwidth)
 
     def values(self, labels: Labels) -> Array:
         """Return residuals times weights, (b k, n)."""
@@ -205,7 +196,6 @@ class QuadraticBound(PairwiseBound):
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return how many pairs are of different clusters, and the sums of h_ij between every two of them."""
-        self._require_unbiased()
         residual, n = self.values(labels), self.n  # (k, n), times the weights
         sums = ClusterSums(number)
         for rows in tiles(n, rows_within_budget(32 * n, 0.5)):
@@ -220,7 +210,6 @@ class QuadraticBound(PairwiseBound):
 
         Both orders of a pair count, as in `meet`.
         """
-        self._require_unbiased()
         if other is self:
             terms = self.pair_terms(self.values(labels), slice(0, self.n))
         else:
@@ -233,15 +222,6 @@ class QuadraticBound(PairwiseBound):
         """Return s' B s over the number of pairs."""
         return np.einsum("bc,bc->b", signs @ added["between"], signs) / expected["pairs"]
 
-    def _require_unbiased(self) -> None:
-        if self.statistic.estimator != "unbiased":
-            raise UnsupportedError(
-                f"`{self.statistic.name}` with clusters",
-                "leaves out pairs of rows inside a cluster",
-                f"got estimator={self.statistic.estimator!r}",
-                'Use estimator="unbiased".',
-            )
-
     def finish(self, state: State) -> Array:
         """Divide by the number of pairs."""
         return divided(self.statistic, state)
@@ -251,21 +231,16 @@ class QuadraticBound(PairwiseBound):
         return None, _DEGENERATE
 
 
-KernelBound = QuadraticBound | BlockBound
-
-
 def divided(statistic: KernelError, state: State) -> Array:
     """Return sums over pairs divided by the number of pairs."""
     weight = state["weight"]
-    if statistic.estimator == "biased":
-        return state["pairs"] / (weight * weight)
     xp = namespace(weight)
     if bool(xp.any(weight <= 1)):
         raise InputError(
             "`sample_weight`",
-            f"counts occurrences; the unbiased `{statistic.name}` needs a sum above 1",
+            f"counts occurrences; `{statistic.name}` needs a sum above 1",
             f"got a sum of {float(xp.min(weight)):.6g}",
-            'Give multiplicities, or use estimator="biased".',
+            "Give multiplicities.",
         )
     return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
 
@@ -283,50 +258,23 @@ def _doubled(tile: Array, n_rows: int) -> Array:
 class KernelError(PairStatistic):
     """Base of the kernel calibration errors."""
 
-    estimator: Estimator = "unbiased"
     kernel: KernelName = "exponential"
-    norm: Norm = "euclidean"
     bandwidth: float | Literal["median"] = "median"
-    block_size: int | None = None
 
     def __post_init__(self) -> None:
-        one_of("`estimator`", self.estimator, ESTIMATORS)
-        check_kernel(self.kernel, self.norm, self.bandwidth, "median")
-        if self.block_size is not None:
-            if self.estimator != "block":
-                raise InputError(
-                    "`block_size`",
-                    'belongs to estimator="block"',
-                    f"got estimator={self.estimator!r}",
-                    "Leave it out.",
-                )
-            whole = isinstance(self.block_size, (int, np.integer)) and not isinstance(self.block_size, bool)
-            if not whole or self.block_size < 2:
-                raise InputError(
-                    "`block_size`",
-                    "must be an integer of at least 2",
-                    f"got {self.block_size!r}",
-                    'Blocks of 2 are estimator="linear".',
-                )
+        check_kernel(self.kernel, self.bandwidth, "median")
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidth."""
         if self.bandwidth != "median":
             return BandwidthPlan(rows.n, None, float(self.bandwidth))
-        return BandwidthPlan(
-            rows.n, None, *median_distance(as_float64(spaced_rows(rows, MEDIAN_ROWS)), self.norm)
-        )
+        return BandwidthPlan(rows.n, None, *median_distance(as_float64(spaced_rows(rows, MEDIAN_ROWS))))
 
     def label_kernel_matrix(self, probs: Array) -> Array | None:
         """Return the kernel between labels, (k, k); None where it is the identity."""
         return None
 
-    @property
-    def meets_in_blocks(self) -> bool:
-        """Whether blocks of rows can be bound each on its own: not where rows are paired by their order."""
-        return self.estimator in ("unbiased", "biased")
-
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> KernelBound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> QuadraticBound:
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
         labels = self.label_kernel_matrix(probs)
@@ -339,14 +287,9 @@ class KernelError(PairStatistic):
         label_kernel: Array | None,
         notes: tuple[str, ...],
         **settings: Any,
-    ) -> KernelBound:
+    ) -> QuadraticBound:
         """Return the statistic bound to places of predictions; `settings` are what rules became."""
-        size = self.block_size
-        if self.estimator == "block" and size is None:
-            size = max(2, math.isqrt(plan.n))
-        resolved = dataclasses.replace(self, bandwidth=plan.number, block_size=size, **settings)
-        if self.estimator in ("linear", "block"):
-            return BlockBound(resolved, sides, plan, label_kernel, notes)
+        resolved = dataclasses.replace(self, bandwidth=plan.number, **settings)
         return QuadraticBound(resolved, sides, plan, label_kernel, notes)
 
 
@@ -368,18 +311,12 @@ class Skce(KernelError):
 
     Parameters
     ----------
-    estimator : {"unbiased", "biased", "linear", "block"}
-        Over all pairs of different instances; over all pairs; over disjoint pairs; over blocks.
     kernel : {"exponential", "gaussian"}
-        exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)).
-    norm : {"euclidean", "l1", "tv"}
-        Which distance d between predictions to use; total variation is half of l1. For real values only
-        "euclidean" is allowed: the Wasserstein distance for Gaussians and quantiles, MMD for several members
-        and for draws.
+        exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)). The distance d between predictions is euclidean
+        for classes, the Wasserstein distance for Gaussians and quantiles, MMD for several members and for
+        draws.
     bandwidth : float or "median"
         "median" uses the median distance between at most 1000 evenly spaced rows.
-    block_size : int, optional
-        Rows per block of ``estimator="block"``; default: the square root of n.
     label_bandwidth : float, "median" or "standardised"
         For real labels, the standard deviation of the Gaussian kernel that compares them. "median" uses the
         median distance between predicted labels. "standardised" is for Gaussians: labels are compared in
@@ -394,10 +331,9 @@ class Skce(KernelError):
     any number of draws (weighted draws count as 1 / sum of squared weights). A label beyond the predicted
     range counts as if it were at the end of that range.
 
-    Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n
-    times the block size. Rows in chunks are compared two blocks at a time, with the same values up to the
-    rounding of sums. Weights of instances are multiplicities: a weight of 2 is the same as listing the
-    instance twice.
+    Costs one (n, n) matrix product per class and label vector, in tiles. Rows in chunks are compared two
+    blocks at a time, with the same values up to the rounding of sums. Weights of instances are
+    multiplicities: a weight of 2 is the same as listing the instance twice.
 
     Examples
     --------
@@ -426,9 +362,6 @@ class Skce(KernelError):
         "2019.",
         aliases={"kce": "which is the square of it", "kernel_calibration_error": "which is the square of it"},
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {
-        "M23": {"estimator": "linear", "kernel": "exponential", "norm": "tv", "bandwidth": 2.0}
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -437,23 +370,11 @@ class Skce(KernelError):
         else:
             check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
 
-    def require_predictions(self, predictions: Predictions) -> None:
-        """Raise unless the distance is one between predictions of this type."""
-        super().require_predictions(predictions)
-        if isinstance(predictions, RealPredictions) and self.norm != "euclidean":
-            raise InputTypeError(
-                f"`{self.name}` with norm={self.norm!r}",
-                "needs class probabilities",
-                f"got {type(predictions).__name__}",
-                'Use norm="euclidean".',
-                argument="predictions",
-            )
-
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidths."""
         if not isinstance(rows.sample.predictions, (RealPredictions, Pool)):
             return super()._plan(rows)
-        return plan_of(rows, self.bandwidth, self.label_bandwidth, self.norm, self._single)
+        return plan_of(rows, self.bandwidth, self.label_bandwidth, self._single)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         if not isinstance(predictions, RealPredictions):
@@ -472,11 +393,11 @@ class Skce(KernelError):
             return DrawsBound(self, predictions, plan)
         return self.bound(predictions, plan, (*predictions.notes, *plan.notes))
 
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> KernelBound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> QuadraticBound:
         """Return the statistic bound to some rows, of draws to pools with their labels."""
         if not isinstance(plan, RealPlan):
             return super().bound(predictions, plan, notes)
-        sides = centred(sides_of(predictions, plan), plan, self.kernel, self.norm)
+        sides = centred(sides_of(predictions, plan), plan, self.kernel)
         # of quantiles cells of labels are compared, and standardised labels need no number
         compared = not isinstance(predictions, Quantiles) and not standardises(plan.label_bandwidth)
         found = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
@@ -495,16 +416,16 @@ class DrawsBound(Bound):
         super().__init__(statistic, plan.n, predictions.notes)
         self.asked = statistic
         self.draws = predictions
-        self._last: KernelBound | None = None
+        self._last: QuadraticBound | None = None
 
-    def of_pool(self, pool: Pool, weights: Array | None = None) -> KernelBound:
+    def of_pool(self, pool: Pool, weights: Array | None = None) -> QuadraticBound:
         """Bind to pools, of which a choice is the label."""
         own = None if weights is None else weights[0, :]
         plan = self.asked.plan(InMemory(Dataset(pool, None, weights=own)))
         assert isinstance(plan, RealPlan)
         return self.asked.bound(pool, plan, (*self.draws.notes, *plan.notes))
 
-    def with_labels(self, labels: Labels) -> tuple[KernelBound, Labels]:
+    def with_labels(self, labels: Labels) -> tuple[QuadraticBound, Labels]:
         """Return the statistic bound to draws and one label vector, and that vector as a choice."""
         rows = with_labels(Dataset(self.draws, labels))
         assert isinstance(rows.predictions, Pool)
@@ -523,15 +444,8 @@ class DrawsBound(Bound):
         return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
 
     def finish(self, state: State) -> Array:
-        """Divide by the number of pairs or blocks."""
-        if "blocks" in state:
-            return state["total"] / state["blocks"]
+        """Divide by the number of pairs."""
         return divided(self.asked, state)
-
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the state, with what the standard error of blocks needs."""
-        bound, choice = self.with_labels(labels)
-        return bound.observed_sums(choice)
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums between clusters of the statistic bound to pools, where residuals expect 0."""

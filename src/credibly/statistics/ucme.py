@@ -89,7 +89,7 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     draws = np.unique(draws, axis=0)
     points = features_of(plan).mean_over(draws, shares)
     if isinstance(plan.bandwidth, str):
-        found, notes = median_distance(points, "euclidean", MMD)
+        found, notes = median_distance(points, MMD)
         plan = dataclasses.replace(plan, bandwidth=found, notes=notes)
     located = spaced(len(draws), statistic.locations)
     mean = draws[located] @ chances
@@ -167,7 +167,7 @@ class UnnormalisedMeanEmbedding(Statistic):
     )
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel, "euclidean", self.bandwidth, "median")
+        check_kernel(self.kernel, self.bandwidth, "median")
         check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
         given = self.locations
         if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
@@ -209,12 +209,12 @@ class UnnormalisedMeanEmbedding(Statistic):
             self.require_predictions(some)
             return _plan_of_draws(self, rows)
         if isinstance(some, RealPredictions):
-            plan = plan_of(rows, self.bandwidth, self.label_bandwidth, "euclidean")
+            plan = plan_of(rows, self.bandwidth, self.label_bandwidth)
             part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
         else:
             probs = as_float64(spaced_rows(rows, MEDIAN_ROWS))
             rule = isinstance(self.bandwidth, str)
-            found = median_distance(probs, "euclidean") if rule else (self.bandwidth, ())
+            found = median_distance(probs) if rule else (self.bandwidth, ())
             plan = RealPlan(rows.n, None, *found)
             part = Point._trusted(probs)
         made = LocationPlan(**{field.name: getattr(plan, field.name) for field in dataclasses.fields(plan)})

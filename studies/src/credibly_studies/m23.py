@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Literal
 from credibly.credal.pictures import simplex_picture
 from credibly.plots import whole_figure
 from credibly.plots.simplex import SimplexDisplay
-from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow, skce
+from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow
 from credibly_studies.credal_tests import CredalTest
+from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than, most_of, near
 from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates
 from credibly_studies.results import Claim, Design, Outcome
@@ -35,7 +36,7 @@ BINNED = (*HL, *CONFIDENCE, *CLASSWISE)
 LINEAR = "SKCE_ul"
 
 ERRORS: dict[str, Statistic] = {
-    LINEAR: skce.with_(paper="M23"),
+    LINEAR: linear_skce.with_(paper="M23"),
     **{
         f"{name}, B = {bins}": one.with_(paper="M23", n_bins=bins)
         for name, one in (

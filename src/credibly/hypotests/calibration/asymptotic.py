@@ -1,4 +1,4 @@
-"""P-values from limit distributions: random signs, the normal limit, chi-square references.
+"""P-values from limit distributions: random signs, chi-square references.
 
 They are quicker than resampling or need less, but none is exact; `method="resample"` is, for every statistic.
 
@@ -17,7 +17,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, chdtri, ndtr, ndtri
+from scipy.special import chdtrc, chdtri
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, namespace, rows_within_budget, tiles, to_host
@@ -25,7 +25,6 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.predictions import Labels
 from credibly.results.tests import HypotestResult
-from credibly.statistics.kernel_blocks import BlockBound
 from credibly.statistics.protocol import Bound
 from credibly.statistics.skce import DrawsBound, QuadraticBound
 
@@ -49,9 +48,7 @@ def asymptotic_test(
         bound, observed = bound.with_labels(observed)
     value = float(to_host(bound(observed))[0])
     found: dict[str, Any] = {"pvalue_interval": None, "null_distribution": None, "n_resamples": 0}
-    if isinstance(bound, BlockBound):
-        found |= _normal(bound, observed, value)
-    elif isinstance(bound, QuadraticBound):
+    if isinstance(bound, QuadraticBound):
         found |= _signs(bound, observed, value, n_resamples, seed)
     else:
         found |= _reference(bound, value)
@@ -71,35 +68,9 @@ def asymptotic_test(
     )
 
 
-def _lowest(bound: Bound) -> float:
-    bounds = bound.statistic.traits.range
-    return -math.inf if bounds is None else bounds[0]
-
-
-def _normal(bound: BlockBound, observed: Labels, value: float) -> dict[str, Any]:
-    stderr, refusal = bound.stderr(bound.observed_sums(observed), observed)
-    if stderr is None or not stderr > 0:
-        raise UnsupportedError(
-            f"the normal limit of `{bound.statistic.name}`",
-            "needs blocks with different values",
-            refusal or "all blocks have the same value",
-            'Use method="resample", which is exact.',
-        )
-    z = value / stderr
-    return {
-        "pvalue": float(ndtr(-z)),
-        "acceptance_region": (_lowest(bound), float(ndtri(1 - LEVEL)) * stderr),
-        "effect_size": value,
-        "z_score": z,
-        "note": f"p-value from the normal limit of a mean over {bound.n_blocks} blocks",
-    }
-
-
 def _signs(
     bound: QuadraticBound, observed: Labels, value: float, n_resamples: int, seed: Seed
 ) -> dict[str, Any]:
-    if bound.statistic.estimator != "unbiased":
-        raise _unknown(bound, "known limit distribution")
     null = wild_null(bound, observed, n_resamples, seed)
     pvalue, interval = monte_carlo_pvalue(value, null, "greater")
     spread = float(null.std(ddof=1)) if null.size > 1 else math.nan
@@ -162,7 +133,12 @@ def _off_diagonal(total: Array, residual: Array, bound: QuadraticBound) -> Array
 def _reference(bound: Bound, value: float) -> dict[str, Any]:
     reference = bound.chi_square()
     if reference is None:
-        raise _unknown(bound, "reference distribution")
+        raise UnsupportedError(
+            f"`{bound.statistic.name}`",
+            "has no reference distribution",
+            'got method="asymptotic"',
+            'Use method="resample", which is exact for every statistic.',
+        )
     degrees, name = reference
     return {
         "pvalue": float(chdtrc(degrees, value)),
@@ -171,14 +147,3 @@ def _reference(bound: Bound, value: float) -> dict[str, Any]:
         "z_score": math.nan,
         "note": f"p-value from the {name}",
     }
-
-
-def _unknown(bound: Bound, what: str) -> UnsupportedError:
-    settings = getattr(bound.statistic, "estimator", None)
-    which = f" with estimator={settings!r}" if settings else ""
-    return UnsupportedError(
-        f"`{bound.statistic.name}`{which}",
-        f"has no {what}",
-        'got method="asymptotic"',
-        'Use method="resample", which is exact for every statistic.',
-    )

@@ -431,8 +431,10 @@ def _statistics(given: Any, paper: str | None) -> tuple[list[Statistic], bool]:
             "Name one statistic.",
         )
     if paper == "M23":
-        own = [one == as_statistic(one.name) and "M23" in one.papers for one in chosen]
-        chosen = [one.with_(paper="M23") if free else one for one, free in zip(chosen, own, strict=True)]
+        # settings of the caller win
+        chosen = [
+            one.with_(paper="M23") if "M23" in one.papers and one == type(one)() else one for one in chosen
+        ]
     return chosen, several
 
 

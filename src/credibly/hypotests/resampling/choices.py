@@ -60,7 +60,6 @@ from credibly.predictions.ensemble import normalised
 from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.coverage import CoverageShares, Inside
-from credibly.statistics.kernel_blocks import BlockBound
 from credibly.statistics.linear import Linear
 from credibly.statistics.locations import DrawnLocations, LocationBound
 from credibly.statistics.protocol import Bound, State, Statistic
@@ -264,7 +263,7 @@ def _places_of_pools(bound: Bound, pool: Pool, weights: Array | None) -> Bound |
 def _takes_cells(bound: Bound) -> bool:
     """Tell whether a statistic looks at the cells of labels itself."""
     inner = bound.inner if isinstance(bound, SubsampledBound) else bound
-    return isinstance(inner, (QuadraticBound, BlockBound, LocationBound))
+    return isinstance(inner, (QuadraticBound, LocationBound))
 
 
 def without_choices(bound: Bound, state: State | None = None) -> tuple[Bound, Any]:
