@@ -22,6 +22,7 @@ from credibly._arrays.namespace import (
     HostArray,
     as_float64,
     device,
+    is_array,
     is_numpy,
     is_torch,
     like,
@@ -31,7 +32,6 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import Dataset, Rows, as_point
-from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
 
 KernelName = Literal["exponential", "gaussian"]
 KERNELS = ("exponential", "gaussian")
@@ -242,3 +242,61 @@ def median_distance(probs: Array, distance: str = "euclidean distance") -> tuple
         found = float(np.median(pairs))
     what = f"the median {distance} of {chosen.size} distinct predictions"
     return found, (f"bandwidth {as_number(found):.4g} is {what}",)
+
+
+def as_number(value: Any) -> float:
+    """Return a number or a one-element array as a float, outside any graph."""
+    return float(to_host(value)) if is_array(value) else float(value)
+
+
+def tracks_gradient(probs: Array) -> bool:
+    """Tell whether results must carry a graph back to the predictions."""
+    if not is_torch(probs) or not probs.requires_grad:
+        return False
+    import torch
+
+    return torch.is_grad_enabled()
+
+
+def set_diagonal(tile: Array, start: int, value: Array | float) -> Array:
+    """Return the tile with the entries (j, start + j) replaced, in place where the library allows it.
+
+    All get the same value, or each its own, (rows,).
+    """
+    xp = namespace(tile)
+    at = xp.arange(tile.shape[0], device=device(tile))
+    if is_numpy(tile) or is_torch(tile):
+        tile[at, at + start] = value
+        return tile
+    columns = xp.arange(tile.shape[1], device=device(tile))
+    new = xp.full_like(tile, value) if isinstance(value, float) else value[:, None]
+    return xp.where(columns[None, :] == at[:, None] + start, new, tile)
+
+
+def flushed(values: Array) -> Array:
+    """Return non-negative values with those near the denormal range set to 0, which changes no sum.
+
+    Denormal numbers make a matrix product several times slower. The bound stands 1/eps above the smallest
+    normal number, so that products with label values cannot fall below it either.
+    """
+    xp = namespace(values)
+    facts = xp.finfo(values.dtype)
+    least = float(facts.smallest_normal) / float(facts.eps)
+    if is_numpy(values):
+        np.putmask(values, values < least, 0)
+        return values
+    if is_torch(values):
+        import torch
+
+        return torch.nn.functional.threshold(values, least, 0.0, inplace=not values.requires_grad)
+    return xp.where(values < least, xp.zeros_like(values), values)
+
+
+def exponential(values: Array) -> Array:
+    """Return exp(values), in place where nothing else needs them."""
+    if is_numpy(values):
+        with np.errstate(under="ignore"):
+            return np.exp(values, out=values)
+    if is_torch(values) and not values.requires_grad:
+        return values.exp_()
+    return namespace(values).exp(values)

@@ -49,6 +49,7 @@ from credibly.predictions import (
     as_rows,
 )
 from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.samples import Pool
 from credibly.results.base import Notion, Tail
 from credibly.results.estimates import Estimate
 
@@ -174,6 +175,16 @@ class Bound(ABC):
     def __call__(self, labels: Labels) -> Array:
         """Evaluate a batch of label vectors."""
         return self.finish(self.state(labels))
+
+    takes_cells: bool = False
+    """Whether labels may be the cells between quantiles in place of numbers."""
+
+    def of_pool(self, pool: Pool, weights: Array | None) -> Bound | None:
+        """Bind to pools of a label and draws, where labels say which number was chosen; None if it cannot.
+
+        For statistics that see the same in a pool whatever was chosen; this one is bound to the draws.
+        """
+        return None
 
     def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
         """Return what `observed` and so many further label vectors are evaluated with: itself, or faster.

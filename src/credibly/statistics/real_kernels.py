@@ -28,7 +28,6 @@ Widmann, Lindsten and Zachariah 2021 (calibration tests beyond classification).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -63,15 +62,16 @@ from credibly.predictions import (
 from credibly.predictions.samples import Pool
 from credibly.statistics.kernels import (
     KernelName,
-    centred_kernel,
+    as_number,
     chosen_rows,
     kernel_matrix,
     median_distance,
     spaced,
     taken,
+    tracks_gradient,
 )
 from credibly.statistics.label_features import LabelFeatures
-from credibly.statistics.pairwise import BandwidthPlan, as_number, tracks_gradient
+from credibly.statistics.pairwise import BandwidthPlan, Sides
 
 _SPREAD = 6.5
 """Standard deviations around its mean that stand for all of a predicted distribution."""
@@ -104,38 +104,6 @@ class RealPlan(BandwidthPlan):
     """Places (r, g) whose mean kernel is taken away; None where the kernel is used as it is."""
     single: bool = False
     """Whether products are in single precision, which fewer frequencies of labels suffice for."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Sides:
-    """What a kernel error sees: places of predictions, residuals of labels.
-
-    Parameters
-    ----------
-    points : array (n, g)
-        Places of the predictions, double precision.
-    width : int
-        Numbers per residual.
-    residuals : callable
-        From labels of some rows, these rows and a dtype to (b, width, rows).
-    largest : float
-        Largest possible <r, r'>.
-    level : float or array, optional
-        What a centred kernel adds to all pairs; the last column of `points` is then the mean kernel of each.
-    """
-
-    points: Array
-    width: int
-    residuals: Callable[[Labels, slice, Any], Array]
-    largest: float = 2.0
-    level: Any = None
-
-    def kernel(self, left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
-        """Return the kernel of places (n, g) and (m, g), (n, m)."""
-        if self.level is None:
-            return kernel_matrix(left, right, kernel, bandwidth)
-        plain = kernel_matrix(left[:, :-1], right[:, :-1], kernel, bandwidth)
-        return centred_kernel(plain, left[:, -1:], right[:, -1][None, :], self.level)
 
 
 def standardises(label_bandwidth: Any) -> bool:

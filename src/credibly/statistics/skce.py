@@ -9,20 +9,12 @@ Widmann, Lindsten and Zachariah 2019. The matrix-valued kernel is k times the id
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
-from credibly._arrays.namespace import (
-    Array,
-    HostArray,
-    as_float64,
-    is_numpy,
-    namespace,
-    rows_within_budget,
-    tiles,
-)
+from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.namespace import Array, HostArray, as_float64, is_numpy, like, namespace, to_host
 from credibly.predictions import (
     Dataset,
     InMemory,
@@ -38,6 +30,7 @@ from credibly.predictions.samples import Pool
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
+    as_number,
     check_bandwidth,
     check_kernel,
     largest_term,
@@ -46,11 +39,9 @@ from credibly.statistics.kernels import (
 )
 from credibly.statistics.pairwise import (
     BandwidthPlan,
-    ClusterSums,
+    PairBound,
     PairStatistic,
-    PairwiseBound,
-    as_number,
-    by_clusters,
+    Sides,
     require_pairs,
     require_same_n,
 )
@@ -59,199 +50,48 @@ from credibly.statistics.protocol import (
     CLASS_LABELS,
     Bound,
     Plan,
-    State,
     Story,
     Traits,
     label_values,
-    replicates,
-    total_weight,
 )
 from credibly.statistics.real_kernels import (
     STANDARDISED,
     RealPlan,
-    Sides,
     centred,
     plan_of,
     sides_of,
     standardises,
     with_labels,
 )
-
-_DEGENERATE = (
-    "a quadratic estimate has no normal limit under calibration, so no normal interval can be trusted there"
-)
+from credibly.statistics.seen import SeenBound
 
 
-def of_classes(probs: Array, label_kernel: Array | None) -> Sides:
-    """Return what a kernel error sees of classes: probabilities, and one-hot labels less these."""
+def of_classes(probs: Array, label_kernel: Array | None = None) -> Sides:
+    """Return what a kernel error sees of classes: probabilities, and one-hot labels less these.
+
+    With a kernel L = F F between labels, <F r, F r'> = r' L r'.
+    """
     exact = as_float64(probs)
     xp = namespace(exact)
     # classes first, like labels, and next to each other in memory
     by_class = np.ascontiguousarray(exact.T) if is_numpy(exact) else exact.T
+    root = None if label_kernel is None else like(square_root(to_host(label_kernel)), exact)
 
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
         found = label_values(labels, xp, dtype)
         if is_numpy(found):
             found -= by_class[:, rows]
-            return found
-        return found - xp.astype(by_class[:, rows], dtype)[None, :, :]
+        else:
+            found = found - xp.astype(by_class[:, rows], dtype)[None, :, :]
+        return found if root is None else xp.matmul(xp.astype(root, dtype), found)
 
     return Sides(exact, probs.shape[1], residuals, largest_term(label_kernel))
 
 
-class QuadraticBound(PairwiseBound):
-    """Sums of k_ij <r_i, r_j> over all pairs, from tiles on and above the diagonal."""
-
-    symmetric = True
-    statistic: KernelError
-
-    def __init__(
-        self,
-        statistic: KernelError,
-        sides: Sides,
-        plan: BandwidthPlan,
-        label_kernel: Array | None,
-        notes: tuple[str, ...],
-    ) -> None:
-        super().__init__(statistic, sides.points, plan, notes)
-        self.bandwidth, self.label_kernel, self.sides = plan.bandwidth, label_kernel, sides
-        self.term_size = sides.largest
-        if statistic._single:
-            # Values of label vectors that differ only in the order of equal predictions were found up to
-            # 90 eps / n apart, neighbours among a thousand replicates some 5000 eps / n.
-            self.rounding = 200 * float(np.finfo(np.float32).eps) / plan.n**1.5
-
-    @property
-    def width(self) -> int:
-        """Numbers per residual."""
-        return self.sides.width
-
-    def tile(self, rows: slice, weighted: bool) -> Array:
-        """Return the kernel of these rows with themselves and twice that with all later rows."""
-        made = self._kernel(self.probs[rows, :], self.probs[rows.start :, :])
-        return _doubled(made, rows.stop - rows.start)
-
-    def _kernel(self, left: Array, right: Array) -> Array:
-        return self.sides.kernel(left, right, self.statistic.kernel, self.bandwidth)
-
-    def values(self, labels: Labels) -> Array:
-        """Return residuals times weights, (b k, n)."""
-        return self._residuals(labels, slice(None), weighted=True)
-
-    def _residuals(self, labels: Labels, rows: slice, weighted: bool) -> Array:
-        xp = namespace(self.probs)
-        chosen = labels.rows(rows)
-        residual = self.sides.residuals(chosen, rows, self.dtype)
-        if weighted and chosen.weights is not None:
-            residual = residual * xp.astype(chosen.weights, self.dtype)[:, None, :]
-        return xp.reshape(residual, (-1, residual.shape[-1]))
-
-    def contribution(self, tile: Array, rows: slice, values: Array, labels: Labels) -> State:
-        """Add <r_i, (K r)_i> over the rows, and the diagonal that the unbiased estimate leaves out."""
-        xp = namespace(values)
-        b, k = len(labels), self.width
-        own = values[:, rows]
-        product = self.product(values[:, rows.start :], tile)
-        product = self.between_labels(product, b)
-        pairs = xp.sum(xp.reshape(as_float64(xp.vecdot(own, product)), (b, k)), axis=1)
-        # k(p, p) = 1; a row of weight w stands for w rows, which differ from each other
-        plain = own if labels.weights is None else self._residuals(labels, rows, weighted=False)
-        squares = as_float64(xp.vecdot(own, self.between_labels(plain, b)))
-        return State(
-            pairs=pairs,
-            diagonal=xp.sum(xp.reshape(squares, (b, k)), axis=1),
-            weight=total_weight(labels, rows, values),
-        )
-
-    def meet(self, before: State | None, other: Self, labels: Labels, other_labels: Labels) -> State:
-        """Add the sums over pairs of these rows with those of another block, both orders of each."""
-        found = self.state(labels) if other is self else self._across(other, labels, other_labels)
-        return found if before is None else before + found
-
-    def met(self, sums: State, labels: Labels) -> State:
-        """Return the sums: every pair has been counted."""
-        return sums
-
-    def _across(self, other: Self, labels: Labels, other_labels: Labels) -> State:
-        xp, kernel = namespace(self.probs), self._kernel(self.probs, other.probs)
-        b = len(labels)
-        product = self.between_labels(self.product(other.values(other_labels), kernel), b)
-        pairs = xp.reshape(as_float64(xp.vecdot(self.values(labels), product)), (b, -1))
-        twice = 2.0 * xp.sum(pairs, axis=1)
-        nothing = xp.zeros_like(twice)  # the diagonal and the weights are counted where a block meets itself
-        return State(pairs=twice, diagonal=nothing, weight=nothing)
-
-    def between_labels(self, values: Array, b: int) -> Array:
-        """Apply the label kernel, (b k, n) -> (b k, n)."""
-        if self.label_kernel is None:
-            return values
-        xp = namespace(values)
-        apart = xp.reshape(values, (b, self.width, -1))
-        return xp.reshape(xp.matmul(xp.astype(self.label_kernel, self.dtype), apart), values.shape)
-
-    def pair_terms(self, residual: Array, rows: slice) -> Array:
-        """Return h_ij of one label vector (k, n), (rows, later rows); pairs with other rows count twice."""
-        between = self.between_labels(residual, 1)[:, rows.start :]
-        return as_float64(self.tile(rows, False) * (residual[:, rows].T @ between))
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return how many pairs are of different clusters, and the sums of h_ij between every two of them."""
-        residual, n = self.values(labels), self.n  # (k, n), times the weights
-        sums = ClusterSums(number)
-        for rows in tiles(n, rows_within_budget(32 * n, 0.5)):
-            sums.add(*by_clusters(self.pair_terms(residual, rows), codes[rows], codes[rows.start :]))
-        sums.weigh(codes, labels)
-        return sums.states()
-
-    def meet_clusters(
-        self, other: Self, labels: Labels, other_labels: Labels, codes: HostArray, other_codes: HostArray
-    ) -> tuple[HostArray, HostArray, HostArray]:
-        """Return clusters of these rows, clusters of another block, and the sums of h_ij between them.
-
-        Both orders of a pair count, as in `meet`.
-        """
-        if other is self:
-            terms = self.pair_terms(self.values(labels), slice(0, self.n))
-        else:
-            right = self.between_labels(other.values(other_labels), 1)
-            kernel = self._kernel(self.probs, other.probs)
-            terms = as_float64(2.0 * kernel * (self.values(labels).T @ right))
-        return by_clusters(terms, codes, other_codes)
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return s' B s over the number of pairs."""
-        return np.einsum("bc,bc->b", signs @ added["between"], signs) / expected["pairs"]
-
-    def finish(self, state: State) -> Array:
-        """Divide by the number of pairs."""
-        return divided(self.statistic, state)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse: U- and V-statistics are degenerate under calibration."""
-        return None, _DEGENERATE
-
-
-def divided(statistic: KernelError, state: State) -> Array:
-    """Return sums over pairs divided by the number of pairs."""
-    weight = state["weight"]
-    xp = namespace(weight)
-    if bool(xp.any(weight <= 1)):
-        raise InputError(
-            "`sample_weight`",
-            f"counts occurrences; `{statistic.name}` needs a sum above 1",
-            f"got a sum of {float(xp.min(weight)):.6g}",
-            "Give multiplicities.",
-        )
-    return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
-
-
-def _doubled(tile: Array, n_rows: int) -> Array:
-    """Return the tile with everything right of the diagonal block counted twice."""
-    if is_numpy(tile):
-        tile[:, n_rows:] *= 2.0
-        return tile
-    xp = namespace(tile)
-    return xp.concat([tile[:, :n_rows], 2.0 * tile[:, n_rows:]], axis=1)
+def square_root(kernel: HostArray) -> HostArray:
+    """Return the symmetric F with F F = L."""
+    sizes, vectors = np.linalg.eigh(kernel)
+    return np.asarray((vectors * np.sqrt(np.clip(sizes, 0.0, None))) @ vectors.T)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -274,23 +114,17 @@ class KernelError(PairStatistic):
         """Return the kernel between labels, (k, k); None where it is the identity."""
         return None
 
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> QuadraticBound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
-        labels = self.label_kernel_matrix(probs)
-        return self.bound_to_sides(of_classes(probs, labels), plan, labels, notes)
+        return self.bound_to_sides(of_classes(probs, self.label_kernel_matrix(probs)), plan, notes)
 
     def bound_to_sides(
-        self,
-        sides: Sides,
-        plan: BandwidthPlan,
-        label_kernel: Array | None,
-        notes: tuple[str, ...],
-        **settings: Any,
-    ) -> QuadraticBound:
+        self, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...], **settings: Any
+    ) -> PairBound:
         """Return the statistic bound to places of predictions; `settings` are what rules became."""
         resolved = dataclasses.replace(self, bandwidth=plan.number, **settings)
-        return QuadraticBound(resolved, sides, plan, label_kernel, notes)
+        return PairBound(resolved, sides, plan, notes)
 
 
 KERNEL_TRAITS = Traits(
@@ -390,10 +224,10 @@ class Skce(KernelError):
         assert isinstance(plan, RealPlan)
         require_pairs(self.name, plan.n)
         if isinstance(predictions, Samples):
-            return DrawsBound(self, predictions, plan)
+            return self._of_draws(predictions, plan.n)
         return self.bound(predictions, plan, (*predictions.notes, *plan.notes))
 
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> QuadraticBound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
         """Return the statistic bound to some rows, of draws to pools with their labels."""
         if not isinstance(plan, RealPlan):
             return super().bound(predictions, plan, notes)
@@ -401,63 +235,24 @@ class Skce(KernelError):
         # of quantiles cells of labels are compared, and standardised labels need no number
         compared = not isinstance(predictions, Quantiles) and not standardises(plan.label_bandwidth)
         found = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
-        return self.bound_to_sides(sides, plan, None, notes, **found)
+        return self.bound_to_sides(sides, plan, notes, **found)
+
+    def _of_draws(self, draws: Samples, n: int) -> SeenBound:
+        """Return the statistic of draws, which get their places together with the label."""
+
+        def pools(pool: Pool, weights: Array | None) -> PairBound:
+            own = None if weights is None else weights[0, :]
+            plan = self.plan(InMemory(Dataset(pool, None, weights=own)))
+            assert isinstance(plan, RealPlan)
+            return self.bound(pool, plan, (*draws.notes, *plan.notes))
+
+        def see(labels: Labels) -> tuple[Bound, Labels]:
+            require_same_n(labels, n)
+            rows = with_labels(Dataset(draws, labels))
+            assert isinstance(rows.predictions, Pool)
+            return pools(rows.predictions, labels.weights), rows.batch
+
+        return SeenBound(self, n, draws.notes, see, pools)
 
 
 skce = Skce()
-
-
-class DrawsBound(Bound):
-    """Draws, which get their places together with the labels: bound again to every label vector."""
-
-    term_size = 2.0
-
-    def __init__(self, statistic: Skce, predictions: Samples, plan: RealPlan) -> None:
-        super().__init__(statistic, plan.n, predictions.notes)
-        self.asked = statistic
-        self.draws = predictions
-        self._last: QuadraticBound | None = None
-
-    def of_pool(self, pool: Pool, weights: Array | None = None) -> QuadraticBound:
-        """Bind to pools, of which a choice is the label."""
-        own = None if weights is None else weights[0, :]
-        plan = self.asked.plan(InMemory(Dataset(pool, None, weights=own)))
-        assert isinstance(plan, RealPlan)
-        return self.asked.bound(pool, plan, (*self.draws.notes, *plan.notes))
-
-    def with_labels(self, labels: Labels) -> tuple[QuadraticBound, Labels]:
-        """Return the statistic bound to draws and one label vector, and that vector as a choice."""
-        rows = with_labels(Dataset(self.draws, labels))
-        assert isinstance(rows.predictions, Pool)
-        self._last = self.of_pool(rows.predictions, labels.weights)
-        self.statistic, self.notes = self._last.statistic, self._last.notes  # what the rules became
-        return self._last, rows.batch
-
-    def state(self, labels: Labels, rows: slice | None = None) -> State:
-        """Return the sums of every label vector, each with the places that it gives the predictions."""
-        require_same_n(labels, self.n)
-        states = []
-        for at in range(len(labels)):
-            bound, choice = self.with_labels(replicates(labels, slice(at, at + 1)))
-            states.append(bound.state(choice, rows=rows))
-        xp = self.draws.xp
-        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
-
-    def finish(self, state: State) -> Array:
-        """Divide by the number of pairs."""
-        return divided(self.asked, state)
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the sums between clusters of the statistic bound to pools, where residuals expect 0."""
-        bound, choice = self.with_labels(labels)
-        return bound.wild_sums(choice, codes, number)
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return what the statistic bound to pools makes of signs."""
-        assert self._last is not None
-        return self._last.wild_values(expected, added, signs)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return what the statistic bound to pools says."""
-        assert self._last is not None
-        return self._last.stderr(sums, labels)

@@ -35,6 +35,7 @@ from credibly.predictions.regression import over_members
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
+    as_number,
     check_bandwidth,
     check_kernel,
     chosen_rows,
@@ -43,13 +44,11 @@ from credibly.statistics.kernels import (
     spaced_rows,
 )
 from credibly.statistics.locations import (
-    DrawnLocations,
     LocationBound,
     LocationPlan,
     features_of,
     places_of,
 )
-from credibly.statistics.pairwise import as_number
 from credibly.statistics.protocol import ALL_LABELS, Bound, Plan, Statistic, Story, Traits
 from credibly.statistics.real_kernels import (
     MMD,
@@ -294,8 +293,6 @@ class UnnormalisedMeanEmbedding(Statistic):
         resolved: dict[str, Any] = {"bandwidth": as_number(plan.bandwidth)}
         if isinstance(predictions, (Gaussian, Samples)):
             resolved["label_bandwidth"] = as_number(plan.label_bandwidth)
-        if isinstance(predictions, Samples):
-            return DrawnLocations(self.with_(**resolved), predictions, plan)
         return LocationBound(self.with_(**resolved), predictions, plan, (*notes, *plan.notes))
 
 

@@ -83,7 +83,7 @@ def test_the_distance_between_mixtures_is_mmd() -> None:
         return float((C / s * np.exp(-((MEAN[i][:, None] - MEAN[j][None, :]) ** 2) / (2 * s * s))).mean())
 
     mmd = math.sqrt(overlap(0, 0) + overlap(1, 1) - 2 * overlap(0, 1))
-    assert bound.tile(slice(0, 2), weighted=False)[0, 1] == pytest.approx(math.exp(-mmd), abs=1e-12)
+    assert bound.tile(slice(0, 2), bound, 0, None)[0, 1] == pytest.approx(math.exp(-mmd), abs=1e-12)
 
 
 def test_standardised_labels_meet_in_a_centred_kernel() -> None:
@@ -173,7 +173,7 @@ def test_residuals_average_zero_under_the_hypothesis(kind: str, rule: str) -> No
     rows = source.pose(Dataset(predictions, Y[:2]))
     bound = cr.skce.bind(predictions, bandwidth=1.0, label_bandwidth=rule)
     if kind == "samples":
-        bound = bound.of_pool(rows.predictions)
+        bound = bound.of_pool(rows.predictions, None)
     labels = source(rows).labels(slice(0, 20_000))
     residuals = bound.sides.residuals(labels, slice(0, 2), np.float64)
     assert np.abs(residuals.mean(axis=0)).max() < 0.02
@@ -219,7 +219,7 @@ def test_the_choice_in_a_pool_is_the_label_of_the_estimate() -> None:
     test = cr.calibration_test(cr.Samples(DRAWS), Y, statistics="skce", n_resamples=19, rng=0)
     assert test.statistic == pytest.approx(cr.skce(cr.Samples(DRAWS), Y).value, abs=1e-15)
     bound = cr.skce.bind(cr.Samples(DRAWS))
-    pool, choice = bound.with_labels(cr.skce.labels(cr.Samples(DRAWS), Y))
+    pool, choice = bound.see(cr.skce.labels(cr.Samples(DRAWS), Y))
     other = Classes(np.full_like(choice.values, 2), choice.n_classes)
     # choosing the second draw exchanges it with the label
     swapped = DRAWS.copy()

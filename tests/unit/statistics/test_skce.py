@@ -123,12 +123,12 @@ def test_tiles_equal_whole(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> N
 
     with cr.memory_limit(2**20):
         small = statistic.bind(probs)
-        assert small._rows_per_tile() < 301
+        assert small._rows_per_tile(301) < 301
         np.testing.assert_allclose(small(labels), whole, rtol=1e-12)
-        monkeypatch.setattr(pairwise.PairwiseBound, "_replicates_per_batch", lambda self, k: 2)
-        monkeypatch.setattr(pairwise.PairwiseBound, "_rows_per_tile", lambda self: 50)
+        monkeypatch.setattr(pairwise.PairBound, "_replicates_per_batch", lambda self, columns: 2)
+        monkeypatch.setattr(pairwise.PairBound, "_rows_per_tile", lambda self, columns, arrays=2: 50)
         for keep in (True, False):  # either loop order
-            monkeypatch.setattr(pairwise.PairwiseBound, "_keeps_tiles", lambda self, keep=keep: keep)
+            monkeypatch.setattr(pairwise.PairBound, "_keeps_tiles", lambda self, keep=keep: keep)
             bound = statistic.bind(probs)
             np.testing.assert_allclose(bound(labels), whole, rtol=1e-12)
             assert len(bound._kept) == (7 if keep else 0)  # ceil(301 / 50)

@@ -20,17 +20,16 @@ import numpy as np
 from scipy.special import chdtrc, chdtri
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, namespace, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import as_float64, namespace, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.predictions import Labels
 from credibly.results.tests import HypotestResult
+from credibly.statistics.pairwise import PairBound
 from credibly.statistics.protocol import Bound
-from credibly.statistics.skce import DrawsBound, QuadraticBound
+from credibly.statistics.seen import SeenBound
 
 LEVEL = 0.05
-
-_SIGNED_ROWS = 256  # of a tile: pairs below the diagonal, which it leaves out, are then few
 
 
 def asymptotic_test(
@@ -44,11 +43,11 @@ def asymptotic_test(
             "the limit is known only for unweighted instances",
             'Use method="resample", which is exact with weights too.',
         )
-    if isinstance(bound, DrawsBound):
-        bound, observed = bound.with_labels(observed)
+    if isinstance(bound, SeenBound) and bound.alone:  # draws have their places with the label
+        bound, observed = bound.see(observed)
     value = float(to_host(bound(observed))[0])
     found: dict[str, Any] = {"pvalue_interval": None, "null_distribution": None, "n_resamples": 0}
-    if isinstance(bound, QuadraticBound):
+    if isinstance(bound, PairBound) and bound.symmetric:
         found |= _signs(bound, observed, value, n_resamples, seed)
     else:
         found |= _reference(bound, value)
@@ -68,9 +67,7 @@ def asymptotic_test(
     )
 
 
-def _signs(
-    bound: QuadraticBound, observed: Labels, value: float, n_resamples: int, seed: Seed
-) -> dict[str, Any]:
+def _signs(bound: PairBound, observed: Labels, value: float, n_resamples: int, seed: Seed) -> dict[str, Any]:
     null = wild_null(bound, observed, n_resamples, seed)
     pvalue, interval = monte_carlo_pvalue(value, null, "greater")
     spread = float(null.std(ddof=1)) if null.size > 1 else math.nan
@@ -88,13 +85,13 @@ def _signs(
 
 
 def wild_null(
-    bound: QuadraticBound, observed: Labels, n_resamples: int, seed: Seed
+    bound: PairBound, observed: Labels, n_resamples: int, seed: Seed
 ) -> np.ndarray[Any, np.dtype[Any]]:
     """Return replicates of the unbiased statistic under random signs.
 
     Parameters
     ----------
-    bound : QuadraticBound
+    bound : PairBound
         The unbiased kernel error of the predictions.
     observed : Labels
         The observed labels.
@@ -111,23 +108,18 @@ def wild_null(
     n = bound.n
     residual = bound.values(observed)  # (k, n)
     xp = namespace(residual)
+    squares = xp.sum(as_float64(residual * residual))  # of a row with itself: signs square to 1
     uniforms = Uniforms(seed, Stream.SIGNS)
     values = np.empty(n_resamples)
     for reps in tiles(n_resamples, rows_within_budget(24 * n, 0.25)):
         uniform = uniforms.block(reps, slice(0, n), reference=residual)
         signs = 2.0 * xp.astype(uniform >= 0.5, xp.float64) - 1.0
         total = 0.0
-        for rows in tiles(n, min(_SIGNED_ROWS, rows_within_budget(32 * n, 0.25))):
-            terms = bound.pair_terms(residual, rows)
-            total = total + xp.vecdot(signs[:, rows.start :] @ terms.T, signs[:, rows])
-        values[reps] = to_host(_off_diagonal(total, residual, bound)) / (n * (n - 1))
+        for one in bound.meetings(observed, arrays=4):
+            later = signs[:, one.rows.start :]
+            total = total + xp.vecdot(later @ bound.terms(one).T, signs[:, one.rows])
+        values[reps] = to_host(total - squares) / (n * (n - 1))
     return values
-
-
-def _off_diagonal(total: Array, residual: Array, bound: QuadraticBound) -> Array:
-    """Take away the pairs of a row with itself: signs square to 1."""
-    xp = namespace(residual)
-    return total - xp.sum(as_float64(residual * bound.between_labels(residual, 1)))
 
 
 def _reference(bound: Bound, value: float) -> dict[str, Any]:

@@ -61,12 +61,10 @@ from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.coverage import CoverageShares, Inside
 from credibly.statistics.linear import Linear
-from credibly.statistics.locations import DrawnLocations, LocationBound
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.real_kernels import cells_of, pooled_with
-from credibly.statistics.skce import DrawsBound, QuadraticBound
 from credibly.statistics.spread import MomentBound, mean_and_variance
-from credibly.statistics.subsampled import Subsampled, SubsampledBound
+from credibly.statistics.subsampled import Subsampled
 from credibly.statistics.terms import Outcomes, gather
 
 _TABLE_ELEMENTS = 2**18
@@ -241,29 +239,11 @@ def bound_to(bind: Bind, predictions: Predictions, labels: Labels) -> Bound:
     """Bind to predictions; where labels are choices so that it takes choices."""
     if isinstance(predictions, Pool):
         drawn = bind(predictions.samples())
-        return _places_of_pools(drawn, predictions, labels.weights) or PoolBound(bind, predictions, drawn)
+        return drawn.of_pool(predictions, labels.weights) or PoolBound(bind, predictions, drawn)
     if isinstance(predictions, Quantiles) and isinstance(labels, Classes):
         found = bind(predictions)
-        return found if _takes_cells(found) else CellBound(found, predictions)
+        return found if found.takes_cells else CellBound(found, predictions)
     return bind(predictions)
-
-
-def _places_of_pools(bound: Bound, pool: Pool, weights: Array | None) -> Bound | None:
-    """Bind a statistic of pairs to pools, which choices leave where they are; None for other statistics."""
-    if isinstance(bound, (DrawsBound, DrawnLocations)):
-        return bound.of_pool(pool, weights)
-    if isinstance(bound, SubsampledBound) and isinstance(bound.inner, DrawsBound):
-        xp, part = namespace(pool.values), like(bound.chosen, pool.values)
-        own = None if weights is None else xp.take(weights, part, axis=1)
-        found = bound.inner.of_pool(pool[bound.chosen], own)
-        return SubsampledBound(bound.statistic, found, bound.n_whole)
-    return None
-
-
-def _takes_cells(bound: Bound) -> bool:
-    """Tell whether a statistic looks at the cells of labels itself."""
-    inner = bound.inner if isinstance(bound, SubsampledBound) else bound
-    return isinstance(inner, (QuadraticBound, LocationBound))
 
 
 def without_choices(bound: Bound, state: State | None = None) -> tuple[Bound, Any]:
@@ -509,7 +489,7 @@ def require_drawable(predictions: Predictions, chosen: Sequence[Statistic]) -> N
 
 def require_cells(predictions: Predictions, bound: Bound) -> None:
     """Raise where a bound statistic needs more of a label than quantiles say."""
-    if isinstance(predictions, Quantiles) and not _takes_cells(bound):
+    if isinstance(predictions, Quantiles) and not bound.takes_cells:
         _ends(bound, predictions)
 
 
