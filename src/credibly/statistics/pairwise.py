@@ -19,7 +19,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -123,15 +123,18 @@ class Sides:
         return centred_kernel(plain, left[:, -1:], right[:, -1][None, :], self.level)
 
 
-class Meeting(NamedTuple):
-    """Some rows and the columns they meet, for some label vectors."""
+class Meeting:
+    """Some rows and the columns they meet, for some label vectors.
+
+    The loop changes the same object, so that whoever holds it does not hold a tile while the next is made.
+    """
 
     rows: slice  # of the bound rows
     reps: slice  # of the label vectors
     labels: Labels  # of all bound rows, these replicates
     tile: Any  # the matrix, (rows, columns)
     values: Array  # of the columns, (b k, columns)
-    first: int | None  # which of the columns is the first of the rows; None where they are not among them
+    first: int | None  # which row of the others is the first of these; None where they are not among them
 
 
 class PairBound(Bound):
@@ -257,7 +260,7 @@ class PairBound(Bound):
         # One grid of tiles whatever the rows, so that kept tiles serve every call.
         # Where a row must see all others, its block was made to be one tile: so sums of tiles always add.
         whole = other is not self and not self.symmetric
-        grid = list(tiles(self.n, self.n if whole else self._rows_per_tile(other.n, arrays)))
+        grid = list(tiles(self.n, self.n if whole else self._rows_per_tile(other.n, arrays, first)))
         blocks = [
             slice(max(begin, t.start), min(end, t.stop)) for t in grid if t.start < end and begin < t.stop
         ]
@@ -269,18 +272,20 @@ class PairBound(Bound):
             if keep
             else [(block, batch) for block in blocks for batch in batches]
         )
-        values_of: tuple[slice, Labels, Array] | None = None
-        tile_of: tuple[slice, Any] | None = None
-        for block, batch in order:
-            at = None if first is None else first + block.start
-            if values_of is None or values_of[0] != batch:
-                values_of = None  # let go of the old before the new is made
-                values_of = batch, replicates(labels, batch), other.values(replicates(other_labels, batch))
-            if tile_of is None or tile_of[0] != block:
-                tile_of = None
-                tile_of = block, self._tile(block, other, at, other_labels.weights, keep and block in grid)
-            values = values_of[2][:, self.first_column(at) :]
-            yield Meeting(block, batch, values_of[1], tile_of[1], values, at)
+        one = Meeting()
+        values: Array = None
+        for at, (block, batch) in enumerate(order):
+            one.values = None
+            if not at or one.reps != batch:
+                values = None  # let go of the old before the new is made
+                one.reps, one.labels = batch, replicates(labels, batch)
+                values = other.values(replicates(other_labels, batch))
+            if not at or one.rows != block:
+                one.rows, one.tile = block, None
+                one.first = None if first is None else first + block.start
+                one.tile = self._tile(block, other, one.first, other_labels.weights, keep and block in grid)
+            one.values = values[:, self.first_column(one.first) :]
+            yield one
 
     def state(self, labels: Labels, rows: slice | None = None) -> State:
         """Return the sums of some rows against all rows (default: all).
@@ -333,12 +338,12 @@ class PairBound(Bound):
         size = self.n * self.n * self._item_bytes() // (2 if self.symmetric else 1)
         return not self.tracked and size <= memory_budget() // 3
 
-    def _rows_per_tile(self, columns: int, arrays: int = 2) -> int:
+    def _rows_per_tile(self, columns: int, arrays: int = 2, first: int | None = 0) -> int:
         if self.tracked:
             return self.n
         # The larger the tile, the rarer label values are made again.
         rows = rows_within_budget(arrays * columns * self._item_bytes(), 0.6)
-        if self.symmetric:
+        if self.symmetric and first is not None:
             rows = min(rows, max(_LEAST_ROWS, -(-self.n // _TRIANGLE_TILES)))
         return rows if rows < _ALIGNED else rows - rows % _ALIGNED
 

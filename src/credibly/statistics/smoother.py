@@ -285,11 +285,13 @@ class SmootherBound(PairBound):
         """Return exp(log K - largest) of these rows, times the weights of the columns; no row with itself."""
         assert isinstance(other, SmootherBound)
         xp = namespace(self.exact)
-        logs = self.queries[rows, :] @ other.keys.T
+        keys = other.keys
+        if weights is not None:
+            last = keys[:, -1] + as_float64(_log(weights[0, :]))
+            keys = xp.concat([keys[:, :-1], last[:, None]], axis=1)
+        logs = self.queries[rows, :] @ keys.T
         if self.zeros is not None:
             logs = barred(logs, self.zeros[rows, :], other.support)
-        if weights is not None:
-            logs = logs + as_float64(_log(weights))
         if first is not None:
             alone: Array | float = -float("inf")
             if weights is not None:  # a row is left out once; its other copies stay

@@ -280,7 +280,7 @@ def test_tiles_equal_whole(name: str, weighted: bool, monkeypatch: pytest.Monkey
     statistic = cr.statistics.registered()[name].with_(bandwidth=0.05)
     whole = statistic.bind(probs)(labels)
     monkeypatch.setattr(pairwise.PairBound, "_replicates_per_batch", lambda self, columns: 3)
-    monkeypatch.setattr(pairwise.PairBound, "_rows_per_tile", lambda self, columns, arrays=2: 50)
+    monkeypatch.setattr(pairwise.PairBound, "_rows_per_tile", lambda self, *given: 50)
     for keep in (True, False):
         monkeypatch.setattr(pairwise.PairBound, "_keeps_tiles", lambda self, keep=keep: keep)
         np.testing.assert_allclose(statistic.bind(probs)(labels), whole, rtol=1e-12)

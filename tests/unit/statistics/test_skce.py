@@ -126,7 +126,7 @@ def test_tiles_equal_whole(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> N
         assert small._rows_per_tile(301) < 301
         np.testing.assert_allclose(small(labels), whole, rtol=1e-12)
         monkeypatch.setattr(pairwise.PairBound, "_replicates_per_batch", lambda self, columns: 2)
-        monkeypatch.setattr(pairwise.PairBound, "_rows_per_tile", lambda self, columns, arrays=2: 50)
+        monkeypatch.setattr(pairwise.PairBound, "_rows_per_tile", lambda self, *given: 50)
         for keep in (True, False):  # either loop order
             monkeypatch.setattr(pairwise.PairBound, "_keeps_tiles", lambda self, keep=keep: keep)
             bound = statistic.bind(probs)
