@@ -23,7 +23,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, is_numpy, namespace
 from credibly.predictions import Predictions, Rows, as_point
-from credibly.statistics.kernels import as_number, check_bandwidth, spaced_rows
+from credibly.statistics.kernels import as_number, check_bandwidth, spaced_probs
 from credibly.statistics.pairwise import BandwidthPlan, PairStatistic
 from credibly.statistics.protocol import CLASS_LABELS, Story, Traits
 from credibly.statistics.smoother import LIKELIHOOD_ROWS, SmootherBound, likelihood_bandwidth, safe_log
@@ -42,7 +42,7 @@ class SmoothedError(PairStatistic):
         """Return the number of instances and the bandwidth."""
         if self.bandwidth != "likelihood":
             return BandwidthPlan(rows.n, None, float(self.bandwidth))
-        return BandwidthPlan(rows.n, None, *likelihood_bandwidth(spaced_rows(rows, LIKELIHOOD_ROWS)))
+        return BandwidthPlan(rows.n, None, *likelihood_bandwidth(spaced_probs(rows, LIKELIHOOD_ROWS)))
 
     def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> SmootherBound:
         """Return the statistic bound to some rows, even to a single one."""

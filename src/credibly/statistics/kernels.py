@@ -31,7 +31,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Dataset, Rows, as_point
+from credibly.predictions import ClassPredictions, Dataset, Predictions, Rows, as_point
 
 KernelName = Literal["exponential", "gaussian"]
 KERNELS = ("exponential", "gaussian")
@@ -146,7 +146,7 @@ def centred_kernel(kernel: Array, left: Array, right: Array, level: Any) -> Arra
     return kernel
 
 
-def largest_term(label_kernel: Array | None) -> float:
+def largest_term(label_kernel: HostArray | None) -> float:
     """Return the largest possible |k_ij r_i' L r_j| for a kernel of at most 1.
 
     r = e_a - p is a mixture of e_a - e_c, so r' L r is at most max (L_aa + L_cc - 2 L_ac), which is 2 for
@@ -154,9 +154,8 @@ def largest_term(label_kernel: Array | None) -> float:
     """
     if label_kernel is None:
         return 2.0
-    kernel = to_host(label_kernel)
-    own = np.diag(kernel)
-    return float(np.max(own[:, None] + own[None, :] - 2.0 * kernel))
+    own = np.diag(label_kernel)
+    return float(np.max(own[:, None] + own[None, :] - 2.0 * label_kernel))
 
 
 def distinct_rows(probs: Array, most: int) -> np.ndarray[Any, Any]:
@@ -177,22 +176,27 @@ def spaced(n: int, most: int) -> np.ndarray[Any, Any]:
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.int64)
 
 
-def spaced_rows(rows: Rows, most: int) -> Array:
-    """Return the mean predictions of at most `most` evenly spaced rows, of which a bandwidth is made.
+def spaced_rows(rows: Rows, most: int) -> Predictions:
+    """Return at most `most` evenly spaced rows, of which a bandwidth is made; of classes mean predictions.
 
     Rows with weights are spaced as if each were listed as often as its weight says: one of weight 0 is not.
     """
-    chosen = chosen_rows(rows, most)
-    parts = list(rows.map(partial(_rows_among, chosen)))
-    # of one dataset on its device, with its graph
-    return parts[0] if len(parts) == 1 else np.concatenate([to_host(part) for part in parts])
-
-
-def chosen_rows(rows: Rows, most: int) -> np.ndarray[Any, Any]:
-    """Return the indices of at most `most` evenly spaced rows, as often as their weights say."""
     if rows.sample.checked_weights is None:
-        return spaced(rows.n, most)
-    return _spaced_by_weight(np.concatenate(list(rows.map(_weights))), most)
+        chosen = spaced(rows.n, most)
+    else:
+        chosen = _spaced_by_weight(np.concatenate(list(rows.map(_weights))), most)
+    found = [one for one in rows.map(partial(_rows_among, chosen)) if one is not None]
+    if len(found) == 1:  # on its device, with its graph
+        return found[0]
+    together = {
+        name: np.concatenate([to_host(getattr(one, name)) for one in found]) for name in found[0].row_fields
+    }
+    return found[0].replace_rows(**together)
+
+
+def spaced_probs(rows: Rows, most: int) -> Array:
+    """Return the mean predictions of evenly spaced rows, (most, k), in double precision."""
+    return as_float64(as_point(spaced_rows(rows, most))[0].probs)
 
 
 def _spaced_by_weight(weights: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
@@ -209,10 +213,13 @@ def _weights(rows: Dataset) -> np.ndarray[Any, Any]:
     return found
 
 
-def _rows_among(chosen: np.ndarray[Any, Any], rows: Dataset) -> Array:
+def _rows_among(chosen: np.ndarray[Any, Any], rows: Dataset) -> Predictions | None:
+    """Return those of some rows that are in a dataset; None where none is."""
     first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
-    point, _ = as_point(rows.predictions)
-    return taken(point.probs, chosen[first:last] - rows.start)
+    if first == last:
+        return None
+    part = rows.predictions[chosen[first:last] - rows.start]
+    return as_point(part)[0] if isinstance(part, ClassPredictions) else part
 
 
 def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:

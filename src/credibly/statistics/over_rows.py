@@ -47,7 +47,6 @@ from credibly.statistics.pairwise import (
 )
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels
-from credibly.statistics.smoother import SmootherBound
 
 PAIRS_OF_CLUSTERS = "pairs of rows inside a cluster are left out"
 
@@ -395,6 +394,12 @@ class Pairs:
         return cls(Planned(statistic, statistic.plan(chunks)), chunks, held)
 
     @property
+    def plan(self) -> BandwidthPlan:
+        """The plan of all rows."""
+        assert isinstance(self.planned.plan, BandwidthPlan)
+        return self.planned.plan
+
+    @property
     def bound(self) -> PairBound:
         """The statistic bound to a few rows in place of all: enough to finish sums."""
         few, _ = one_distribution(self.chunks.sample.predictions)
@@ -436,18 +441,18 @@ class Pairs:
 
     def wild_sums(self, number: int) -> tuple[Bound, State, State]:
         """Return a bound statistic and its `wild_sums` of the observed labels, rows in so many clusters."""
-        size, sums, bound = self._part_rows(1), ClusterSums(number), self.bound
-        folds = self.chunks.engine.folds
-        for found in folds(partial(_cluster_step, self.planned), self._chains(size), list):
+        sums, bound, notes = ClusterSums(number), self.bound, dict[str, None]()
+        steps = self.chunks.engine.folds(
+            partial(_cluster_step, self.planned), self._chains(self._part_rows(1)), tuple
+        )
+        for found, part in steps:
             for one in found:
                 sums.add(*one)
-        notes: dict[str, None] = {}
-        for codes, labels, said in folds(_about_rows, [[(one,)] for one in self.blocks], tuple):
-            sums.weigh(codes, labels)
-            notes.update(dict.fromkeys(said))
-        plan = self.planned.plan
-        assert isinstance(plan, BandwidthPlan)
-        bound.notes = (*notes, *plan.notes)
+            if part is not None:
+                codes, labels, said = part
+                sums.weigh(codes, labels)
+                notes.update(dict.fromkeys(said))
+        bound.notes = (*notes, *self.plan.notes)
         return bound, *sums.states()
 
     def _chains(self, size: int) -> Iterator[list[tuple[Any, slice, Any]]]:
@@ -463,16 +468,7 @@ class Pairs:
 
     def notes_of(self, state: State) -> tuple[str, ...]:
         """Return what the sums of all blocks make worth knowing, as binding all rows at once would."""
-        plan = self.planned.plan
-        assert isinstance(plan, BandwidthPlan)
-        bound = self.bound
-        if not isinstance(bound, SmootherBound):
-            return plan.notes
-        return (
-            *plan.notes,
-            *bound.zeros_notes(int(state["zeros"][0]), plan.n),
-            *bound.observed_notes(state),
-        )
+        return (*self.plan.notes, *self.bound.merged_notes(state, self.plan.n))
 
 
 def between_clusters(found: Estimate, bound: Bound, labels: Labels, codes: HostArray) -> Estimate:
@@ -570,14 +566,14 @@ def _finish(planned: Planned, vectors: Vectors, sums: tuple[Block, Any]) -> tupl
 
 def _cluster_step(
     planned: Planned, before: None, block: Block, part: slice, other: Block
-) -> list[tuple[HostArray, HostArray, HostArray]]:
-    """Let a part of a block meet another block, and return the sums between their clusters."""
+) -> tuple[list[tuple[HostArray, HostArray, HostArray]], tuple[HostArray, Labels, tuple[str, ...]] | None]:
+    """Let a part of a block meet another block, and return the sums between their clusters.
+
+    With them come clusters, labels and notes of the part, where it has met itself.
+    """
     one = _Meeting.of(planned, block, part, other)
-    assert one.rows.codes is not None and one.columns.codes is not None
-    codes = one.rows.codes, one.columns.codes
-    return list(one.bound.met_clusters(one.beside, one.rows.labels, one.columns.labels, *codes, one.first))
-
-
-def _about_rows(before: None, block: Block) -> tuple[HostArray, Labels, tuple[str, ...]]:
-    assert block.codes is not None
-    return block.codes, block.labels, block.notes
+    rows, columns = one.rows, one.columns
+    assert rows.codes is not None and columns.codes is not None
+    codes = rows.codes, columns.codes
+    found = list(one.bound.met_clusters(one.beside, rows.labels, columns.labels, *codes, one.first))
+    return found, None if one.first is None else (rows.codes, rows.labels, rows.notes)

@@ -223,6 +223,10 @@ class PairBound(Bound):
         """Return the state with what all rows together must be able to say."""
         return state
 
+    def merged_notes(self, state: State, n: int) -> tuple[str, ...]:
+        """Return what merged states of n rows make worth knowing, as binding all of them would."""
+        return ()
+
     def terms(self, one: Meeting) -> Array:
         """Return h_ij of one label vector, (rows, columns); pairs with other rows count twice."""
         return as_float64(one.tile * (self.own_values(one).T @ one.values))

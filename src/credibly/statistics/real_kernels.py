@@ -61,12 +61,13 @@ from credibly.predictions import (
 )
 from credibly.predictions.samples import Pool
 from credibly.statistics.kernels import (
+    MEDIAN_ROWS,
     KernelName,
     as_number,
-    chosen_rows,
     kernel_matrix,
     median_distance,
     spaced,
+    spaced_rows,
     taken,
     tracks_gradient,
 )
@@ -300,8 +301,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = Fal
     require_kind(some)
     if isinstance(some, Samples):
         return RealPlan(rows.n, None, bandwidth, (), label_bandwidth)
-    chosen = chosen_rows(rows, _BANDWIDTH_VALUES)
-    part = joined_part(list(rows.map(partial(rows_inside, chosen))))
+    part = few_rows(rows)
     low, high = 0.0, 0.0
     notes: tuple[str, ...] = ()
     if isinstance(part, (Gaussian, Pool)):
@@ -347,11 +347,11 @@ def require_kind(predictions: Predictions) -> None:
         )
 
 
-def rows_inside(chosen: HostArray, rows: Dataset) -> Predictions | None:
-    """Return those of some rows that are in a dataset; None where none is. All of them can be squared."""
-    _require_squares(rows)
-    first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
-    return rows.predictions[chosen[first:last] - rows.start] if last > first else None
+def few_rows(rows: Rows) -> Predictions:
+    """Return the rows that make bandwidths; squares of all are finite."""
+    for _ in rows.map(_require_squares):
+        pass
+    return spaced_rows(rows, MEDIAN_ROWS)
 
 
 def _require_squares(rows: Dataset) -> None:
@@ -368,17 +368,6 @@ def _require_squares(rows: Dataset) -> None:
                 f"row {rows.start + found[0]} has {far:.3g}",
                 "Use other units for predictions and labels, or drop such rows.",
             )
-
-
-def joined_part(parts: list[Predictions | None]) -> Predictions:
-    """Return the rows of several parts as one; of one dataset on its device, with its graph."""
-    found = [one for one in parts if one is not None]
-    if len(found) == 1:
-        return found[0]
-    together = {
-        name: np.concatenate([to_host(getattr(one, name)) for one in found]) for name in found[0].row_fields
-    }
-    return found[0].replace_rows(**together)
 
 
 def extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.namespace import Array, HostArray, as_float64, is_numpy, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, is_numpy, like, namespace
 from credibly.predictions import (
     Dataset,
     InMemory,
@@ -35,7 +35,7 @@ from credibly.statistics.kernels import (
     check_kernel,
     largest_term,
     median_distance,
-    spaced_rows,
+    spaced_probs,
 )
 from credibly.statistics.pairwise import (
     BandwidthPlan,
@@ -66,16 +66,16 @@ from credibly.statistics.real_kernels import (
 from credibly.statistics.seen import SeenBound
 
 
-def of_classes(probs: Array, label_kernel: Array | None = None) -> Sides:
+def of_classes(probs: Array, label_kernel: HostArray | None = None) -> Sides:
     """Return what a kernel error sees of classes: probabilities, and one-hot labels less these.
 
-    With a kernel L = F F between labels, <F r, F r'> = r' L r'.
+    With a kernel L = F F between labels, F r takes the place of r.
     """
     exact = as_float64(probs)
     xp = namespace(exact)
     # classes first, like labels, and next to each other in memory
     by_class = np.ascontiguousarray(exact.T) if is_numpy(exact) else exact.T
-    root = None if label_kernel is None else like(square_root(to_host(label_kernel)), exact)
+    root = None if label_kernel is None else like(square_root(label_kernel), exact)
 
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
         found = label_values(labels, xp, dtype)
@@ -108,16 +108,16 @@ class KernelError(PairStatistic):
         """Return the number of instances and the bandwidth."""
         if self.bandwidth != "median":
             return BandwidthPlan(rows.n, None, float(self.bandwidth))
-        return BandwidthPlan(rows.n, None, *median_distance(as_float64(spaced_rows(rows, MEDIAN_ROWS))))
+        return BandwidthPlan(rows.n, None, *median_distance(spaced_probs(rows, MEDIAN_ROWS)))
 
-    def label_kernel_matrix(self, probs: Array) -> Array | None:
+    def label_kernel_matrix(self, k: int) -> HostArray | None:
         """Return the kernel between labels, (k, k); None where it is the identity."""
         return None
 
     def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
-        return self.bound_to_sides(of_classes(probs, self.label_kernel_matrix(probs)), plan, notes)
+        return self.bound_to_sides(of_classes(probs, self.label_kernel_matrix(probs.shape[1])), plan, notes)
 
     def bound_to_sides(
         self, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...], **settings: Any

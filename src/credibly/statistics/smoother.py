@@ -367,6 +367,10 @@ class SmootherBound(PairBound):
         xp = namespace(self.points)
         return State(state, zeros=xp.full_like(state["weight"], float(self.n_zeros)))
 
+    def merged_notes(self, state: State, n: int) -> tuple[str, ...]:
+        """Say how many probabilities of all n rows are zero, and what the sums make worth knowing."""
+        return (*self.zeros_notes(int(state["zeros"][0]), n), *self.observed_notes(state))
+
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say how many instances were left out, and why the error is infinite where it is."""
         alone = int(to_host(sums["alone"])[0])

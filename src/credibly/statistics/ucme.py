@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import ndtri
 
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import HostArray, as_float64, to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import (
     Gaussian,
     Point,
@@ -38,10 +37,9 @@ from credibly.statistics.kernels import (
     as_number,
     check_bandwidth,
     check_kernel,
-    chosen_rows,
     median_distance,
     spaced,
-    spaced_rows,
+    spaced_probs,
 )
 from credibly.statistics.locations import (
     LocationBound,
@@ -54,11 +52,10 @@ from credibly.statistics.real_kernels import (
     MMD,
     RealPlan,
     extent,
-    joined_part,
+    few_rows,
     median_label_distance,
     plan_of,
     repeated,
-    rows_inside,
 )
 
 MOST_LOCATIONS = 1000
@@ -74,7 +71,7 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     """Return bandwidths and locations: the draws of some rows, with a normal quantile of their moments."""
     ends = list(rows.map(extent))
     low, high = min(one[0] for one in ends), max(one[1] for one in ends)
-    part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
+    part = few_rows(rows)
     assert isinstance(part, Samples)
     draws, shares = to_host(part.flat()), None if part.shares is None else to_host(part.shares)
     label_bandwidth = statistic.label_bandwidth
@@ -209,9 +206,9 @@ class UnnormalisedMeanEmbedding(Statistic):
             return _plan_of_draws(self, rows)
         if isinstance(some, RealPredictions):
             plan = plan_of(rows, self.bandwidth, self.label_bandwidth)
-            part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
+            part = few_rows(rows)
         else:
-            probs = as_float64(spaced_rows(rows, MEDIAN_ROWS))
+            probs = spaced_probs(rows, MEDIAN_ROWS)
             rule = isinstance(self.bandwidth, str)
             found = median_distance(probs) if rule else (self.bandwidth, ())
             plan = RealPlan(rows.n, None, *found)

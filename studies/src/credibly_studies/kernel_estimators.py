@@ -15,7 +15,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, namespace
 from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics import Statistic
-from credibly.statistics.kernels import MEDIAN_ROWS, median_distance, spaced_rows
+from credibly.statistics.kernels import MEDIAN_ROWS, median_distance, spaced_probs
 from credibly.statistics.pairwise import BandwidthPlan, require_pairs
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Story, Traits, label_values
 
@@ -64,7 +64,7 @@ class LinearSkce(Statistic):
     def _plan(self, rows: Rows) -> BandwidthPlan:
         if self.bandwidth != "median":
             return BandwidthPlan(rows.n, None, float(self.bandwidth))
-        return BandwidthPlan(rows.n, None, *median_distance(as_float64(spaced_rows(rows, MEDIAN_ROWS))))
+        return BandwidthPlan(rows.n, None, *median_distance(spaced_probs(rows, MEDIAN_ROWS)))
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(plan, BandwidthPlan)
