@@ -1,4 +1,4 @@
-"""The credal test against its figures: one default test with and without refits, constant weights, papers."""
+"""Tests of weights against their figures: the default with and without refits, constant weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def rows(threads: int) -> Iterator[Row]:
 
     def test(features: Any = sample.features, **settings: Any) -> Callable[[], object]:
         settings = {"n_resamples": RESAMPLES, **settings}
-        return lambda: cr.credal_test(sample.predictions, sample.labels, features=features, rng=0, **settings)
+        return lambda: cr.hypotests.weights_test(
+            sample.predictions, sample.labels, features=features, rng=0, **settings
+        )
 
     tasks = {
         "the default (4 folds, refits)": (test(), 3.0),
@@ -29,9 +31,9 @@ def rows(threads: int) -> Iterator[Row]:
         "split without refits": (test(split=0.5, refit=False), 0.5),
         "split with refits": (test(split=0.5), 3.0),
         "constant weights, skce": (test(weights="constant"), 0.2),
-        "constant weights, log loss": (test(weights="constant", statistic="log_loss"), 0.2),
+        "constant weights, log loss": (test(weights="constant", statistics="log_loss"), 0.2),
         "constant weights, classwise ECE (no slope)": (
-            test(weights="constant", statistic="classwise_ece"),
+            test(weights="constant", statistics="classwise_ece"),
             0.2,
         ),
     }

@@ -25,6 +25,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType, FrameType
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "credibly"
@@ -109,37 +110,66 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def hops() -> dict[str, int]:
-    """Return how many files of the library a call runs through, on 300 rows of an ensemble."""
+    """Return how many files and functions of the library a call runs through, on 300 rows of an ensemble."""
     import numpy as np
 
     import credibly as cr
     from credibly.cli import main
+    from credibly.statistics.proper import Brier
 
     rng = np.random.default_rng(0)
     members = rng.dirichlet(np.ones(3), size=(300, 4))
     labels = (rng.random((300, 1)) > members.mean(axis=1).cumsum(axis=1)).sum(axis=1)
     ensemble = cr.Ensemble(members)
+
+    def brier() -> object:
+        return cr.brier(ensemble, labels)
+
+    def test(n_resamples: int = 19) -> object:
+        return cr.calibration_test(ensemble, labels, n_resamples=n_resamples, rng=0)
+
     with tempfile.TemporaryDirectory() as name:
         file, page = Path(name) / "p.npz", Path(name) / "r.html"
         cr.save(file, ensemble, labels)
         words = ["report", str(file), "--out", str(page), "--force", "--n-resamples", "19"]
         calls: dict[str, Callable[[], object]] = {
-            "brier": lambda: cr.brier(ensemble, labels),
-            "calibration_test": lambda: cr.calibration_test(ensemble, labels, n_resamples=19, rng=0),
+            "brier": brier,
+            "calibration_test": test,
             "credal_test": lambda: cr.credal_test(ensemble, labels, n_resamples=19, rng=0),
             "evaluate": lambda: cr.evaluate(ensemble, labels, n_resamples=19),
             "credibly report": lambda: main(words),
         }
-        return {f"files run by {name}": len(files_of(call)) for name, call in calls.items()}
+        files = {
+            f"files run by {name}": len({code.co_filename for code, _ in frames_of(call)})
+            for name, call in calls.items()
+        }
+    frames = frames_of(brier)
+    formula = Brier.of_labels.__code__
+    return files | {
+        "functions run by brier": len(frames),
+        "frames from brier to its formula": max(depth for code, depth in frames if code is formula),
+        "functions run by calibration_test, 99 resamples": len(frames_of(lambda: test(99))),
+    }
 
 
-def files_of(call: Callable[[], object]) -> set[str]:
-    """Return the files of the library that a call runs through, imports not counted."""
-    seen: set[str] = set()
+def frames_of(call: Callable[[], object]) -> list[tuple[CodeType, int]]:
+    """Return code and depth of every function of the library that a call runs, imports not counted.
 
-    def watch(frame: object, event: str, argument: object) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(str(SOURCE)):  # type: ignore[attr-defined]
-            seen.add(frame.f_code.co_filename)  # type: ignore[attr-defined]
+    Depth counts the functions of the library that are running, the function itself included. A generator
+    counts whenever it goes on.
+    """
+    import credibly
+
+    home = str(Path(credibly.__file__).parent)
+    seen: list[tuple[CodeType, int]] = []
+    depth = 0
+
+    def watch(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal depth
+        if event in ("call", "return") and frame.f_code.co_filename.startswith(home):
+            depth += 1 if event == "call" else -1
+            if event == "call":
+                seen.append((frame.f_code, depth))
 
     quiet = io.StringIO()
     with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):

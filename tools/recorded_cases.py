@@ -240,23 +240,25 @@ def tests() -> Iterator[Case]:
 
     learnt = Given("ensemble", "classes", ("features",))
     for weights in ("mean", "constant"):
-        yield from over("credal_test", ensemble, MEMORY, weights=weights, **FEW)
+        yield from over("weights_test", ensemble, MEMORY, weights=weights, **FEW)
     for kind in SETS[1:]:
-        yield from over(
-            "credal_test", Given(kind, "classes"), MEMORY, weights="constant", n_resamples=9, rng=7
-        )
-    for learner in ("boundary", "tilting", "gating"):
+        given = Given(kind, "classes")
+        yield from over("weights_test", given, MEMORY, weights="constant", n_resamples=9, rng=7)
+    for kind in SETS:
+        yield from over("credal_test", Given(kind, "classes"), ("numpy",), n_resamples=9, rng=7)
+        yield from over("witness_test", Given(kind, "classes", ("features",)), MEMORY, rng=7)
+    for name in ("credal_test", "witness_test"):
+        yield from over(name, ensemble, ("numpy",), blocks=3, rng=7)
+    for learner in ("boundary", "gating"):
         settings = {"learner": learner, "n_resamples": 9, "rng": 7}
-        yield from over("credal_test", learnt, MEMORY, refit=False, split=0.5, **settings)
-        yield from over("credal_test", ensemble, ("numpy",), **settings)
-    yield from over("credal_test", learnt, ("numpy",), cv=3, refit=False, n_resamples=9, rng=7)
-    for paper in ("M23", "J25"):
-        yield from over("credal_test", ensemble, ("numpy",), paper=paper, n_resamples=19, n_draws=3, rng=7)
-    yield from over("credal_test", ensemble, MEMORY, weights="mean", statistics=("skce", "brier"), **FEW)
-    for name in ("BoundaryLearner", "TiltingLearner", "GatingLearner", "NeuralLearner"):
-        yield f"credal_test/{name}", functools.partial(learned, name)
+        yield from over("weights_test", learnt, MEMORY, refit=False, split=0.5, **settings)
+        yield from over("weights_test", ensemble, ("numpy",), **settings)
+    yield from over("weights_test", learnt, ("numpy",), cv=3, refit=False, n_resamples=9, rng=7)
+    yield from over("weights_test", ensemble, MEMORY, weights="mean", statistics=("skce", "brier"), **FEW)
+    for name in ("BoundaryLearner", "GatingLearner"):
+        yield f"weights_test/{name}", functools.partial(learned, name)
     for name in ("combine", "score", "regions"):
-        yield f"CredalTestResult/{name}", functools.partial(of_combination, name)
+        yield f"WeightsResult/{name}", functools.partial(of_combination, name)
     for by in ("vacuous", "ball"):
         yield f"inflate/{by}", functools.partial(inflated, by)
     for basis in ("auto", "raw", "polynomial", "fourier"):
@@ -310,12 +312,11 @@ def tests() -> Iterator[Case]:
 
 def learned(name: str) -> Any:
     """Return a test whose weights a learner with settings of its own finds."""
-    settings = {"hidden": (4,), "max_epochs": 5} if name == "NeuralLearner" else {"basis": cr.Basis(degree=2)}
-    return cr.credal_test(
+    return cr.weights_test(
         cr.Ensemble(MEMBERS),
         COLUMNS["classes"],
         features=COLUMNS["features"],
-        learner=getattr(cr, name)(**settings),
+        learner=getattr(cr, name)(basis=cr.Basis(degree=2)),
         refit=False,
         n_resamples=9,
         rng=7,
@@ -323,9 +324,9 @@ def learned(name: str) -> Any:
 
 
 def of_combination(name: str) -> Any:
-    """Return what a credal test says of the combination that it found."""
+    """Return what a test of weights says of the combination that it found."""
     given = cr.Ensemble(MEMBERS), COLUMNS["classes"], COLUMNS["features"]
-    found = cr.credal_test(*given[:2], features=given[2], refit=False, n_resamples=9, rng=7)
+    found = cr.weights_test(*given[:2], features=given[2], refit=False, n_resamples=9, rng=7)
     return getattr(found, name)(*given[: 1 if name == "combine" else 2], features=given[2])
 
 
@@ -903,8 +904,8 @@ REFUSED: dict[str, Callable[[], Any]] = {
     ),
     "a Dirichlet as a set": lambda: cr.credal_vertices(cr.Dirichlet(6.0 * MEAN)),
     "credal test of chunks": lambda: cr.credal_test(cr.scan(MEMBERS, COLUMNS["classes"]), None),
-    "unknown learner": lambda: cr.credal_test(cr.Ensemble(MEMBERS), COLUMNS["classes"], learner="nonsense"),
-    "split and folds": lambda: cr.credal_test(cr.Ensemble(MEMBERS), COLUMNS["classes"], split=0.5, cv=3),
+    "unknown learner": lambda: cr.weights_test(cr.Ensemble(MEMBERS), COLUMNS["classes"], learner="nonsense"),
+    "split and folds": lambda: cr.weights_test(cr.Ensemble(MEMBERS), COLUMNS["classes"], split=0.5, cv=3),
     "raters as classes": lambda: cr.validity_test(cr.Ensemble(MEMBERS), COLUMNS["classes"]),
     "unknown hypothesis": lambda: cr.predictive_check(MEAN, COLUMNS["classes"], hypothesis="nonsense"),
     "bayesian check of a point": lambda: cr.predictive_check(MEAN, COLUMNS["classes"], hypothesis="bayesian"),

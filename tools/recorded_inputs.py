@@ -48,7 +48,6 @@ WHERE: dict[str, str] = {
     "MemberFunctions": "credibly_studies.p21.MemberFunctions",
     "MemberTemperatures": "recalibrate.MemberTemperatures",
     "MethodChanges": "results.MethodChanges",
-    "NeuralLearner": "learners.NeuralLearner",
     "NonspecificityEstimate": "credal.NonspecificityEstimate",
     "PowerCurve": "results.PowerCurve",
     "PowerStudy": "credibly_studies.simulate.PowerStudy",
@@ -67,11 +66,13 @@ WHERE: dict[str, str] = {
     "SpreadScaling": "recalibrate.SpreadScaling",
     "Statistic": "statistics.Statistic",
     "TemperatureScaling": "recalibrate.TemperatureScaling",
-    "TiltingLearner": "learners.TiltingLearner",
     "Traits": "statistics.Traits",
     "Uncertainty": "credal.Uncertainty",
     "ValidityResult": "results.ValidityResult",
     "VectorScaling": "recalibrate.VectorScaling",
+    "WeightsResult": "results.WeightsResult",
+    "weights_test": "hypotests.weights_test",
+    "witness_test": "hypotests.witness_test",
     "calibration_in_the_large": "statistics.calibration_in_the_large",
     "calibration_slope": "statistics.calibration_slope",
     "certificate": "hypotests.certificate",
@@ -176,6 +177,9 @@ CLASS_KINDS: dict[str, Callable[[Make], Any]] = {
 REAL_KINDS: dict[str, Callable[[Make], Any]] = {
     "gaussian": lambda make: cr.Gaussian(make(MEANS[:, 0]), make(STDS[:, 0])),
     "gaussians": lambda make: cr.Gaussian(make(MEANS), make(STDS)),
+    "mixtures": lambda make: cr.Gaussian(
+        make(MEANS), make(STDS), weights=make(MEMBERS[:, :, 0] / MEMBERS[:, :, 0].sum(axis=1, keepdims=True))
+    ),
     "samples": lambda make: cr.Samples(make(DRAWS[:, 0])),
     "member_samples": lambda make: cr.Samples(make(DRAWS)),
     "quantiles": lambda make: cr.Quantiles(make(np.sort(DRAWS[:, 0, : len(LEVELS)], axis=1)), LEVELS),

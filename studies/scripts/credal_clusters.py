@@ -4,13 +4,13 @@ Labels are drawn through ranks that share a normal part inside a cluster, from a
 whose weights are equal for all rows or depend on a feature: the set holds the truth and a calibrated
 combination. Compared at 5 %:
 
-    refits       `credal_test` of learned weights that takes rows for independent and learns again
+    refits       `weights_test` of learned weights that takes rows for independent and learns again
     rows         weights learned on the clusters of other folds and held fixed, labels drawn row by row
     signs        weights learned on the clusters of other folds and held fixed; SKCE of the tested rows with
                  one sign per cluster, pairs inside a cluster left out
     signs, folds the same fold by fold, p-values of folds combined by twice the median one (Rueger)
     signs, truth the same with the true combination: what learning adds is the difference
-    witness      `credal_test(method="witness", clusters=)`: sums of a witness learned from other clusters
+    witness      `witness_test(clusters=)`: sums of a witness learned from other clusters
     e-value      its exact e-value
 
 The last worlds have a truth outside the set. It writes a table to standard output.
@@ -27,9 +27,8 @@ import numpy as np
 from scipy.special import ndtr
 
 import credibly as cr
-from credibly.hypotests.credal.learned_weights import learn_part
 from credibly.learners.basis import check_features
-from credibly.learners.linear import BoundaryLearner, Part
+from credibly.learners.linear import BoundaryLearner, Lesson
 from credibly.learners.points import points_of
 
 LEVEL, FOLDS, REPLICATES, MEMBERS = 0.05, 4, 199, 4
@@ -73,9 +72,9 @@ def cross_fitted(
     fold = np.random.default_rng(0).permutation(ids.max() + 1)[ids] % FOLDS
     combined = np.empty((len(labels), members.shape[2]))
     for at in range(FOLDS):
-        part = Part(np.flatnonzero(fold != at), np.flatnonzero(fold == at))
-        fit = learn_part(learner, points, made, labels, part, SEED)
-        combined[part.test] = np.asarray(fit.probs())[part.test]
+        fit = learner.learn(Lesson(points, made, labels, SEED), np.flatnonzero(fold != at))
+        weights = fit.weights(points, made)
+        combined[fold == at] = np.einsum("na,nak->nk", weights, points.probs)[fold == at]
     return combined / combined.sum(axis=1, keepdims=True), fold
 
 
@@ -87,15 +86,15 @@ def signed(probs: np.ndarray, labels: np.ndarray, ids: np.ndarray, seed: int) ->
 
 def rejected(sizes: Sequence[int], correlation: float, kind: str, seed: int) -> list[bool]:
     members, truth, labels, ids, x = world(sizes, correlation, kind, seed)
-    refits = cr.credal_test(
-        cr.Ensemble(members), labels, features=x, method="weights", n_resamples=99, rng=seed
+    refits = cr.hypotests.weights_test(
+        cr.Ensemble(members), labels, features=x, n_resamples=99, rng=seed
     ).pvalue
     combined, fold = cross_fitted(members, labels, ids, x)
     rows = cr.calibration_test(combined, labels, statistics="skce", n_resamples=REPLICATES, rng=seed).pvalue
     every = sorted(
         signed(combined[own], labels[own], ids[own], seed) for own in (fold == at for at in range(FOLDS))
     )
-    witness = cr.credal_test(cr.Ensemble(members), labels, method="witness", clusters=ids, rng=seed)
+    witness = cr.hypotests.witness_test(cr.Ensemble(members), labels, clusters=ids, rng=seed)
     pvalues = (
         refits,
         rows,
@@ -103,7 +102,7 @@ def rejected(sizes: Sequence[int], correlation: float, kind: str, seed: int) -> 
         min(1.0, 2 * every[FOLDS // 2 - 1]),
         signed(truth, labels, ids, seed),
         witness.pvalue,
-        witness.validity.exact_pvalue,
+        witness.exact_pvalue,
     )
     return [one <= LEVEL for one in pvalues]
 

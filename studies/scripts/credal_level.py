@@ -29,7 +29,10 @@ import numpy as np
 
 import credibly as cr
 from credibly.hypotests.resampling.pvalues import clopper_pearson
+from credibly.results import WeightsResult
+from credibly_studies import j25, m23
 from credibly_studies.simulate import BinaryWorld, MulticlassWorld, World, WorldSample
+from credibly_studies.tilting import TiltingLearner
 
 N = 800
 RESAMPLES = 99
@@ -74,11 +77,17 @@ TESTS: dict[str, dict[str, Any]] = {
     "2 folds": {"cv": 2},
     "omnibus": {"statistics": "omnibus"},
     "gating": {"learner": "gating"},
-    "tilting": {"learner": "tilting"},
+    "tilting": {"learner": TiltingLearner()},
     "constant": {"weights": "constant"},
-    "paper M23, HL": {"paper": "M23"},
-    "paper M23, classwise ECE": {"paper": "M23", "statistics": "classwise_ece"},
-    "paper J25": {"paper": "J25"},
+}
+PAPERS: dict[str, Callable[[WorldSample, int], WeightsResult]] = {
+    "paper M23, HL": lambda sample, seed: m23.credal_test(sample.predictions, sample.labels, rng=seed),
+    "paper M23, classwise ECE": lambda sample, seed: m23.credal_test(
+        sample.predictions, sample.labels, statistics="classwise_ece", rng=seed
+    ),
+    "paper J25": lambda sample, seed: j25.credal_test(
+        sample.predictions, sample.labels, features=sample.features, rng=seed
+    ),
 }
 KNOWN: dict[str, tuple[str, int]] = {
     "point known, skce": ("skce", N),
@@ -120,15 +129,14 @@ def run(job: tuple[str, str, int]) -> tuple[str, float, float]:
     sample = WORLDS[world].draw(N, rng=np.random.default_rng([7, repetition]))
     if test in KNOWN:
         return f"{test}|{world}|{repetition}", *known_point(test, sample, repetition)
-    settings: dict[str, Any] = {}
-    if not test.startswith("paper"):
-        settings = {"n_resamples": RESAMPLES, "method": "weights"}
-    if TESTS[test].get("weights") == "constant":
-        settings["n_resamples"] = RESAMPLES
     began = time.perf_counter()
-    found = cr.credal_test(
-        sample.predictions, sample.labels, features=sample.features, rng=repetition, **settings, **TESTS[test]
-    )
+    if test in PAPERS:
+        found = PAPERS[test](sample, repetition)
+    else:
+        settings = {"n_resamples": RESAMPLES, **TESTS[test]}
+        found = cr.hypotests.weights_test(
+            sample.predictions, sample.labels, features=sample.features, rng=repetition, **settings
+        )
     return f"{test}|{world}|{repetition}", found.pvalue, time.perf_counter() - began
 
 

@@ -33,7 +33,8 @@ import numpy as np
 from set_worlds import NEWEST, Sample, everything
 
 import credibly as cr
-from credibly.hypotests.credal.witness import nearest_to, worst_tail
+from credibly.hypotests.credal.experts import nearest_to
+from credibly.hypotests.credal.witness import worst_tail
 
 Array = np.ndarray
 LEVELS = (0.01, 0.05, 0.10)
@@ -66,21 +67,14 @@ def run(job: tuple[str, int, bool, float]) -> tuple[str, dict[str, float]]:
     labels = labels_of(rng, sample.truth) if sample.labels is None else sample.labels
     features = sample.features if sample.given == "features" else None
     began = time.process_time()
-    found = cr.credal_test(
-        sample.predictions, labels, features=features, method="witness", given=sample.given, rng=repetition
-    )
+    found = cr.hypotests.witness_test(sample.predictions, labels, features=features, rng=repetition)
     row = {"witness": found.pvalue, "seconds": time.process_time() - began}
-    row["exact"] = found.validity.exact_pvalue
+    row["exact"] = found.exact_pvalue
     row["oracle"] = oracle(sample, labels)
     if learned:
         began = time.process_time()
-        weights = cr.credal_test(
-            sample.predictions,
-            labels,
-            features=features,
-            method="weights",
-            n_resamples=LEARNED_RESAMPLES,
-            rng=repetition,
+        weights = cr.hypotests.weights_test(
+            sample.predictions, labels, features=features, n_resamples=LEARNED_RESAMPLES, rng=repetition
         )
         row |= {"learned": weights.pvalue, "learned seconds": time.process_time() - began}
         row["both"] = max(weights.pvalue, found.pvalue)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import credibly as cr
-from credibly.hypotests.credal.witness import nearest_to
+from credibly.hypotests.credal.experts import nearest_to
 
 Array = np.ndarray
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from credibly_studies import STUDIES, StudyResult
 from credibly_studies.credal_tests import NeymanPearson
-from credibly_studies.j25 import BEST, CONTROL, ERRORS, LEARNED, fig3_claims, fig4_claims
+from credibly_studies.j25 import BEST, CONTROL, ERRORS, LEARNED, credal_test, fig3_claims, fig4_claims
 from credibly_studies.j25_figures import FigureSize, map_claims, null_claims
 from credibly_studies.outcomes import Share
 from credibly_studies.power import Rates
@@ -14,6 +15,38 @@ from credibly_studies.simulate import BinaryWorld, MulticlassWorld, World
 from helpers.study_rates import Told, cheaper, outcome, studies_of
 
 TESTS = {f"{way}, {name}" for way in ("true weights", "mean", "J25", "M23") for name in ERRORS}
+
+
+def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    points = rng.dirichlet(np.ones(3), size=(n, 3))
+    steps = np.einsum("nak,a->nk", points, [0.6, 0.3, 0.1]).cumsum(axis=1)[:, :-1]
+    return points, (rng.random((n, 1)) >= steps).sum(axis=1)
+
+
+@pytest.mark.slow
+def test_j25_uses_a_network_and_kde() -> None:
+    assert credal_test(*_data(12), rng=0).n == 6  # too few to stop early
+    found = credal_test(*_data(), rng=0)
+    assert found.statistic_name == "kde_ce"
+    assert found.n_resamples == 100
+    assert found.settings["learner"]["name"] == "neural"
+    assert tuple(found.settings["learner"]["hidden"]) == (16, 16, 16)
+    assert found.settings["split"] == 0.5
+    assert any("Algorithm 1 of J25" in note for note in found.notes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("statistic", "score"), [("kl_ce", "log_loss"), ("kde_ce", "brier"), ("mmd_ce", "brier")]
+)
+def test_j25_trains_with_the_error_it_tests(statistic: str, score: str) -> None:
+    found = credal_test(*_data(24), statistics=statistic, n_resamples=9, rng=0)
+    learner = found.settings["learner"]
+    assert learner["score"] == score  # J25 Table 1 and E.2: log loss with CE_KL, Brier with CE_2
+    assert list(learner["penalty"]) == [statistic]
+    assert found.settings["resample"] == "instances"  # Algorithm 1, line 6
+    assert found.n == 12
 
 
 @pytest.fixture(scope="module")

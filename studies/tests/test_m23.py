@@ -9,7 +9,8 @@ import pytest
 
 import credibly as cr
 from credibly_studies import STUDIES, PowerSize, m23_printed
-from credibly_studies.credal_tests import CredalTest, NeymanPearson, second_half
+from credibly_studies.credal_tests import BootstrappedMean, CredalTest, NeymanPearson, second_half
+from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.m23 import (
     ABSOLUTE,
     BINNED,
@@ -18,6 +19,7 @@ from credibly_studies.m23 import (
     HL,
     LINEAR,
     common_claims,
+    credal_test,
     fig2_claims,
     fig3_claims,
     fig4_claims,
@@ -29,6 +31,49 @@ from credibly_studies.simulate import EnsembleWorld, MulticlassWorld
 from helpers.study_rates import Told, cheaper, outcome, studies_of
 
 SEARCHED = [*(searched_weights(name) for name in ERRORS), ABSOLUTE]
+
+
+def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    points = rng.dirichlet(np.ones(3), size=(n, 3))
+    steps = np.einsum("nak,a->nk", points, [0.6, 0.3, 0.1]).cumsum(axis=1)[:, :-1]
+    return points, (rng.random((n, 1)) >= steps).sum(axis=1)
+
+
+@pytest.mark.parametrize(("statistic", "n_bins"), [(None, 5), ("classwise_ece", 10), ("confidence_ece", 10)])
+def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> None:
+    found = credal_test(*_data(), rng=0, **({} if statistic is None else {"statistics": statistic}))
+    assert found.n_resamples == 100
+    assert found.settings["n_bins"] == n_bins
+    assert found.statistic_name == (statistic or "hosmer_lemeshow")
+    assert any("Algorithm 1 of M23" in note for note in found.notes)
+    assert found.weights.shape == (3,)
+
+
+def test_settings_of_the_caller_win_over_those_of_m23() -> None:
+    ten = cr.hosmer_lemeshow.with_(n_bins=10)
+    assert credal_test(*_data(), statistics=ten, n_resamples=9, rng=0).settings["n_bins"] == 10
+    free = credal_test(*_data(), statistics=linear_skce, n_resamples=9, rng=0)
+    assert (free.settings["distance"], free.settings["bandwidth"]) == ("tv", 2.0)
+
+
+@pytest.mark.slow
+def test_replicates_have_new_instances_too() -> None:
+    """With many classes an instance drawn twice cancels itself: the classwise error of replicates falls."""
+    points = np.random.default_rng(0).dirichlet(np.full(40, 0.1), size=(60, 2))
+    labels = points[:, 0].argmax(axis=1)
+    settings = {"statistics": "classwise_ece", "n_resamples": 19, "rng": 0}
+    printed = credal_test(points, labels, **settings).null_distribution.mean()
+    labels_alone = cr.hypotests.weights_test(points, labels, weights="constant", refit=False, **settings)
+    assert printed < 0.95 * labels_alone.null_distribution.mean()
+
+
+def test_a_mean_with_bootstrapped_instances_is_the_calibration_test() -> None:
+    sample = EnsembleWorld("S1", n_members=3, n_classes=3).draw(60, rng=1)
+    found = BootstrappedMean(cr.brier, n_resamples=19)(sample, 0)
+    mean = cr.Point(np.asarray(sample.predictions.probs).mean(axis=1))
+    settings = {"statistics": "brier", "resample": "instances", "n_resamples": 19, "rng": 0}
+    assert found == cr.calibration_test(mean, sample.labels, **settings).pvalue
 
 
 @pytest.mark.slow
@@ -114,9 +159,11 @@ def test_appendix(name: str, suffix: str, m: int, k: int, u: float) -> None:
 
 
 def test_a_credal_test_is_told_apart_by_its_settings() -> None:
-    first, second = CredalTest("brier", paper="M23"), CredalTest("brier", paper="M23", n_resamples=19)
+    first, second = CredalTest("brier", credal_test), CredalTest("brier", credal_test, n_resamples=19)
     assert first.settings() != second.settings()
-    assert CredalTest(ERRORS[LINEAR]).settings() != CredalTest(ERRORS[HL[0]]).settings()
+    others = CredalTest(ERRORS[LINEAR], credal_test), CredalTest(ERRORS[HL[0]], credal_test)
+    assert others[0].settings() != others[1].settings()
+    assert first.settings() != CredalTest("brier", cr.hypotests.weights_test).settings()
     sample = EnsembleWorld("S1", n_members=3, n_classes=3).draw(30, rng=1)
     assert second(sample, 1) == second(sample, 1)
 
@@ -124,8 +171,7 @@ def test_a_credal_test_is_told_apart_by_its_settings() -> None:
 def test_an_absolute_minimum_is_compared_with_signed_errors() -> None:
     sample = EnsembleWorld("S1", n_members=3, n_classes=3).draw(60, rng=1)
     signed, absolute = (
-        CredalTest(ERRORS[LINEAR], paper="M23", n_resamples=39, absolute=way)(sample, 1)
-        for way in (False, True)
+        CredalTest(linear_skce, credal_test, n_resamples=39, absolute=way)(sample, 1) for way in (False, True)
     )
     assert absolute < signed  # the minimum is negative
 

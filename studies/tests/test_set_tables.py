@@ -44,7 +44,10 @@ def cached(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw 19 replicates, the least that can reject at 5 %, where a table draws hundreds."""
-    ways = {name: given if name == LEARNED else given | {"n_resamples": 19} for name, given in WAYS.items()}
+    ways = {
+        name: given if name == LEARNED else functools.partial(given, n_resamples=19)
+        for name, given in WAYS.items()
+    }
     monkeypatch.setattr(set_tables, "WAYS", ways)
     fewer = functools.partial(calibration_test, n_resamples=19)
     monkeypatch.setattr(set_tables, "calibration_test", fewer)

@@ -70,7 +70,6 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--refit",
         "--split",
         "--cv",
-        "--paper",
         "--method",
         "--given",
         "--margin",

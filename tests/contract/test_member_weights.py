@@ -1,8 +1,9 @@
 """Members with weights are members that are repeated, in everything public.
 
-Weights 1/2, 1/3 and 1/6 must give the numbers of members a, a, a, b, b, c. Where the number of members or
-draws itself matters, or some are taken at random, `OTHERWISE` says so; there weights must change the numbers
-of equal weights, or leave them as they are where only the hull of the members counts.
+Weights 1/2, 1/3 and 1/6 must give the numbers of members a, a, a, b, b, c; weights that differ by row, those
+of members that are repeated by row. Where the number of members itself matters, or some are taken at random,
+`OTHERWISE` says so; there weights must change the numbers of equal weights, or leave them as they are where
+only the hull of the members counts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from devices import cases
 
 AGAIN = [0, 0, 0, 1, 1, 2]
 WEIGHTS = np.array([3, 2, 1]) / 6
-DRAWS = cases.DRAWS[:, :, :20]
+TURNED = np.argsort(np.random.default_rng(4).random((cases.N, 3)), axis=1)
+"""Which members have weights 1/2, 1/3 and 1/6 in each row, where these differ by row."""
 
 
 def ensemble(make: cases.Make, weighted: bool) -> cr.Ensemble:
@@ -38,54 +40,60 @@ def gaussian(make: cases.Make, weighted: bool) -> cr.Gaussian:
     return cr.Gaussian(make(mean), make(std), weights=make(WEIGHTS) if weighted else None)
 
 
-def samples(make: cases.Make, weighted: bool) -> cr.Samples:
-    return cr.Samples(
-        make(DRAWS if weighted else DRAWS[:, AGAIN]), weights=make(WEIGHTS) if weighted else None
-    )
+def equal_rows(make: cases.Make, weighted: bool) -> cr.Gaussian:
+    """The same weights in every row."""
+    made = gaussian(make, weighted)
+    if not weighted:
+        return made
+    return cr.Gaussian(made.mean, made.std, weights=make(np.tile(WEIGHTS, (cases.N, 1))))
 
 
-def draws(make: cases.Make, weighted: bool) -> cr.Samples:
-    few = DRAWS if weighted else DRAWS[:, AGAIN]
-    each = DRAWS.shape[2]
-    weights = make(np.repeat(WEIGHTS / each, each)) if weighted else None
-    return cr.Samples(make(few.reshape(cases.N, -1)), weights=weights)
+def by_row(make: cases.Make, weighted: bool) -> cr.Gaussian:
+    """Other weights in every row."""
+    if not weighted:
+        places = np.sort(TURNED[:, AGAIN], axis=1)  # in the order of the members, which draws labels
+        mean, std = (np.take_along_axis(one, places, axis=1) for one in (cases.MEANS, cases.STDS))
+        return cr.Gaussian(make(mean), make(std))
+    weights = np.empty((cases.N, 3))
+    np.put_along_axis(weights, TURNED, np.tile(WEIGHTS, (cases.N, 1)), axis=1)
+    return cr.Gaussian(make(cases.MEANS), make(cases.STDS), weights=make(weights))
 
 
 KINDS: dict[str, tuple[Callable[[cases.Make, bool], Any], tuple[str, ...]]] = {
     "ensemble": (ensemble, ("ensemble",)),
     "dirichlet": (dirichlet, ("ensemble",)),
     "gaussian": (gaussian, ("gaussian",)),
-    "samples": (samples, ("gaussian", "samples")),
-    "draws": (draws, ("gaussian", "samples")),
+    "equal rows": (equal_rows, ("gaussian",)),
+    "by row": (by_row, ("gaussian",)),
 }
 """What makes the predictions, and which of the makers of the cases it replaces."""
 
 HULL = "a set is the hull of its members: weights are learned, drawn or searched over them"
-DRAWN = "a Dirichlet becomes a set, and labels meet weighted draws, by draws at random"
-COUNTED = "how many draws there are matters, and weighted ones count as 1 / sum of squares"
+DRAWN = "a Dirichlet becomes a set by draws at random"
+ONE_MEMBER = ("predictive_check reals", "member_functions")
+"""What draws one member for all rows, and needs one weight of each."""
+BY_ROW = ("equal rows", "by row")
 LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
 """Where searches end, as near as they come."""
 
-_LEARNED = r"credal_test (constant|boundary|tilting|gating)|inflate|evaluate"
+_LEARNED = r"weights_test (constant|boundary|gating)|witness_test|credal_test|inflate|evaluate"
 _OF_SETS = (
     r"(upper_probability|lower_\w+) hull|(size|mass_function|contains|boundary|sample|support|"
     r"nonspecificity\w*|distance \w+ (nearest|farthest)|epistemic_score)\b.* hull|"
     r"rank_models|score_stability|compare|detection"
 )
-_COUNTS = r"(mean|spread)_(ratio|slope)|ence|skce|ucme|observation_check|IsotonicRecalibration|evaluate reals"
-_EXCHANGED = r"calibration_test .*|audit .*|pit_test|coverage_curve|spread_curve|predictive_check reals"
 OTHERWISE: dict[str, dict[str, str]] = {
     "ensemble": {rf"{_LEARNED}|validity_test|sample hull|error_over_weights": HULL},
     "dirichlet": {_LEARNED: HULL, _OF_SETS: DRAWN},
     "gaussian": {},
-    "samples": {rf"({_COUNTS})( weighted)?": COUNTED, _EXCHANGED: DRAWN},
-    "draws": {rf"({_COUNTS})( weighted)?": COUNTED, _EXCHANGED: DRAWN},
+    "equal rows": {},
+    "by row": {},
 }
 """By kind and the names of cases: what is not the same, and why."""
-OF_HULLS = {("ensemble", name) for name in ("credal_test constant", "inflate", "sample hull")}
+OF_HULLS = {
+    ("ensemble", name) for name in ("weights_test constant", "weights_test gating", "inflate", "sample hull")
+}
 """What sees the members alone, whatever their weights."""
-SPREADS = re.compile(r"(mean|spread)_(ratio|slope)( weighted)?")
-"""What is in units of a variance over 1 - sum w^2, of weights and of equal draws, or of its root."""
 
 PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.weights$")
 """Facts about members themselves: how many there are, and what each of them does."""
@@ -117,7 +125,7 @@ def _cases_of(target: str) -> Iterator[str]:
 
 OF_TARGET = {target: tuple(_cases_of(target)) for target in ("ensemble", "gaussian", "samples")}
 EVERY = [(kind, name) for kind, (_, targets) in KINDS.items() for each in targets for name in OF_TARGET[each]]
-DEAR = ("evaluate", "recalibration_report", "credal_test constant")
+DEAR = ("evaluate", "recalibration_report", "weights_test constant")
 
 
 def found(kind: str, name: str, members: Literal["weighted", "repeated", "equal"]) -> dict[str, Any]:
@@ -171,20 +179,21 @@ def differing(own: dict[str, Any], other: dict[str, Any], close: float = 1e-9) -
 def test_weights_are_repetitions(kind: str, name: str) -> None:
     weighted = found(kind, name, "weighted")
     assert weighted
+    if kind in BY_ROW and name in ONE_MEMBER:
+        assert "one weight per member" in weighted["refused"]
+        return
+    if kind in BY_ROW and name == "evaluate reals":  # whose check of one member for all rows is left out
+        others = differing(weighted, found(kind, name, "repeated"))
+        assert others
+        assert all(where.startswith("result.check") for where in others)
+        return
     if "refused" in weighted or not any(re.fullmatch(names, name) for names in OTHERWISE[kind]):
         assert differing(weighted, found(kind, name, "repeated"), LOOSE.get(name, 1e-9)) == []
         return
     assert bool(differing(weighted, found(kind, name, "equal"))) != ((kind, name) in OF_HULLS)
-    if re.fullmatch(rf"{_LEARNED}|evaluate reals", name):  # dear, and it is clear that they differ
+    if re.fullmatch(_LEARNED, name):  # dear, and it is clear that they differ
         return
-    repeated = found(kind, name, "repeated")
-    assert differing(weighted, repeated)  # else it is no exception, and must go
-    if SPREADS.fullmatch(name):
-        each = DRAWS.shape[2]  # weights w / each, or 6 each equal draws
-        factor = (1 - (WEIGHTS**2).sum() / each) / (1 - 1 / (len(AGAIN) * each))
-        factor = np.sqrt(factor) if name.startswith("mean") else factor
-        for where in ("result.value", "result.stderr"):
-            assert weighted.get(where, 0.0) == pytest.approx(factor * repeated.get(where, 0.0), rel=1e-9)
+    assert differing(weighted, found(kind, name, "repeated"))  # else it is no exception, and must go
 
 
 @pytest.mark.parametrize("kind", OTHERWISE)
@@ -193,6 +202,15 @@ def test_every_exception_is_one(kind: str) -> None:
     names = [name for own, name in EVERY if own == kind]
     for pattern in OTHERWISE[kind]:
         assert any(re.fullmatch(pattern, name) for name in names), pattern
+
+
+EITHER_WAY = [name for name in OF_TARGET["gaussian"] if name not in (*ONE_MEMBER, "evaluate reals")]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", EITHER_WAY)
+def test_equal_rows_of_weights_are_one_weight_per_member(name: str) -> None:
+    assert differing(found("equal rows", name, "weighted"), found("gaussian", name, "weighted")) == []
 
 
 FORMATS = {"npz": None, "json": None, "parquet": "pyarrow", "pt": "torch", "nc": "xarray", "zarr": "zarr"}
@@ -222,13 +240,15 @@ def test_files_without_a_place_for_weights_are_refused(kind: str, tmp_path: Path
 @pytest.mark.parametrize("kind", KINDS)
 def test_chunks_have_the_weights_of_all(kind: str) -> None:
     given = KINDS[kind][0](np.asarray, True)
-    real = isinstance(given, cr.Gaussian | cr.Samples)
+    real = isinstance(given, cr.Gaussian)
     labels, value = (cases.REALS, cr.crps) if real else (cases.LABELS, cr.brier)
     whole = value(given, labels).value
     assert value(cr.scan(given, labels, chunk_rows=10, engine="serial")).value == pytest.approx(whole)
-    other = given[20:].replace_rows(weights=given.weights[::-1])  # type: ignore[index]
+    by_row = given.weights.ndim == 2  # type: ignore[union-attr]
+    other = given[20:].replace_rows(weights=None if by_row else given.weights[::-1])  # type: ignore[index]
     parts = [(given[:20], labels[:20]), (other, labels[20:])]
-    with pytest.raises(cr.InputError, match=r"must be like the first chunk, .*weights 0\.\d+, .* got"):
+    told = "weights by row" if by_row else r"weights 0\.\d+, "
+    with pytest.raises(cr.InputError, match=rf"must be like the first chunk, .*{told}.* got"):
         value(cr.scan(parts, engine="serial"))
 
 
@@ -250,7 +270,7 @@ def test_weights_beside_files_and_arrays(tmp_path: Path) -> None:
     with pytest.raises(cr.InputError, match="must be 3 non-negative numbers summing to 1"):
         cr.load(table, member_weights=[0.5, 0.5])
     single = cr.save(tmp_path / "single.csv", plain.mean(), cases.LABELS)
-    with pytest.raises(cr.InputError, match="`member_weights` belong to members, or to draws"):
+    with pytest.raises(cr.InputError, match="`member_weights` belong to members"):
         cr.load(single, member_weights=[1.0])
 
 

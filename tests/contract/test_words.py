@@ -37,7 +37,7 @@ SKLEARN = {"RecalibratedClassifier", "ArrayRecalibrator"}
 """Speak as scikit-learn does: `fit(X, y)`."""
 INSIDE = {"Basis", "Bound", "RaterStatistic", "Statistic", "Subsampled"}
 """Protocols that those who add a statistic or a learner write against, where arrays go by position."""
-HELD = {"Dataset", "Inflation", "WorldSample"}
+HELD = {"Dataset", "Inflation", "Lesson", "WorldSample"}
 """Values that come back from functions: their fields are no arguments that users type."""
 
 

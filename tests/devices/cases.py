@@ -116,15 +116,23 @@ def _tests() -> Iterator[tuple[str, Case]]:
         )
 
     def credal(**settings: Any) -> Case:
-        return lambda make: cr.credal_test(
+        return lambda make: cr.hypotests.weights_test(
             ensemble(make), make(LABELS), features=make(FEATURES), rng=7, n_resamples=9, **settings
         )
 
     for weights in ("mean", "constant"):
-        yield f"credal_test {weights}", credal(weights=weights)
-    for learner in ("boundary", "tilting", "gating"):
-        yield f"credal_test {learner}", credal(weights="learned", learner=learner, refit=False, split=0.5)
-    yield "credal_test omnibus", credal(weights="mean", statistics=("skce", "brier"))
+        yield f"weights_test {weights}", credal(weights=weights)
+    for learner in ("boundary", "gating"):
+        yield f"weights_test {learner}", credal(learner=learner, refit=False, split=0.5)
+    yield (
+        "credal_test",
+        lambda make: cr.credal_test(ensemble(make), make(LABELS), n_resamples=9, rng=7),
+    )
+    yield (
+        "witness_test",
+        lambda make: cr.hypotests.witness_test(ensemble(make), make(LABELS), features=make(FEATURES), rng=7),
+    )
+    yield "weights_test omnibus", credal(weights="mean", statistics=("skce", "brier"))
     yield (
         "validity_test",
         lambda make: cr.validity_test(ensemble(make), cr.LabelCounts(make(COUNTS)), n_resamples=39, rng=7),
@@ -416,9 +424,10 @@ LINEAR_PROGRAMS = "linear programs"
 DRAWS_OF_SETS = "draws of distributions"
 CORNERS = "the search of corners"
 OPTIMISERS = "optimisers"
+WITNESSES = "witnesses of sets"
 RATERS = "how many raters a row has"
 BOOTSTRAP = "the bootstrap of scores"
-PICTURES = "what is only drawn"
+PICTURES = "what the studies only draw"
 PLACES = "places of labels in their predictions"
 DECIDED = "one uncertainty, answer and label per instance"
 AUDITED = "audits of sets, draws and quantiles"
@@ -452,7 +461,9 @@ LEAVES: dict[str, str] = {
     "MatrixScaling": OPTIMISERS,
     "Chain": OPTIMISERS,
     "AlphaCalibration": OPTIMISERS,
-    "credal_test constant": OPTIMISERS,
+    "weights_test constant": OPTIMISERS,
+    "credal_test": WITNESSES,
+    "witness_test": WITNESSES,
     "validity_test": RATERS,
     "decompose_loss": RATERS,
     "decompose_loss scan": RATERS,
@@ -465,7 +476,7 @@ LEAVES: dict[str, str] = {
 }
 """What moves its rows to the host and brings its result back, and why; docs/scale.md lists the reasons."""
 
-LEARNED = ("credal_test", "CredalRecalibration", "evaluate", "inflate")
+LEARNED = ("weights_test", "credal_test", "CredalRecalibration", "evaluate", "inflate")
 """Where weights are learned again for every replicate, by steps that stop where they gain no more."""
 
 

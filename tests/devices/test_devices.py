@@ -85,7 +85,7 @@ def on_the_host(name: str) -> Any:
 def test_the_same_there(name: str, place: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     host = on_the_host
     if (name, place.name) == ("evaluate", "second_device"):
-        # the cases of `credal_test` learn weights there; every replicate of an evaluation would learn its own
+        # cases of `weights_test` learn weights there; every replicate of an evaluation would learn its own
         monkeypatch.setattr(set_tests, "MOST_REFITS", 0)
         host = on_the_host.__wrapped__
     here = host(name)
@@ -129,7 +129,7 @@ QUICK = [
     for name in CASES
     if not name.startswith(("evaluate", "compare", "inflate", "recalibration_report", "CredalRecalibration"))
     and not name.startswith(("score_stability", "scan", "RunningStatistic", "error_over_weights"))
-    and not name.startswith(("calibration_test", "credal_test", "predictive_check"))
+    and not name.startswith(("calibration_test", "weights_test", "predictive_check"))
     and not name.endswith("weighted")
 ]
 TESTED = [
@@ -184,7 +184,7 @@ DETERMINED = [
 @pytest.mark.parametrize("place", PLACES[1:], indirect=True)  # the strict library has NumPy's one order
 @pytest.mark.parametrize(
     "name",
-    [*DETERMINED, "calibration_test omnibus", "credal_test boundary", "evaluate counts", "VectorScaling"],
+    [*DETERMINED, "calibration_test omnibus", "weights_test boundary", "evaluate counts", "VectorScaling"],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_same_bits_in_every_run(name: str, place: Library, monkeypatch: pytest.MonkeyPatch) -> None:

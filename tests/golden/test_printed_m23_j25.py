@@ -19,6 +19,7 @@ from credibly_studies import STUDIES, j25_printed, m23_printed
 from credibly_studies.j25 import ERRORS as J25_ERRORS
 from credibly_studies.j25_figures import TRUE
 from credibly_studies.kernel_estimators import linear_skce
+from credibly_studies.neural import NeuralLearner
 from credibly_studies.simplex_maps import error_over_weights
 from credibly_studies.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld
 
@@ -120,8 +121,8 @@ TABLE = [
     ),
     Row("J25 Figs. 3-4", "data sets", 200, lambda: STUDIES["j25-fig4"].full.repetitions),
     Row("J25 E.1", "N_opt + N_val", 400 + 400, lambda: STUDIES["j25-fig4"].full.n),
-    Row("J25 Sec. 4", "hidden layers", (16, 16, 16), lambda: default(cr.learners.NeuralLearner, "hidden")),
-    Row("J25 Sec. 4", "gamma", 0.01, lambda: default(cr.learners.NeuralLearner, "gamma")),
+    Row("J25 Sec. 4", "hidden layers", (16, 16, 16), lambda: default(NeuralLearner, "hidden")),
+    Row("J25 Sec. 4", "gamma", 0.01, lambda: default(NeuralLearner, "gamma")),
     Row(
         "J25 Fig. 5",
         "instances N and draws D",

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from credibly_studies import STUDIES, PowerSize, PowerWork, Study, StudyResult
-from credibly_studies.credal_tests import CredalTest, SecondHalf
+from credibly_studies.credal_tests import BootstrappedMean, CredalTest, SecondHalf
 from credibly_studies.outcomes import Share
 from credibly_studies.power import Rates
 from credibly_studies.simulate import PowerStudy, WorldSample
@@ -48,7 +48,8 @@ def cheaper(
 def with_few(test: Any) -> Any:
     if isinstance(test, SecondHalf):
         return SecondHalf(with_few(test.test))
-    return dataclasses.replace(test, n_resamples=19) if isinstance(test, CredalTest) else test
+    few = isinstance(test, CredalTest | BootstrappedMean)
+    return dataclasses.replace(test, n_resamples=19) if few else test
 
 
 @dataclasses.dataclass

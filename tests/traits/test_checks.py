@@ -75,7 +75,7 @@ class SumThatClaimsDuplicateInvariance(Right):
 
 
 def bound_as(kind: type[Linear], statistic: Right, predictions: Any, plan: Any) -> Bound:
-    return kind(statistic, statistic.terms(as_point(predictions)[0], plan), plan.n, ())
+    return kind(statistic, statistic.terms(as_point(predictions)[0], plan), plan, ())
 
 
 class _Unweighted(Linear):

@@ -48,24 +48,6 @@ def draws(
     return _tested(given, _labels(rng, centre, shift, spread), DRAWN, reps, seed)
 
 
-def weighted_draws(
-    seed: int, *, n: int, s: int, joint: bool = False, shift: float = 0.0, apart: float = 2.0, reps: int = 199
-) -> dict[str, float]:
-    """Samples (n, s) of two components, of which labels come as often as the weights of their draws say.
-
-    With `apart` 0 all draws come from one distribution.
-    """
-    rng = np.random.default_rng((6, seed))
-    centre = rng.normal(size=n)
-    second = np.arange(s) % 2
-    weights = np.where(second, 0.3, 0.7)
-    draws = _laplace(rng, centre, s) + apart * second
-    shape = (n, s, 1) if joint else (n, s)
-    given = cr.Samples(draws.reshape(shape), weights=weights / weights.sum(), member_axis=1)
-    labels = _labels(rng, centre, shift, 1.0) + apart * (rng.random(n) < 0.3)
-    return _tested(given, labels, (*DRAWN, *SPREADS), reps, seed)
-
-
 def spread_of_draws(seed: int, *, n: int, s: int, spread: float = 1.0, reps: int = 199) -> dict[str, float]:
     """Samples (n, s) of different widths."""
     rng = np.random.default_rng((7, seed))

@@ -62,15 +62,34 @@ def ruled_world(rule: str, k: int = 3, m: int = 5, *, n: int = 400, outside: flo
     return world
 
 
-def credal(world: worlds.World, **settings: Any) -> Callable[[int], Numbers]:
-    """One p-value by the name of its setting, or the parts of the default."""
+def credal(world: worlds.World) -> Callable[[int], Numbers]:
+    """The p-value of the default and that of its witness."""
 
     def run(seed: int) -> Numbers:
         members, labels = world(seed)
-        result = cr.credal_test(cr.Ensemble(members), labels, rng=seed, **settings)
-        if result.calibration is None or result.validity is None:
-            return {str(settings.get("statistics") or settings.get("method") or "skce"): result.pvalue}
+        result = cr.credal_test(cr.Ensemble(members), labels, n_resamples=99, rng=seed)
         return {"both": result.pvalue, "witness": result.validity.pvalue}
+
+    return run
+
+
+def witness(world: worlds.World) -> Callable[[int], Numbers]:
+    """The p-value of the witness alone."""
+
+    def run(seed: int) -> Numbers:
+        members, labels = world(seed)
+        return {"witness": cr.hypotests.witness_test(cr.Ensemble(members), labels, rng=seed).pvalue}
+
+    return run
+
+
+def weighted(world: worlds.World, **settings: Any) -> Callable[[int], Numbers]:
+    """The p-value of weights by the name of their statistic."""
+
+    def run(seed: int) -> Numbers:
+        members, labels = world(seed)
+        result = cr.hypotests.weights_test(cr.Ensemble(members), labels, rng=seed, **settings)
+        return {str(settings.get("statistics", "skce")): result.pvalue}
 
     return run
 
@@ -80,7 +99,7 @@ def credal_statistics(world: worlds.World) -> Callable[[int], Numbers]:
 
     def run(seed: int) -> Numbers:
         names = ("confidence_ece", "classwise_ece", "hosmer_lemeshow", "brier", "log_loss")
-        runs = [credal(world, weights="constant", statistics=name)(seed) for name in names]
+        runs = [weighted(world, weights="constant", statistics=name)(seed) for name in names]
         return {name: value for found in runs for name, value in found.items()}
 
     return run
@@ -108,7 +127,9 @@ def regions(seed: int) -> Numbers:
     """The smallest adjusted p-value of any region."""
     rng = np.random.default_rng([12, seed])
     probs, labels = worlds.tempered(1.0)(seed)
-    result = cr.credal_test(probs, labels, weights="mean", statistics="brier", n_resamples=1, rng=seed)
+    result = cr.hypotests.weights_test(
+        probs, labels, weights="mean", statistics="brier", n_resamples=1, rng=seed
+    )
     found = result.regions(probs, labels, space=rng.normal(size=(150, 2)), n_resamples=REPLICATES, rng=seed)
     return {"any region": next((p for p in (0.01, 0.05, 0.1) if len(found.failing(p))), 1.0)}
 
@@ -138,10 +159,10 @@ CONSTANT = [(k, m) for k in (3, 5) for m in (5, 10)]
 
 SET_ROWS = [
     Row(
-        "credal_test",
+        "weights_test",
         "weights='constant', S1, n = 80",
         "null",
-        credal(s1_world(3, 3, n=80), weights="constant", n_resamples=39),
+        weighted(s1_world(3, 3, n=80), weights="constant", n_resamples=39),
         True,
         slack=0.01,
     ),
@@ -149,21 +170,28 @@ SET_ROWS = [
         "credal_test",
         "the truth is the cautious member, n = 80",
         "null",
-        credal(ruled_world("cautious", 3, 3, n=80), method="witness"),
+        credal(ruled_world("cautious", 3, 3, n=80)),
         True,
     ),
     Row(
-        "credal_test",
+        "witness_test",
+        "the truth is the cautious member, n = 80",
+        "null",
+        witness(ruled_world("cautious", 3, 3, n=80)),
+        True,
+    ),
+    Row(
+        "witness_test",
         "beyond the set, n = 80",
         "alternative",
-        credal(ruled_world("cautious", 3, 3, n=80, outside=0.8), method="witness"),
+        witness(ruled_world("cautious", 3, 3, n=80, outside=0.8)),
     ),
     *(
         Row(
-            "credal_test",
+            "weights_test",
             f"weights='constant', {name}, k = {k}, m = {m}",
             "null",
-            credal(world(k, m), weights="constant"),
+            weighted(world(k, m), weights="constant"),
             True,
             slack=0.01,
             share=0.6,
@@ -173,7 +201,7 @@ SET_ROWS = [
         for k, m in CONSTANT
     ),
     Row(
-        "credal_test",
+        "weights_test",
         "weights='constant', H0,1, k = 3, m = 5, other statistics",
         "null",
         credal_statistics(mixed_world(3, 5)),
@@ -184,10 +212,10 @@ SET_ROWS = [
     ),
     *(
         Row(
-            "credal_test",
+            "weights_test",
             f"weights='constant', H0,1, rounded to {digits} digits",
             "null",
-            credal(mixed_world(3, 5, digits), weights="constant", statistics="classwise_ece"),
+            weighted(mixed_world(3, 5, digits), weights="constant", statistics="classwise_ece"),
             True,
             share=0.4,
             few=0,
@@ -195,25 +223,25 @@ SET_ROWS = [
         for digits in worlds.DIGITS
     ),
     Row(
-        "credal_test",
+        "weights_test",
         "weights='constant', beyond the set",
         "alternative",
-        credal(ruled_world("cautious", outside=0.3), weights="constant"),
+        weighted(ruled_world("cautious", outside=0.3), weights="constant"),
         share=0.4,
         few=0,
     ),
     Row(
-        "credal_test",
+        "weights_test",
         "weights='mean', labels from the mean",
         "null",
-        credal(exchangeable, weights="mean", n_resamples=REPLICATES),
+        weighted(exchangeable, weights="mean", n_resamples=REPLICATES),
     ),
     *(
         Row(
             "credal_test",
             f"the truth is the {rule} member",
             "null",
-            credal(ruled_world(rule), n_resamples=99),
+            credal(ruled_world(rule)),
             True,
             share=0.3,
             few=0,
@@ -222,10 +250,10 @@ SET_ROWS = [
     ),
     *(
         Row(
-            "credal_test",
+            "witness_test",
             f"the truth is the {rule} member, k = {k}, m = {m}",
             "null",
-            credal(ruled_world(rule, k, m), method="witness"),
+            witness(ruled_world(rule, k, m)),
             True,
             few=0,
         )
@@ -234,10 +262,10 @@ SET_ROWS = [
     ),
     *(
         Row(
-            "credal_test",
+            "witness_test",
             f"some combination, rounded to {digits} digits",
             "null",
-            credal(mixed_world(3, 5, digits), method="witness"),
+            witness(mixed_world(3, 5, digits)),
             True,
             few=0,
         )
@@ -247,11 +275,11 @@ SET_ROWS = [
         "credal_test",
         "beyond the set",
         "alternative",
-        credal(ruled_world("cautious", outside=0.3), n_resamples=99),
+        credal(ruled_world("cautious", outside=0.3)),
         share=0.3,
         few=0,
     ),
-    Row("CredalTestResult.regions", "calibrated", "null", regions, True),
+    Row("WeightsResult.regions", "calibrated", "null", regions, True),
     Row("inflate", "labels from the mean", "null", inflated(exchangeable), True, few=3),
     Row("inflate", "beyond the set", "alternative", inflated(ruled_world("cautious", outside=0.3)), few=2),
     *(

@@ -262,12 +262,6 @@ def draws_and_quantiles(test: str) -> list[Row]:
         for n, few in REAL_SIZES:
             run = of_test(test, draw_worlds.quantiles, n=n, q=q)
             made.append(Row(test, f"{q} perfect quantiles, n = {n}", "null", run, q == 1 or loose, few=few))
-    for n in (100, 400):
-        run = of_test(test, draw_worlds.weighted_draws, n=n, s=20, apart=0.0)
-        made.append(Row(test, f"20 weighted draws of one distribution, n = {n}", "null", run, loose, few=2))
-        run = of_test(test, draw_worlds.weighted_draws, n=n, s=20)
-        known = f"20 weighted draws of two distributions, n = {n}: calibrated, known to reject too often"
-        made.append(Row(test, known, "alternative", run, few=2))
     run = of_test(test, draw_worlds.tied_draws, n=100, s=5)
     made.append(Row(test, "5 draws of whole numbers", "null", run, loose, few=3))
     run = of_test(test, draw_worlds.draws, n=200, s=5, spread=1.5)

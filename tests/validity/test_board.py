@@ -76,7 +76,16 @@ def test_every_public_test_and_interval_has_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["calibration_test", "credal_test", "predictive_check", "pit_test", "inflate"]
+    "name",
+    [
+        "calibration_test",
+        "credal_test",
+        "weights_test",
+        "witness_test",
+        "predictive_check",
+        "pit_test",
+        "inflate",
+    ],
 )
 def test_tests_have_rows_of_both_hypotheses(name: str) -> None:
     assert {row.truth for row in ROWS if row.test == name} == {"null", "alternative"}
@@ -92,7 +101,7 @@ def test_every_statistic_has_a_row() -> None:
 @pytest.mark.parametrize("digits", [2, 3, 4, 6])
 def test_rounded_predictions_are_in_every_table_of_classes(digits: int) -> None:
     told = {row.test for row in ROWS if f"rounded to {digits} digits" in row.world}
-    assert told == {"calibration_test", "predictive_check", "credal_test"}
+    assert told == {"calibration_test", "predictive_check", "weights_test", "witness_test"}
 
 
 def line(truth: str, values: list[float], **settings: Any) -> report.Line:

@@ -6,10 +6,14 @@ large study behind the default is docs/studies/credal-level.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 import credibly as cr
+from credibly_studies import m23
 from credibly_studies.simulate import EnsembleWorld, MulticlassWorld, World
 from validity import worlds
 
@@ -21,25 +25,23 @@ REPLICATES = 39 if worlds.FULL else 19  # 5 % is 1 of 20
 
 
 def results(
-    world: World, repetitions: int = REPETITIONS, **settings: object
-) -> list[cr.results.CredalTestResult]:
+    test: Callable[..., Any], world: World, repetitions: int = REPETITIONS, **settings: object
+) -> list[Any]:
     found = []
     for repetition in range(repetitions):
         sample = world.draw(N, rng=np.random.default_rng([5, repetition]))
-        result = cr.credal_test(
-            sample.predictions,
-            sample.labels,
-            features=sample.features,
-            rng=repetition,
-            n_resamples=REPLICATES,
-            **settings,
+        given = {"features": sample.features} if test is cr.credal_test else {}
+        result = test(
+            sample.predictions, sample.labels, rng=repetition, n_resamples=REPLICATES, **given, **settings
         )
         found.append(result)
     return found
 
 
-def pvalues(world: World, repetitions: int = REPETITIONS, **settings: object) -> np.ndarray:
-    return np.array([one.pvalue for one in results(world, repetitions, **settings)])
+def pvalues(
+    test: Callable[..., Any], world: World, repetitions: int = REPETITIONS, **settings: object
+) -> np.ndarray:
+    return np.array([one.pvalue for one in results(test, world, repetitions, **settings)])
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def pvalues(world: World, repetitions: int = REPETITIONS, **settings: object) ->
 )
 def test_size_of_the_default(world: World) -> None:
     """Weights and witness keep the level each: the larger of two p-values would hide that one does not."""
-    found = results(world)
+    found = results(cr.credal_test, world)
     parts = np.array([[one.calibration.pvalue, one.validity.pvalue] for one in found])
     assert [one.pvalue for one in found] == parts.max(axis=1).tolist()
     for level in (0.05, 0.2):
@@ -82,8 +84,8 @@ def test_the_witness_keeps_its_level_for_truths_that_no_learner_follows(rule: st
     found = []
     for repetition in range(REPETITIONS):
         sets, labels = drawn_set(np.random.default_rng([9, repetition]), rule, k, m)
-        result = cr.credal_test(sets, labels, method="witness", rng=repetition)
-        found.append((result.pvalue, result.validity.exact_pvalue))
+        result = cr.hypotests.witness_test(sets, labels, rng=repetition)
+        found.append((result.pvalue, result.exact_pvalue))
     for level in (0.05, 0.2):
         for rejected in (np.array(found) <= level).sum(axis=0):
             assert rejected <= worlds.bounds(REPETITIONS, level)[1]
@@ -91,8 +93,8 @@ def test_the_witness_keeps_its_level_for_truths_that_no_learner_follows(rule: st
 
 def test_power_of_the_witness() -> None:
     found = [
-        cr.credal_test(
-            *drawn_set(np.random.default_rng([9, repetition]), "outside", 3, 5), method="witness", rng=0
+        cr.hypotests.witness_test(
+            *drawn_set(np.random.default_rng([9, repetition]), "outside", 3, 5), rng=0
         ).pvalue
         for repetition in range(REPETITIONS)
     ]
@@ -107,8 +109,8 @@ def test_learned_weights_follow_a_rule_that_picks_members(rule: str) -> None:
     rejected = 0
     for seed in range(runs):
         members, labels = world(seed)
-        found = cr.credal_test(
-            cr.Ensemble(members, member_axis=1), labels, method="weights", n_resamples=19, rng=seed
+        found = cr.hypotests.weights_test(
+            cr.Ensemble(members, member_axis=1), labels, n_resamples=19, rng=seed
         )
         rejected += found.rejects(0.05)
     assert rejected <= worlds.bounds(runs, 0.07)[1]
@@ -116,20 +118,22 @@ def test_learned_weights_follow_a_rule_that_picks_members(rule: str) -> None:
 
 def test_power_of_the_default() -> None:
     world = MulticlassWorld("H1", delta=0.4, n_members=4, n_classes=3)
-    assert (pvalues(world) <= 0.05 + 1e-12).mean() > 0.5
+    assert (pvalues(cr.credal_test, world) <= 0.05 + 1e-12).mean() > 0.5
 
 
 @pytest.mark.parametrize("statistic", ["hosmer_lemeshow", "classwise_ece", "confidence_ece"])
 def test_m23_is_conservative_in_s1_for_errors_bounded_below_by_zero(statistic: str) -> None:
     world = EnsembleWorld("S1", n_members=5, n_classes=4, spread=0.1)
-    found = pvalues(world, paper="M23", statistics=statistic)
+    found = pvalues(m23.credal_test, world, statistics=statistic)
     for level in (0.05, 0.2):
         assert (found <= level + 1e-12).sum() <= worlds.bounds(REPETITIONS, level)[1]
 
 
 def test_constant_weights_are_conservative_without_refits() -> None:
     world = EnsembleWorld("S1", n_members=4, n_classes=3, spread=0.1, weight_concentration=1.0)
-    kept = pvalues(world, worlds.repetitions(8, 300), weights="constant", refit=False)
+    kept = pvalues(
+        cr.hypotests.weights_test, world, worlds.repetitions(8, 300), weights="constant", refit=False
+    )
     assert (kept <= 0.2 + 1e-12).sum() <= worlds.bounds(kept.size, 0.2)[1]
     assert kept.mean() > 0.5  # uniform p-values have mean 0.5
 
@@ -146,11 +150,10 @@ def test_weights_by_member_alone_fail_the_control() -> None:
         sharpness=5.0,
     )
     rejected = [
-        cr.credal_test(
+        cr.hypotests.weights_test(
             sample.predictions,
             sample.labels,
             features=sample.features,
-            method="weights",
             learner=learner,
             split=0.5,
             refit=False,

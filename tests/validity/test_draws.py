@@ -75,13 +75,6 @@ def test_size_of_tied_draws() -> None:
     keeps_level(rejected(draw_worlds.tied_draws, n=100, s=5))
 
 
-@pytest.mark.parametrize("n", [100, 400])
-@pytest.mark.parametrize("joint", [False, True])
-def test_size_of_weighted_draws(n: int, joint: bool) -> None:
-    """A row has as many draws of each component as weights say; 12 % of labels were rejected at 10 %."""
-    keeps_level(rejected(draw_worlds.weighted_draws, n=n, s=20, joint=joint), at_most=True)
-
-
 @pytest.mark.parametrize(("n", "s"), [(100, 4), (100, 20), (400, 6)])
 def test_size_of_the_spread_of_draws(n: int, s: int) -> None:
     keeps_level(rejected(draw_worlds.spread_of_draws, n=n, s=s))
@@ -89,7 +82,6 @@ def test_size_of_the_spread_of_draws(n: int, s: int) -> None:
 
 def test_a_wrong_spread_of_draws_is_found() -> None:
     assert rejected(draw_worlds.spread_of_draws, 10, n=400, s=10, spread=1.6)["ence"] >= 8
-    assert rejected(draw_worlds.weighted_draws, 10, n=400, s=20, shift=0.5)["omnibus"] >= 9
 
 
 def test_size_with_equal_quantiles_and_labels() -> None:

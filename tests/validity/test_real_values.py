@@ -232,3 +232,31 @@ def test_golden_case_of_p21(data: str, golden_nulls: tuple) -> None:
             # one null serves all data, whose own Monte-Carlo error widens the bounds a little
             low, high = worlds.bounds(trials, share)
             assert 0.5 * low <= rejected <= 1.5 * high
+
+
+def test_size_of_mixtures_with_weights_by_row() -> None:
+    """A mixture density network that is right: every row has its own weights, and labels follow them."""
+    rng = np.random.default_rng(12)
+    names = ("crps", "gaussian_log_loss", "quantile_calibration_error", "skce", "spread_ratio")
+    found: dict[str, list[float]] = {name: [] for name in (*names, "omnibus", "pit_test")}
+    swapped = []
+    runs = worlds.repetitions(150, 2000)
+    for _ in range(runs):
+        given = members(rng)
+        weights = rng.dirichlet(np.full(M, 0.5), size=N)
+        chosen = (rng.random((N, 1)) > np.cumsum(weights, axis=1)).sum(axis=1).clip(max=M - 1)
+        labels = given.mean[np.arange(N), chosen] + given.std[np.arange(N), chosen] * rng.normal(size=N)
+        mixed = cr.Gaussian(given.mean, given.std, weights=weights)
+        result = cr.calibration_test(mixed, labels, statistics=names, n_resamples=REPLICATES, rng=rng)
+        found["omnibus"].append(result.pvalue)
+        for name, one in result.components.items():
+            found[name].append(one.pvalue)
+        found["pit_test"].append(cr.pit_test(mixed, labels, n_resamples=REPLICATES, rng=rng).pvalue)
+        turned = cr.Gaussian(given.mean, given.std, weights=np.roll(weights, 1, axis=1))
+        swapped.append(
+            cr.calibration_test(turned, labels, statistics="crps", n_resamples=REPLICATES, rng=rng).pvalue
+        )
+    low, high = worlds.bounds(runs, LEVEL)
+    for name, values in found.items():
+        assert low <= (np.array(values) <= LEVEL + 1e-12).sum() <= high, name
+    assert (np.array(swapped) <= LEVEL + 1e-12).sum() > 2 * high  # the weights of other members are noticed

@@ -36,6 +36,8 @@ def as_array(value: Any, name: str, remedy: str = "") -> Array:
 
     `remedy` is what to do about values that are not numbers.
     """
+    if type(value) is np.ndarray and value.dtype.kind in "fiub":
+        return value
     kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
     if is_torch(value):
         return _dense(value, name)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeAlias
@@ -41,7 +41,7 @@ _HOST_DEVICES = frozenset({"cpu"})
 
 def is_array(value: object) -> bool:
     """Tell whether `value` is an array the library computes with as it is."""
-    return bool(array_api_compat.is_array_api_obj(value))
+    return isinstance(value, np.ndarray) or bool(array_api_compat.is_array_api_obj(value))
 
 
 def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace:
@@ -49,8 +49,13 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
 
     `what` names the arrays in the error.
     """
-    if all(isinstance(array, np.ndarray) for array in arrays):
+    for array in arrays:
+        if not isinstance(array, np.ndarray):
+            break
+    else:
         return array_api_compat.numpy  # by far the most frequent answer
+    if all(isinstance(array, np.ndarray) for array in arrays):
+        return array_api_compat.numpy
     present = [array for array in arrays if array is not None]
     libraries = sorted({type(array).__module__.split(".")[0] for array in present})
     if len(libraries) > 1:
@@ -73,7 +78,7 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
 
 def device(array: Array) -> Any:
     """Return the device `array` lives on."""
-    return array_api_compat.device(array)
+    return "cpu" if isinstance(array, np.ndarray) else array_api_compat.device(array)
 
 
 def is_numpy(array: Array) -> bool:
@@ -83,7 +88,7 @@ def is_numpy(array: Array) -> bool:
 
 def is_torch(array: Array) -> bool:
     """Tell whether `array` is a torch tensor, without importing torch."""
-    return bool(array_api_compat.is_torch_array(array))
+    return not isinstance(array, np.ndarray) and bool(array_api_compat.is_torch_array(array))
 
 
 def on_accelerator(array: Array) -> bool:
@@ -114,6 +119,8 @@ def beside(array: Array, given: Any, reference: Array, what: str = "predictions 
 
 def like(values: Any, reference: Array, dtype: Any = None) -> Array:
     """Bring host values into the library and onto the device of `reference`."""
+    if isinstance(reference, np.ndarray):
+        return np.asarray(values, dtype=dtype)
     xp = array_api_compat.array_namespace(reference)
     if isinstance(values, np.ndarray) and not values.flags.writeable and is_torch(reference):
         values = values.copy()  # torch warns about tensors over read-only memory
@@ -122,6 +129,8 @@ def like(values: Any, reference: Array, dtype: Any = None) -> Array:
 
 def as_float64(array: Array) -> Array:
     """Return `array` in double precision, itself if it already is."""
+    if isinstance(array, np.ndarray):
+        return array if array.dtype == np.float64 else array.astype(np.float64)
     xp = array_api_compat.array_namespace(array)
     return array if array.dtype == xp.float64 else xp.astype(array, xp.float64)
 
@@ -167,13 +176,13 @@ def logsumexp(values: Array, axis: int = -1) -> Array:
     return xp.squeeze(xp.where(positive, log, top), axis=axis)
 
 
-def softmax(values: Array, axis: int = -1) -> Array:
-    """exp(z) / sum exp(z) along `axis`, shifted by the maximum."""
+def softmax(values: Array) -> Array:
+    """exp(z) / sum exp(z) along the last axis, shifted by the maximum."""
     xp = namespace(values)
-    top = xp.max(values, axis=axis, keepdims=True)
+    top = xp.max(values, axis=-1, keepdims=True)
     # Halves cannot overflow where the difference of huge logits would; exp(-800) is 0 in every precision.
     weights = xp.exp(2.0 * clip(values / 2.0 - top / 2.0, -400.0, 0.0))
-    return weights / xp.sum(weights, axis=axis, keepdims=True)
+    return weights / xp.sum(weights, axis=-1, keepdims=True)
 
 
 _LEAST_POSITIVE = 1e-300
@@ -358,11 +367,9 @@ def rows_within_budget(bytes_per_row: int, share: float = 1.0) -> int:
     return max(1, int(memory_budget() * share) // max(1, bytes_per_row))
 
 
-def blas_threads(limit: int | None) -> AbstractContextManager[object]:
-    """Limit BLAS threads inside a ``with`` block; None leaves them alone."""
-    if limit is None:
-        return nullcontext()
-    limits: AbstractContextManager[object] = _blas_controller().limit(limits=limit, user_api="blas")
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Limit BLAS to one thread inside a ``with`` block."""
+    limits: AbstractContextManager[object] = _blas_controller().limit(limits=1, user_api="blas")
     return limits
 
 

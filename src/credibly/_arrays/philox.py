@@ -48,7 +48,6 @@ class Stream(enum.IntEnum):
     MIXTURE = 19  # which draws of several members stand for their mixture
     COINS = 20  # whether a set holds its label
     DIRECTIONS = 21  # in which slabs of features are searched
-    KEPT = 22  # which weighted draws stand for all of them, as draws of equal weight
 
 
 def as_seed(rng: Any) -> Seed:
@@ -134,29 +133,31 @@ class Uniforms:
         if not hasattr(local, "bits"):
             local.bits = np.random.Philox(key=np.array(self.seed, dtype=np.uint64))
             local.generator, local.state = np.random.Generator(local.bits), local.bits.state
+            local.state["state"]["counter"][:] = (0, 0, self.stream, 0)
+            local.state["buffer_pos"] = _WORDS
         return local.bits, local.generator, local.state
 
-    def _seek(self, block: int, replicate: int) -> tuple[np.random.Philox, np.random.Generator]:
-        bits, generator, state = self._generator()
-        state["state"]["counter"][:] = (block, replicate, self.stream, 0)
-        state["buffer_pos"] = _WORDS
-        bits.state = state
-        return bits, generator
-
     def fill(self, out: np.ndarray[Any, Any], replicate: int, start: int) -> None:
-        """Write u[replicate, start : start + len(out)] into `out`, float64."""
-        bits, generator = self._seek(start // _WORDS, replicate)
-        lead = start % _WORDS
-        if lead:
-            bits.random_raw(lead)
-        generator.random(out=out)
+        """Write u[replicate + j, start : start + n] into row j of `out`, (n,) or (r, n), float64."""
+        bits, generator, state = self._generator()
+        block, lead = divmod(start, _WORDS)
+        for number, row in enumerate(np.atleast_2d(out), replicate):
+            state["state"]["counter"][:2] = (block, number)
+            bits.state = state
+            if lead:
+                bits.random_raw(lead)
+            generator.random(out=row)
 
     def fill_pieces(self, out: np.ndarray[Any, Any], replicate: int, start: int) -> None:
-        """Write the 16-bit integers at (replicate, start ...) into `out`: a quarter of the cost of `fill`."""
-        bits, _ = self._seek(start // _PIECES, replicate)
-        lead = start % _PIECES
-        words = bits.random_raw(-(-(lead + out.size) // 4))
-        out[:] = words.astype("<u8", copy=False).view("<u2")[lead : lead + out.size]
+        """Write the 16-bit integers at the same places into `out`: a quarter of the cost of `fill`."""
+        bits, _, state = self._generator()
+        block, lead = divmod(start, _PIECES)
+        rows = np.atleast_2d(out)
+        end = lead + rows.shape[1]
+        for number, row in enumerate(rows, replicate):
+            state["state"]["counter"][:2] = (block, number)
+            bits.state = state
+            row[:] = bits.random_raw(-(-end // 4)).astype("<u8", copy=False).view("<u2")[lead:end]
 
     def block(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""
@@ -165,8 +166,7 @@ class Uniforms:
             lead, n = instances.start % _WORDS, instances.stop - instances.start
             return _shift(raw[:, lead : lead + n], 11).double() * _DOUBLE
         out = np.empty((replicates.stop - replicates.start, instances.stop - instances.start))
-        for row, replicate in zip(out, range(replicates.start, replicates.stop), strict=True):
-            self.fill(row, replicate, instances.start)
+        self.fill(out, replicates.start, instances.start)
         return out if reference is None else like(out, reference)
 
 

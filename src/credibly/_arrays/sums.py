@@ -34,6 +34,8 @@ from credibly._arrays.namespace import (
     to_host,
 )
 
+_MOST_COLUMNS = 2**13  # of a product with an indicator
+
 
 def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     """Sum values (b, n) over groups (n,) -> (b, n_groups), in double precision."""
@@ -42,6 +44,8 @@ def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
         summed = [np.bincount(own, weights=row, minlength=n_groups) for row in to_host(values)]
         return like(np.stack(summed), values)
     values = as_float64(values)
+    if n_groups > _MOST_COLUMNS:
+        return count_cells(namespace(values).broadcast_to(groups[None, :], values.shape), n_groups, values)
     total = 0.0
     for rows in tiles(values.shape[1], rows_within_budget(8 * n_groups)):
         total = total + values[:, rows] @ indicator(groups[rows], n_groups)
@@ -94,6 +98,8 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
 
     `weights` (b, n) or (1, n) makes it a weighted count.
     """
+    if is_numpy(cells):
+        return _count_numpy(cells, n_cells, weights)
     if _on_host(cells):
         held = None if weights is None else to_host(weights)
         return like(_count_numpy(to_host(cells), n_cells, held), cells)
@@ -102,7 +108,8 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
     if is_torch(cells):
         import torch
 
-        if weights is not None and (b == 1 or cells.stride(0) == 0):  # the same cells for all
+        alike = b == 1 or cells.stride(0) == 0  # the same cells for all: one product, if they are not many
+        if weights is not None and alike and n_cells <= _MOST_COLUMNS:
             return group_sums(torch.broadcast_to(weights, cells.shape), cells[0, :], n_cells)
         offsets = torch.arange(b, device=cells.device)[:, None] * (n_cells + 1)
         flat = (torch.clamp(cells.to(torch.int64), max=n_cells) + offsets).reshape(-1)
@@ -130,7 +137,8 @@ def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:
     b, n = cells.shape
     if b == 1:
         spread = None if weights is None else weights[0]
-        return np.bincount(cells[0], weights=spread, minlength=n_cells)[None, :n_cells].astype(np.float64)
+        row: Array = np.bincount(cells[0], weights=spread, minlength=n_cells)[None, :n_cells]
+        return row.astype(np.float64, copy=False)
     counted = np.empty((b, n_cells))
     step = max(1, CACHE_ELEMENTS // n)
     for reps in tiles(b, step):

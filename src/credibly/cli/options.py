@@ -87,7 +87,7 @@ MemberWeights = Annotated[
     typer.Option(
         "--member-weights",
         metavar="X,Y,...",
-        help="Weights of the members, or of draws without members; they sum to 1.",
+        help="Weights of the members; they sum to 1.",
     ),
 ]
 Claimed = Annotated[

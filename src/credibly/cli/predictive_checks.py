@@ -14,7 +14,7 @@ from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Replication, Streaming
 from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
-from credibly.predictions import Rows
+from credibly.predictions import Gaussian, Rows
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult
 from credibly.statistics.registry import as_statistic
@@ -136,9 +136,12 @@ def _checked(
     replication: Replication,
     output: Output,
 ) -> PredictiveCheck:
-    chosen = hypothesis or ("both" if has_members(data.sample.predictions) else "independent")
+    given = data.sample.predictions
+    chosen = hypothesis or ("both" if has_members(given) else "independent")
     if hypothesis is None and chosen == "independent":
-        output.notes(["only averages are stored, so the Bayesian hypothesis cannot be tested"])
+        by_row = isinstance(given, Gaussian) and given.weights_by_row
+        why = "members have other weights in every row" if by_row else "only averages are stored"
+        output.notes([f"{why}, so the Bayesian hypothesis cannot be tested"])
     with progress(quiet=output.quiet) as tell:
         return predictive_check(
             *data.arguments,

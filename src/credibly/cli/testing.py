@@ -14,13 +14,22 @@ from credibly.cli import options
 from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, in_memory
-from credibly.hypotests import calibration_test, credal_test, plan_labels, validity_test
+from credibly.hypotests import (
+    calibration_test,
+    credal_test,
+    plan_labels,
+    validity_test,
+    weights_test,
+    witness_test,
+)
 from credibly.hypotests.calibration.calibration_test import CLASS_DEFAULT
-from credibly.hypotests.credal.credal_test import SET_STATISTIC
+from credibly.hypotests.credal.credal_test import NO_DRAWS
+from credibly.hypotests.credal.weights_test import SET_STATISTIC
 from credibly.predictions import ClassPredictions, Counts, Point, Rows, require_independent
 from credibly.results.certificates import EquivalenceResult
-from credibly.results.credal import CredalTestResult, ValidityResult
+from credibly.results.credal import CredalTestResult, ValidityResult, WeightsResult
 from credibly.results.tests import HypotestResult
+from credibly.results.witness import WitnessResult
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic
 
@@ -42,6 +51,8 @@ COLUMNS = (
 PAIRS = frozenset({"acceptance", "pvalue_interval"})
 BOUND_COLUMNS = ("statistic", "value", "upper", "margin", "pvalue", "n", "m", "verdict")
 _MOST_LISTED = 20
+_IN_WORDS = (WitnessResult, WeightsResult, EquivalenceResult)
+_OF_WEIGHTS = ("weights", "learner", "refit", "split", "cv")
 _IN_MEMORY = "needs all rows in memory"
 _SMALLER = "Test a file that fits into memory, or use `--weights mean` to test the mean of the set."
 
@@ -59,7 +70,7 @@ Method = Annotated[
         "--method",
         metavar="both|witness|weights",
         help="For credal sets: test whether the set contains the truth (witness), search for weights of a "
-        "calibrated combination, or both.  [default: both for learned weights, else weights]",
+        "calibrated combination, or both.  [default: weights if an option of weights is given, else both]",
     ),
 ]
 Given = Annotated[
@@ -67,7 +78,8 @@ Given = Annotated[
     typer.Option(
         "--given",
         metavar="predictions|features",
-        help="What the witness may use; features make the tested claim stronger.  [default: predictions]",
+        help="What the witness may use (with `--method witness`); features make the tested claim stronger.  "
+        "[default: predictions]",
     ),
 ]
 Weights = Annotated[
@@ -128,10 +140,6 @@ LabelsEach = Annotated[
     int, typer.Option("--labels-each", min=1, metavar="N", help="Labels per instance (with `--width`).")
 ]
 Power = Annotated[float, typer.Option("--power", metavar="SHARE", help="Probability of reaching the aim.")]
-Paper = Annotated[
-    Literal["M23", "J25"] | None,
-    typer.Option("--paper", metavar="M23|J25", help="For credal sets: reproduce the algorithm of a paper."),
-]
 
 
 def test_file(
@@ -165,7 +173,6 @@ def test_file(
     refit: Refit = None,
     split: Split = None,
     cv: Folds = None,
-    paper: Paper = None,
     margin: Margin = None,
     n_resamples: Resamples = None,
     n_bins: options.Bins = 15,
@@ -192,7 +199,6 @@ def test_file(
         "refit": refit,
         "split": split,
         "cv": cv,
-        "paper": paper,
     }
     typed = {name: value for name, value in of_sets.items() if value is not None}
     output = Output(as_json, quiet)
@@ -210,7 +216,7 @@ def test_file(
         members = data.sample.predictions.n_members
         bounded = isinstance(result, EquivalenceResult)
         output.table(_bounds(results, members) if bounded else _table(results, answers, members))
-        told = [result.sentence(LEVEL)] if isinstance(result, CredalTestResult | EquivalenceResult) else []
+        told = [result.sentence(LEVEL)] if isinstance(result, _IN_WORDS) else []
         if isinstance(result, CredalTestResult) and result.validity is not None:
             told = [f"hypothesis: {result.validity.hypothesis}", *told]
         notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
@@ -332,28 +338,32 @@ def _set_test(
     seed: int,
     told: Progress | None,
 ) -> HypotestResult:
-    weights = given.get("weights", "constant" if given.get("paper") == "M23" else "learned")
-    mean_alone = weights == "mean" and set(given) == {"weights"}
+    method = given.get("method", "weights" if any(name in given for name in _OF_WEIGHTS) else "both")
+    settings = {name: value for name, value in given.items() if name != "method"}
+    statistics = None if statistic is None else _statistics(statistic, n_bins)
+    mean_alone = given == {"weights": "mean"}
     if mean_alone and (data.loaded() is None or data.sample.clusters is not None):
         return calibration_test(
             data,
-            statistics=_statistics(statistic or [SET_STATISTIC], n_bins),
+            statistics=_statistics([SET_STATISTIC], n_bins) if statistics is None else statistics,
             n_resamples=RESAMPLES if n_resamples is None else n_resamples,
             rng=seed,
             progress=told,
         )
     whole = in_memory(data, "the test of a set", _IN_MEMORY, _SMALLER)
-    return credal_test(
-        whole.predictions,
-        whole.labels,
-        features=whole.features if weights == "learned" or given.get("given") == "features" else None,
-        statistics=None if statistic is None else _statistics(statistic, n_bins),
-        n_resamples=n_resamples,
-        clusters=whole.clusters,
-        rng=seed,
-        progress=told,
-        **given,
-    )
+    sets: tuple[Any, Any] = whole.predictions, whole.labels
+    shared: dict[str, Any] = {"clusters": whole.clusters, "rng": seed, "progress": told}
+    if method == "witness":
+        seen = whole.features if settings.pop("given", None) == "features" else None
+        _refuse([*settings, *(["statistic"] if statistic else [])], "a witness has no weights to test")
+        alone = witness_test(*sets, features=seen, **shared)
+        return alone if n_resamples is None else dataclasses.replace(alone, notes=(*alone.notes, NO_DRAWS))
+    _refuse(settings if method == "both" else set(settings) - set(_OF_WEIGHTS), f"the method is {method}")
+    shared |= {"statistics": statistics, "n_resamples": n_resamples}
+    features = whole.features if settings.get("weights", "learned") == "learned" else None
+    if method == "weights":
+        return weights_test(sets[0], sets[1], features=features, **shared, **settings)
+    return credal_test(*sets, features=features, **shared)
 
 
 def _statistics(names: list[str], n_bins: int) -> Statistic | list[Statistic]:

@@ -48,7 +48,6 @@ from credibly.predictions import (
     as_pair,
     as_point,
     as_predictions,
-    require_order,
 )
 from credibly.predictions.label_checks import number_of_axes
 
@@ -122,7 +121,6 @@ def distance(
     one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
     one_of("`to`", to, ("nearest", "farthest", "mean"))
     require_tolerance(tolerance)
-    require_order(predictions, labels)
     predictions, labels = as_pair(predictions, labels)
     if to == "mean":
         credal: CredalSet = as_point(as_predictions(predictions))[0]

@@ -50,7 +50,7 @@ class PredictionSummary(Result):
     n_clusters : int or None
         Number of independent clusters, if rows belong together.
     weighted : bool
-        Whether members, or draws without members, have weights.
+        Whether members have weights.
     """
 
     kind: str

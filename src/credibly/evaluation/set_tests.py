@@ -16,13 +16,13 @@ from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
-from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title
+from credibly.evaluation.words import Verdict, Word, at_level, evidence, percent, shown, shown_range, title
 from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
-from credibly.hypotests import credal_test, validity_test
-from credibly.hypotests.resampling.pvalues import acceptance_region
+from credibly.hypotests import credal_test, validity_test, weights_test, witness_test
 from credibly.learners.basis import check_features
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Point, Rows, as_labels
-from credibly.results.credal import CredalTestResult, LocalDeviations, ValidityResult
+from credibly.results.combinations import CombinationResult, LocalDeviations
+from credibly.results.credal import CredalTestResult, ValidityResult, WeightsResult
 from credibly.results.tests import HypotestResult
 from credibly.results.witness import WitnessResult
 from credibly.statistics.subsampled import random_rows
@@ -45,14 +45,14 @@ _MEAN_ONLY = (
 )
 _IN_CLUSTERS = (
     "for rows in clusters only the witness is tested; run learned weights with "
-    '`credal_test(clusters=clusters, weights="learned", method="weights")`'
+    "`weights_test(clusters=clusters)`"
 )
 _MEANS = {
     "learned": "no combination with weights that this learner can represent fits these labels",
     "constant": "no combination with one weight vector for all instances fits these labels",
 }
 _LONG = ("weights", "test_rows", "combination")
-_PER_ROW = ("log_evalues", "excess")
+_PER_ROW = ("log_evalues", "excess", "test_rows", "combination")
 _PER_INSTANCE = ("deviance", "pvalues", "adjusted_pvalues", "nearest", "raters", "smallest_pvalues")
 _MOST_LISTED = 100
 
@@ -65,8 +65,9 @@ class CredalParts(Part):
     ----------
     validity : WitnessResult
         Whether the distribution of the label given the predictions is in the set: the first question.
-    tests : mapping of str to CredalTestResult
-        By kind of weights: ``"learned"`` depends on the instance, ``"constant"`` is one vector for all.
+    tests : mapping of str to WeightsResult
+        By kind of weights: ``"learned"`` depends on the instance and is a CredalTestResult, whose conflicts
+        require the witness to reject as well; ``"constant"`` is one vector for all.
     regions : LocalDeviations or None
         Where in feature space the most flexible combination that was found fails; None for rows in clusters.
     verdicts : tuple of Verdict
@@ -81,7 +82,7 @@ class CredalParts(Part):
     drawn_as = ("regions", "validity")
 
     validity: WitnessResult
-    tests: Mapping[str, CredalTestResult]
+    tests: Mapping[str, WeightsResult]
     regions: LocalDeviations | None
     verdicts: tuple[Verdict, ...]
     rows: HostArray
@@ -108,10 +109,11 @@ class CredalParts(Part):
         found["validity"]["impossible_rows"] = self.validity.impossible_rows[:_MOST_LISTED].tolist()
         found["validity"]["evidence_rows"] = self.rows[self.validity.evidence_rows()].tolist()
         for name, test in self.tests.items():
-            found["tests"][name].pop("validity")
+            found["tests"][name].pop("validity", None)
             means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
             for long in _LONG:
                 found["tests"][name].pop(long)
+                found["tests"][name].get("calibration", {}).pop(long, None)
             found["tests"][name]["mean_weights"] = dict(zip(test.weight_names, means.tolist(), strict=True))
         return found
 
@@ -189,40 +191,35 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
     assert isinstance(predictions, ClassPredictions)
     if part.clusters is not None:
         work.leave_out(f"{SET_TEST} with weights", _IN_CLUSTERS)
-        tested = credal_test(predictions, labels, method="witness", clusters=part.clusters, rng=work.seed)
-        validity = _of_all(tested, chosen).validity
-        assert validity is not None
-        return CredalParts(validity, {}, None, (_witness_verdict(validity, work),), chosen, rows.n)
-    found: dict[str, CredalTestResult] = {}
+        alone = _of_all(witness_test(predictions, labels, clusters=part.clusters, rng=work.seed), chosen)
+        return CredalParts(alone, {}, None, (_witness_verdict(alone, work),), chosen, rows.n)
+    found: dict[str, WeightsResult] = {}
+    validity: WitnessResult | None = None
     refits = min(work.n_resamples, MOST_REPLICATES)
     cost = len(part) * (work.summary.m + predictions.n_classes) * refits
     for weights in ("learned", "constant"):
-        learned = weights == "learned"
         what = f"{SET_TEST} with {weights} weights"
-        if learned and cost > MOST_REFITS:
+        if weights == "learned" and cost > MOST_REFITS:
             work.leave_out(what, "it takes more than a few seconds; run it with `credal_test`")
             continue
         try:
-            tested = credal_test(
-                predictions,
-                labels,
-                features=columns if learned else None,
-                weights=weights,
-                n_resamples=refits if learned else min(work.n_resamples, MOST_SEARCHES),
-                rng=work.seed,
-            )
-            found[weights] = _of_all(tested, chosen)
+            if weights == "constant":
+                few = min(work.n_resamples, MOST_SEARCHES)
+                found[weights] = weights_test(
+                    predictions, labels, weights="constant", n_resamples=few, rng=work.seed
+                )
+            else:
+                both = credal_test(predictions, labels, features=columns, n_resamples=refits, rng=work.seed)
+                validity = None if both.validity is None else _of_all(both.validity, chosen)
+                found[weights] = dataclasses.replace(both, validity=validity)
         except CrediblyError as error:
             work.leave_out(what, f"{_why_not(error)}; {_MEAN_ONLY}")
         work.tell("set", len(found), 2)
-    validity = found["learned"].validity if "learned" in found else None
     if validity is None:
-        alone = _of_all(credal_test(predictions, labels, method="witness", rng=work.seed), chosen)
-        validity = alone.validity
-        assert validity is not None
+        validity = _of_all(witness_test(predictions, labels, rng=work.seed), chosen)
     first = next(iter(found.values()), None)
     if first is None:
-        regions = _regions(alone, predictions, labels, None, work)
+        regions = _regions(validity, predictions, labels, None, work)
     else:
         regions = _named(_regions(first, predictions, labels, columns, work), part.feature_names)
     answers = (
@@ -232,16 +229,13 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
     return CredalParts(validity, found, regions, answers, chosen, rows.n)
 
 
-def _of_all(test: CredalTestResult, chosen: HostArray) -> CredalTestResult:
+def _of_all(test: WitnessResult, chosen: HostArray) -> WitnessResult:
     """Return a test of chosen rows; impossible labels get the numbers that their rows have among all."""
-    if test.validity is None:
-        return test
-    rows = chosen[test.validity.impossible_rows]
-    return dataclasses.replace(test, validity=dataclasses.replace(test.validity, impossible_rows=rows))
+    return dataclasses.replace(test, impossible_rows=chosen[test.impossible_rows])
 
 
 def _regions(
-    test: CredalTestResult,
+    test: CombinationResult,
     predictions: ClassPredictions,
     labels: Any,
     columns: Array | None,
@@ -302,11 +296,7 @@ def _why_not(error: CrediblyError) -> str:
 
 
 def _decided(result: HypotestResult, level: float) -> tuple[HypotestResult, Word]:
-    null = result.null_distribution
-    if null is None:
-        return result, result.verdict(level)
-    region = acceptance_region(null, result.tail, result.statistic_range, level=level)
-    decided = dataclasses.replace(result, acceptance_region=region)
+    decided = at_level(result, level)
     return decided, decided.verdict(level)
 
 
@@ -339,22 +329,25 @@ def _witness_verdict(result: WitnessResult, work: Work) -> Verdict:
     )
 
 
-def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
+def _credal_verdict(name: str, result: WeightsResult, work: Work) -> Verdict:
     level = work.level
     decided, word = _decided(result, level)
-    if result.calibration is not None:  # the witness has a verdict and a p-value of its own
-        decided, _ = _decided(result.calibration, level)
-    if result.validity is not None and result.validity.impossible_rows.size:
-        return _verdict(word, "credal_test", result.sentence(level), decided, work)
-    if result.outcome(level) == "weights alone" and result.validity is not None:
-        finding = f"{result.sentence(level)} A conflict requires both."
-        return _verdict(word, "credal_test", finding, decided, work)
-    if result.outcome(level) == "witness alone":
-        finding = (
-            "Given the predictions, the true probabilities lie outside the set, but some combination may "
-            "still be calibrated."
-        )
-        return _verdict(word, "credal_test", finding, decided, work)
+    if isinstance(result, CredalTestResult) and result.calibration is not None:
+        # the witness has a verdict and a p-value of its own
+        decided, alone = _decided(result.calibration, level)
+        if result.validity is None:
+            word = alone
+        elif result.validity.impossible_rows.size:
+            return _verdict(word, "credal_test", result.sentence(level), decided, work)
+        elif result.outcome(level) == "weights alone":
+            finding = f"{result.sentence(level)} A conflict requires both."
+            return _verdict(word, "credal_test", finding, decided, work)
+        elif result.outcome(level) == "witness alone":
+            finding = (
+                "Given the predictions, the true probabilities lie outside the set, but some combination may "
+                "still be calibrated."
+            )
+            return _verdict(word, "credal_test", finding, decided, work)
     region, start = (
         shown_range(decided.acceptance_region),
         f"{title(result.statistic_name)} {shown(result.statistic)}{work.summary.whose}",

@@ -29,6 +29,7 @@ from credibly.predictions import (
     Dataset,
     Dirichlet,
     Ensemble,
+    Gaussian,
     Point,
     Predictions,
     Quantiles,
@@ -259,7 +260,10 @@ MOST_STATISTICS = 6
 def _check_applies(rows: Rows, work: Work) -> str | None:
     if not work.tests or not work.statistics:
         return NOT_ASKED
-    if not has_members(rows.sample.predictions):
+    given = rows.sample.predictions
+    if isinstance(given, Gaussian) and given.weights_by_row:
+        return "they compare members, and with weights by row these are components of one distribution"
+    if not has_members(given):
         return (
             "they compare members, and these predictions have none; if they are averages of an ensemble, "
             "evaluate its members"

@@ -172,7 +172,7 @@ class GroupTask(Task):
     def of(cls, statistics: Sequence[Statistic], chunks: Rows, group: Any, size: int) -> GroupTask:
         """Plan the statistics for the rows of a group; which belong together is known of all rows."""
         own = chunks.of_group(group, size)
-        task = StatisticsTask(tuple(planned(statistics, own)), own.sample, own.n, chunks.clusters)
+        task = StatisticsTask(tuple(planned(statistics, own)), own.sample, chunks.clusters)
         return cls(task, group)
 
     def sums(self, chunk: Dataset) -> Sums:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from credibly._arrays.sums import State, count_cells
 from credibly.evaluation.rows import PredictionSummary, has_counts
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point
-from credibly.predictions.passes import Sums, merged, on_host
+from credibly.predictions.passes import Sums, on_host
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
 from credibly.results.decompositions import CrpsDecomposition
@@ -26,6 +26,7 @@ from credibly.results.tests import CheckResult, HypotestResult
 from credibly.statistics.registry import story_of
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
+Test = TypeVar("Test", bound=HypotestResult)
 _ORDER: dict[Word, int] = {"conflict": 0, "cannot tell": 1, "no conflict found": 2}
 
 
@@ -189,18 +190,24 @@ def audit_verdict(result: AuditResult) -> Verdict:
     )
 
 
+def at_level(result: Test, level: float) -> Test:
+    """Return a test with the acceptance region at `level`; without replicates it keeps its own, at 5 %."""
+    null = result.null_distribution
+    if null is None:
+        return result
+    region = acceptance_region(null, result.tail, result.statistic_range, level=level)
+    return dataclasses.replace(result, acceptance_region=region)
+
+
 def _verdict(
     name: str, result: HypotestResult, family: int, summary: PredictionSummary, level: float
 ) -> Verdict:
-    limit = result.acceptance_region
-    if result.null_distribution is not None:
-        limit = acceptance_region(result.null_distribution, result.tail, result.statistic_range, level=level)
-    decided = dataclasses.replace(result, acceptance_region=limit)
-    word = decided.verdict(level)
+    tested = at_level(result, level)
+    word, limit = tested.verdict(level), tested.acceptance_region
     return Verdict(
         word=word,
         statistic=name,
-        finding=_finding(name, decided, word, summary, level),
+        finding=_finding(name, tested, word, summary, level),
         evidence=evidence(result, family),
         scope=f"n = {result.n}{_in_clusters(result)}, m = {summary.m}, {result.n_resamples} replicates",
         size=result.effect_size,
@@ -290,7 +297,7 @@ _SHARED_TRUTH = (
 
 def surveyed(rows: Rows) -> Sums:
     """Count what is unusual about the rows, in one pass; the notes are those of all rows."""
-    return merged(rows, [count_oddities])[0]
+    return rows.merged([count_oddities])[0]
 
 
 def count_oddities(chunk: Dataset) -> Sums:

@@ -13,6 +13,8 @@ from credibly.hypotests.calibration.spread import spread_curve
 from credibly.hypotests.credal.credal_test import credal_test
 from credibly.hypotests.credal.inflate import Inflation, inflate
 from credibly.hypotests.credal.validity import validity_test
+from credibly.hypotests.credal.weights_test import weights_test
+from credibly.hypotests.credal.witness import witness_test
 from credibly.hypotests.predictive.predictive_check import predictive_check
 
 __all__ = [
@@ -32,4 +34,6 @@ __all__ = [
     "set_coverage",
     "spread_curve",
     "validity_test",
+    "weights_test",
+    "witness_test",
 ]

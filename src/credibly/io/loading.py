@@ -18,7 +18,7 @@ from credibly.io.labelling import joined_labels, label_role, label_source, set_a
 from credibly.io.limits import located, reworded
 from credibly.io.nameless import share_of_distributions
 from credibly.io.naming import assign_roles, use_canonical_names
-from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said
+from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said, described
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
 from credibly.predictions.label_reading import (
@@ -92,7 +92,7 @@ def load(
     levels : sequence of float, optional
         Levels of quantiles, or of the columns `lower` and `upper`, if the file does not give them.
     member_weights : sequence of float, optional
-        Weights of the members, or of draws without members, if the file does not give them.
+        Weights of the members, if the file does not give them.
     clusters : str, optional
         The column or array that says which rows belong together, such as the patient; a column `cluster` is
         found by its name.
@@ -322,7 +322,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
             _check_beside(content, predictions)
             break
         except InvalidRowsError as error:
-            if problems is None or error.argument in _NOT_ROWS:
+            if problems is None or not _of_instances(error, content):
                 raise _for_files(error, content) from error
             keep = np.ones(content.n, dtype=bool)
             keep[error.rows] = False
@@ -398,12 +398,19 @@ def _make(content: Content, said: Said) -> Predictions:
     weights = content.arrays.get("member_weights") if said.member_weights is None else said.member_weights
     raw = {"raw": True} if said.kind == RAW_LOGITS else {}
     weighted = content.kind in ("probs", "logits", "alpha", "gaussian") and content.has_members
-    if weights is None or weighted or content.kind == "samples":
+    if weights is None or weighted:
         return made.make(*arrays, *(() if weights is None else (weights,)), **raw)
-    rule = "belong to members, or to draws"
+    if content.kind == "samples":
+        raise InputError(
+            "`member_weights`",
+            "cannot be used with draws: tests exchange a label with its draws, which must count alike",
+            f"got {np.asarray(weights).size} weights with {described({'samples': content.leading})}",
+            "Draw again with equal weights. Repeating draws does not help, because labels never repeat.",
+        )
+    rule = "belong to members"
     if said.member_weights is not None:
-        raise InputError("`member_weights`", rule, "the predictions have neither", "Leave them out.")
-    content.note(f"`member_weights` are not used: they {rule}, and these predictions have neither")
+        raise InputError("`member_weights`", rule, "the predictions have none", "Leave them out.")
+    content.note(f"`member_weights` are not used: they {rule}, and these predictions have none")
     return made.make(*arrays, **raw)
 
 
@@ -439,6 +446,12 @@ def _check_beside(content: Content, predictions: Predictions) -> None:
         )
 
 
+def _of_instances(error: InvalidRowsError, content: Content) -> bool:
+    """Tell whether the rows of an error are instances, not levels or members."""
+    by_row = error.argument == "weights" and "member_weights" in content.rows
+    return by_row or error.argument not in _NOT_ROWS
+
+
 def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
     """Add to an error about arrays the words that help with a file."""
     kind = error.remedy.kind if isinstance(error.remedy, Remedy) else None
@@ -449,9 +462,7 @@ def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
     if rounded:
         more += " `normalise=True` does it here."
     elif (
-        isinstance(error, InvalidRowsError)
-        and error.argument not in _NOT_ROWS
-        and len(error.rows) < content.n
+        isinstance(error, InvalidRowsError) and _of_instances(error, content) and len(error.rows) < content.n
     ):
         more += " To leave these rows out: `drop_invalid=True`."
     elsewhere = error.remedy.elsewhere if isinstance(error.remedy, Remedy) else error.remedy

@@ -325,7 +325,9 @@ def _orient(content: Content, said: int | None) -> None:
         else:
             content.note(f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members")
     if axis == 0:
-        rows = {key: other for key, other in content.rows.items() if key in made.fields}
+        rows = {
+            key: other for key, other in content.rows.items() if key in made.fields or key == "member_weights"
+        }
         content.arrays |= {
             key: np.moveaxis(other, 0, 1) for key, other in rows.items() if other.ndim == array.ndim
         }
@@ -333,7 +335,8 @@ def _orient(content: Content, said: int | None) -> None:
 
 def _told_length(content: Content) -> int | None:
     """Return how many instances the arrays beside the predictions tell, None where they do not."""
-    beside = [other for key, other in content.rows.items() if key not in FIELDS and other.ndim]
+    moved = FIELDS | {"member_weights"}  # whatever has members may have them first
+    beside = [other for key, other in content.rows.items() if key not in moved and other.ndim]
     lengths = {int(other.shape[0]) for other in beside}
     return lengths.pop() if len(lengths) == 1 else None
 

@@ -216,8 +216,8 @@ ROLES: dict[str, Role] = {
     "group": Role("group", "(n,)", ("groups", "subgroup"), text="names"),
     "cluster": Role("cluster", "(n,)", ("clusters", "cluster_id"), text="names"),
     "member_weights": Role(
-        "weights of the members, or of draws without members",
-        "(m,)",
+        "weights of the members",
+        "(m,), or (n, m) for Gaussian members",
         ("mixture_weights", "ensemble_weights", "model_weights"),
         per="member",
     ),
@@ -307,8 +307,8 @@ def _of_gaussian(mean: Array, std: Array, weights: Array | None = None) -> Predi
     return Gaussian(mean, std, member_axis=1 if mean.ndim == 2 else None, weights=weights)
 
 
-def _of_samples(samples: Array, weights: Array | None = None) -> Predictions:
-    return Samples(samples, member_axis=1, weights=weights)
+def _of_samples(samples: Array) -> Predictions:
+    return Samples(samples, member_axis=1)
 
 
 def _of_beliefs(beliefs: Array, focal_sets: Array) -> Predictions:
@@ -505,7 +505,9 @@ class Content:
         return {
             name: array
             for name, array in self.arrays.items()
-            if name in self.attributes or ROLES[name].per == "instance"
+            if name in self.attributes
+            or ROLES[name].per == "instance"
+            or (name == "member_weights" and array.ndim == 2)
         }
 
     def keep(self, rows: Array) -> None:

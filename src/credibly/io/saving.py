@@ -37,7 +37,6 @@ from credibly.predictions import (
     PredictionIntervals,
     Predictions,
     PredictionSets,
-    Samples,
     as_predictions,
 )
 from credibly.predictions.convert import column_names, is_frame
@@ -209,7 +208,7 @@ def content_of(predictions: Predictions) -> Content:
         arrays["focal_sets"] = membership_of(predictions.focal_sets, predictions.n_classes)
     if isinstance(predictions, (PredictionSets, PredictionIntervals)):
         arrays["claimed"] = np.array([predictions.claimed])
-    if isinstance(predictions, (Ensemble, Dirichlet, Gaussian, Samples)) and predictions.weights is not None:
+    if isinstance(predictions, (Ensemble, Dirichlet, Gaussian)) and predictions.weights is not None:
         arrays["member_weights"] = predictions.weights
     held = {name: np.asarray(to_host(array)) for name, array in arrays.items()}
     return Content("memory", held, kind=kind)
@@ -310,6 +309,7 @@ def _write_table(content: Content, file: BinaryIO, path: str) -> None:
     """Write .csv or .tsv."""
     shared = _shared(content)
     shared.pop("claimed", None)  # has a column that repeats it
+    shared |= {name: array for name, array in content.rows.items() if name == "member_weights"}
     if shared and content.kind != "quantiles":
         _refuse(path, f"no place for {', '.join(shared)}")
     if content.meta:
@@ -430,7 +430,8 @@ def _named_dimensions(content: Content, path: str) -> Any:
     rows = content.rows
     for name, array in content.arrays.items():
         first = "instance" if name in rows else f"{name}_row"
-        middle = ["member"] if content.has_members and name in KINDS[str(content.kind)].fields else []
+        by_member = name in KINDS[str(content.kind)].fields or (name == "member_weights" and name in rows)
+        middle = ["member"] if content.has_members and by_member else []
         dims = [first, *middle, *(f"{name}_column" for _ in range(array.ndim - 1 - len(middle)))]
         variables[name] = (dims, array)
     if content.classes is not None:

@@ -1,7 +1,8 @@
-"""Light learners of instance-dependent weights: what is mixed, and what the weights may look at.
+"""How weights that depend on the instance are learned: the interface, and the light learners.
 
-Each one says which points of the set it mixes and which columns the logits of their weights are linear in;
-`mixing` fits them. H0 of a learned test is "a combination that this learner can represent is calibrated".
+A learner says which points of the set it mixes and learns weights on them. The logits of a light one are
+linear in columns made of features; `mixing` fits them. H0 of a learned test is "a combination that this
+learner can represent is calibrated".
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, HostArray, as_float64, device, like, namespace
+from credibly._arrays.namespace import Array, HostArray, as_float64, device, like, namespace, to_host
+from credibly._arrays.philox import Seed
+from credibly._arrays.progress import Progress
 from credibly.credal import boundary
 from credibly.credal.sets import require_positive_number
 from credibly.learners.basis import Basis, FittedBasis
-from credibly.learners.mixing import Columns
+from credibly.learners.mixing import Columns, fit_weights, mixed
 from credibly.learners.points import Points
 from credibly.predictions import as_point
 
@@ -30,22 +33,134 @@ smallest, weights can jump from one member to another, as where each is right on
 _SAME_SCORE = 1e-9  # points whose entropies or probabilities differ by less are extreme alike
 
 
-class Part(NamedTuple):
-    """Which instances weights are learned on and which are tested, as sorted indices."""
+_PATIENCE = 2  # smaller penalties that are no better before the search ends
 
-    learn: HostArray
-    test: HostArray
+_REFIT_STEPS = 60
+
+
+class FittedWeights(ABC):
+    """What a learner has learned: weights on the points of any instances.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        What the result of a test should say about the fit.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def weights(self, points: Points, features: Array) -> Array:
+        """Return the weights on the points of some instances, (n, a): rows are not negative and sum to 1.
+
+        Parameters
+        ----------
+        points : Points
+            What the learner mixes; ``points.probs`` has shape (n, a, k).
+        features : array (n, d)
+            Features of these instances.
+
+        Returns
+        -------
+        array (n, a)
+            In the array library of the points.
+        """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is worth keeping of the fit, in JSON-safe types."""
+        return {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Lesson:
+    """What weights are learned from.
+
+    Attributes
+    ----------
+    points : Points
+        What the learner mixes, at all instances; ``points.probs`` has shape (n, a, k).
+    features : array (n, d)
+        What weights may depend on, at all instances.
+    labels : array (n,)
+        Observed classes. Only those of the rows to learn from may be used; the others are tested.
+    rng : tuple of int
+        Seed of everything random, as ``numpy.random.default_rng`` takes it.
+    clusters : ndarray (n,) or None
+        Which rows belong together.
+    progress : callable or None
+        Called with (done, total).
+    """
+
+    points: Points
+    features: Array
+    labels: Array
+    rng: Seed
+    clusters: HostArray | None = None
+    progress: Progress | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Learner(ABC):
-    """Base of all learners of instance-dependent weights. Settings are the fields; instances are frozen."""
+    """Base of all learners of instance-dependent weights. Settings are the fields; instances are frozen.
+
+    A learner of your own is a frozen dataclass with a `name` and the method `learn`; pass it as ``learner=``
+    to :func:`weights_test`.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> class Chosen(cr.learners.FittedWeights):
+    ...     def __init__(self, best):
+    ...         self.best = best
+    ...
+    ...     def weights(self, points, features):
+    ...         found = np.zeros(points.probs.shape[:2])
+    ...         found[:, self.best] = 1.0
+    ...         return found
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class BestMember(cr.learners.Learner):
+    ...     name = "best member"
+    ...
+    ...     def learn(self, lesson, rows):
+    ...         labels = lesson.labels[rows, None, None]
+    ...         likely = np.take_along_axis(lesson.points.probs[rows], labels, axis=2)
+    ...         return Chosen(np.log(likely[:, :, 0]).sum(axis=0).argmax())
+    >>> rng = np.random.default_rng(1)
+    >>> members = rng.dirichlet(np.ones(3), size=(200, 4))
+    >>> labels = (rng.random((200, 1)) > members[:, 2].cumsum(axis=1)).sum(axis=1)
+    >>> found = cr.hypotests.weights_test(members, labels, learner=BestMember(), n_resamples=99, rng=0)
+    >>> found.weights[0].tolist(), found.verdict()
+    ([0.0, 0.0, 1.0, 0.0], 'no conflict found')
+    """
 
     name: ClassVar[str]
 
     def points(self, given: Points) -> Points:
         """Return what this learner mixes; the given points, if it adds none."""
         return given
+
+    @abstractmethod
+    def learn(self, lesson: Lesson, rows: HostArray) -> FittedWeights:
+        """Learn weights from the labels of some rows.
+
+        Parameters
+        ----------
+        lesson : Lesson
+            Points, features and labels of all instances.
+        rows : ndarray of int
+            Instances to learn from.
+
+        Returns
+        -------
+        FittedWeights
+            Weights for any instances.
+        """
+
+    def learn_parts(self, lesson: Lesson, parts: Sequence[HostArray]) -> list[FittedWeights]:
+        """Learn from several parts, such as all folds but one; override it if that is faster at once."""
+        return [self.learn(lesson, rows) for rows in parts]
 
     def settings(self) -> dict[str, Any]:
         """Return the name and the fields."""
@@ -89,19 +204,186 @@ class LinearLearner(Learner):
     def columns(self, points: Points, made: Array) -> Columns:
         """Return what logits are linear in, from the columns (n, 1 + q) made of features."""
 
-    def scaled_columns(
-        self, points: Points, basis: FittedBasis, features: Array, uses_features: bool, scale: Any
-    ) -> Columns:
-        """Return the columns with those of `own` divided by `scale`, (s,)."""
-        made = basis.columns(features)
-        plain = self.columns(points, made if uses_features else made[:, :1])
-        if not plain.own.shape[2]:
-            return plain
-        return dataclasses.replace(plain, own=plain.own / like(scale, plain.own))
-
     @abstractmethod
     def penalty(self, columns: Columns, value: float) -> np.ndarray[Any, Any]:
         """Return the penalty of every parameter, (p,)."""
+
+    def learn(self, lesson: Lesson, rows: HostArray) -> FittedWeights:
+        """Choose the penalty by cross-validation on these rows, then learn from all of them."""
+        return self.learn_parts(lesson, [rows])[0]
+
+    def learn_parts(self, lesson: Lesson, parts: Sequence[HostArray]) -> list[FittedWeights]:
+        """Learn from several parts; the penalties of all are chosen in one batch."""
+        points = lesson.points
+        xp = namespace(points.probs)
+        basis = self.basis.fit(lesson.features, lesson.rng)
+        used = np.unique(np.concatenate(parts))
+        taken = like(used, points.probs)
+        given = _Parts(
+            xp.take(points.probs, taken, axis=0),
+            xp.take(lesson.labels, taken, axis=0)[None, :],
+            np.stack([np.isin(used, rows) for rows in parts]),
+            None if lesson.clusters is None else lesson.clusters[used],
+        )
+        candidates = [value for value in self.penalties if basis.kept.size or np.isinf(value)] or [np.inf]
+        made = basis.columns(lesson.features)
+        columns, scales = {}, {}
+        for flexible in {bool(np.isfinite(value)) for value in candidates}:
+            plain = self.columns(points, made if flexible else made[:, :1])
+            scales[flexible] = _root_mean_square(plain)
+            columns[flexible] = plain.divided(scales[flexible]).rows(taken)
+        chosen = self._best_penalties(candidates, columns, given)
+        return [
+            given.fit(self, basis, columns, scales, part, float(value)) for part, value in enumerate(chosen)
+        ]
+
+    def _best_penalties(
+        self, candidates: list[float], columns: dict[bool, Columns], given: _Parts
+    ) -> HostArray:
+        """Return the penalty of each part with the smallest log loss of held-out folds, all in one batch."""
+        count = len(given.member)
+        best = np.full(count, candidates[0])
+        if len(candidates) == 1:
+            return best
+        held_out, owner = given.folds(self.n_folds)
+        least, worse = np.full(count, np.inf), np.zeros(count, dtype=int)
+        sizes = given.member.sum(axis=1)[owner].astype(np.float64)
+        before: dict[bool, tuple[HostArray, Array]] = {}
+        for value in sorted(candidates, reverse=True):
+            # smaller penalties that are no better end the search of a part: weaker ones take long to fit
+            now = np.flatnonzero(worse[owner] < _PATIENCE)
+            if not now.size:
+                break
+            flexible = bool(np.isfinite(value))
+            kept, start = columns[flexible], None
+            if flexible in before:  # each penalty starts where the larger one ended
+                places, ended = before[flexible]
+                start = namespace(ended).take(ended, like(np.searchsorted(places, now), ended), axis=0)
+            found = fit_weights(
+                kept,
+                given.points,
+                given.labels,
+                like(self.penalty(kept, value), given.points),
+                start=start,
+                counted=like((given.member[owner] & ~held_out)[now].astype(np.float64), given.points),
+                sizes=like(sizes[now], given.points),
+            )
+            before[flexible] = now, found.parameters
+            logs = np.log(np.maximum(given.likely(kept, found.parameters), 1e-300))
+            loss = np.bincount(owner[now], -np.vecdot(logs, held_out[now]), minlength=count)
+            searched = np.unique(owner[now])
+            better = searched[loss[searched] < least[searched]]
+            worse[searched] += 1
+            best[better], least[better], worse[better] = value, loss[better], 0
+        return best
+
+
+class _Parts(NamedTuple):
+    """Rows that any part uses, and which of them each part has."""
+
+    points: Array  # (n, a, k)
+    labels: Array  # (1, n)
+    member: HostArray  # (parts, n) of bool
+    codes: HostArray | None
+
+    def folds(self, number: int) -> tuple[HostArray, HostArray]:
+        """Return the rows that each fold of each part holds out, (folds, n), and whose fold it is."""
+        held, owner = [], []
+        for part, inside in enumerate(self.member):
+            rows = np.flatnonzero(inside)
+            # every fourth one: the order of instances may mean something; of clusters every fourth one
+            places = np.arange(rows.size)
+            if self.codes is not None:
+                places = np.unique(self.codes[rows], return_inverse=True)[1]
+            count = min(number, rows.size)
+            own = np.zeros((count, inside.size), dtype=bool)
+            own[:, rows] = places % count == np.arange(count)[:, None]
+            held.append(own)
+            owner += [part] * count
+        return np.concatenate(held), np.array(owner)
+
+    def fit(
+        self,
+        learner: LinearLearner,
+        basis: FittedBasis,
+        columns: dict[bool, Columns],
+        scales: dict[bool, HostArray],
+        part: int,
+        value: float,
+    ) -> LinearFit:
+        """Learn from one part with the penalty that was chosen for it."""
+        xp, rows = namespace(self.points), like(np.flatnonzero(self.member[part]), self.points)
+        flexible = bool(np.isfinite(value))
+        kept = columns[flexible].rows(rows)
+        found = fit_weights(
+            kept,
+            xp.take(self.points, rows, axis=0),
+            xp.take(self.labels, rows, axis=1),
+            like(learner.penalty(kept, value), self.points),
+        )
+        told = f"penalty {value:g} on features" if flexible else "weights do not depend on features"
+        notes = [f"{told}, by cross-validation", *basis.notes]
+        if found.n_unfinished:
+            notes.append(f"learning stopped after {found.steps} steps before it converged")
+        return LinearFit(learner, basis, flexible, scales[flexible], found.parameters, value, tuple(notes))
+
+    def likely(self, columns: Columns, parameters: Array) -> HostArray:
+        """Return the probability of each label under every fit, (b, n)."""
+        xp = namespace(self.points)
+        mixtures = mixed(columns.weights(parameters), self.points)
+        index = xp.astype(self.labels, xp.int64)[0, None, :, None]
+        index = xp.broadcast_to(index, (*mixtures.shape[:2], 1))
+        return to_host(xp.take_along_axis(mixtures, index, axis=2))[:, :, 0]
+
+
+@dataclasses.dataclass(frozen=True)
+class LinearFit(FittedWeights):
+    """A light learner with its parameters, and what refits it to other labels."""
+
+    learner: LinearLearner
+    basis: FittedBasis
+    uses_features: bool
+    scale: HostArray  # (s,)
+    parameters: Array  # (1, p)
+    penalty: float
+    notes: tuple[str, ...] = ()
+
+    def columns(self, points: Points, features: Array) -> Columns:
+        """Return what logits are linear in at some instances."""
+        made = self.basis.columns(features)
+        plain = self.learner.columns(points, made if self.uses_features else made[:, :1])
+        return plain.divided(self.scale)
+
+    def weights(self, points: Points, features: Array) -> Array:
+        """Return weights on the points of the learner, (n, a)."""
+        return self.columns(points, features).weights(self.parameters)[0, ...]
+
+    def refitted(
+        self, columns: Columns, points: Array, labels: Array, learn: HostArray, test: HostArray
+    ) -> tuple[Array, int]:
+        """Learn from replicates (b, n) and return the combinations at the tested instances, (b, t, k)."""
+        xp = namespace(points)
+        learned, tested = (like(rows, points) for rows in (learn, test))
+        found = fit_weights(
+            columns.rows(learned),
+            xp.take(points, learned, axis=0),
+            xp.take(labels, learned, axis=1),
+            like(self.learner.penalty(columns, self.penalty), points),
+            start=self.parameters,
+            max_steps=_REFIT_STEPS,
+        )
+        weights = columns.rows(tested).weights(found.parameters)
+        return mixed(weights, xp.take(points, tested, axis=0)), found.n_unfinished
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the penalty that was chosen."""
+        return {"penalty": self.penalty}
+
+
+def _root_mean_square(columns: Columns) -> HostArray:
+    own = to_host(columns.own)
+    scale = np.sqrt((own**2).mean(axis=(0, 1)))
+    return np.where(scale > 1e-12, scale, 1.0)
 
 
 def _per_point(columns: Columns, constant: float, value: float) -> np.ndarray[Any, Any]:
@@ -215,55 +497,6 @@ def _telling_points(probs: Array, classes: Sequence[int]) -> dict[str, Array]:
         tied = xp.astype(score >= xp.max(score, axis=1, keepdims=True) - _SAME_SCORE, xp.float64)
         found[name] = xp.sum(tied[:, :, None] * probs, axis=1) / xp.sum(tied, axis=1, keepdims=True)
     return found
-
-
-@dataclasses.dataclass(frozen=True)
-class TiltingLearner(LinearLearner):
-    """Scores every member from its own prediction, the mean and the features; softmax over the members.
-
-    All members share one set of weights, so their order does not matter, and a score that grows with the
-    probability of a class tilts the combination towards that class.
-
-    Parameters
-    ----------
-    basis : Basis
-        Columns made of the features.
-    penalties : tuple of float
-        Candidates for the penalty of weights on features, chosen by cross-validation.
-    constant_penalty : float
-        Penalty of all other weights.
-    n_folds : int
-        Folds of the cross-validation.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> cr.learners.TiltingLearner().name
-    'tilting'
-    """
-
-    constant_penalty: float = 1.0
-    name: ClassVar[str] = "tilting"
-
-    def columns(self, points: Points, made: Array) -> Columns:
-        """Deviations from the mean, of it and of its logarithm, by class, also times mean and features."""
-        xp = namespace(points.probs)
-        probs = as_float64(points.probs)
-        n, _, k = probs.shape
-        mean = xp.mean(probs, axis=1, keepdims=True)
-        apart = probs - mean
-        logs = xp.log(xp.clip(probs, 1e-6, None))
-        ratio = logs - xp.mean(logs, axis=1, keepdims=True)
-        parts = [apart, apart * mean * k, ratio]
-        parts += [apart * made[:, column][:, None, None] for column in range(1, made.shape[1])]
-        none = xp.zeros((n, 0), dtype=xp.float64, device=device(probs))
-        return Columns(none, xp.concat(parts, axis=2), n_plain=3 * k)
-
-    def penalty(self, columns: Columns, value: float) -> np.ndarray[Any, Any]:
-        """The deviations' own penalty, and one for those times features."""
-        found = np.full(columns.own.shape[2], value)
-        found[: columns.n_plain] = self.constant_penalty
-        return found
 
 
 def _no_columns(points: Array) -> Array:

@@ -20,8 +20,9 @@ and one that has converged stays where it is while the others go on.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,11 +33,22 @@ from credibly._arrays.namespace import (
     as_float64,
     device,
     is_numpy,
+    like,
     namespace,
     rows_within_budget,
     softmax,
     tiles,
+    to_host,
 )
+
+
+def library(array: Array) -> Any:
+    """Return the namespace of an array; of NumPy NumPy itself, whose functions cost less per call.
+
+    These loops call functions of small arrays a thousand times.
+    """
+    return np if is_numpy(array) else namespace(array)
+
 
 _MEMORY = 8
 
@@ -66,7 +78,7 @@ def minimise_batch(
     objective: Loss,
     start: Array,
     *,
-    tolerance: float,
+    tolerance: float | Array,
     max_steps: int,
 ) -> Minimum:
     """Minimise b functions of p numbers each.
@@ -78,7 +90,7 @@ def minimise_batch(
         gradients (r, p).
     start : array (b, p)
         Where to begin.
-    tolerance : float
+    tolerance : float or array (b,)
         A problem has converged when no entry of its gradient is larger.
     max_steps : int
         Steps after which the rest is left as it is.
@@ -88,11 +100,11 @@ def minimise_batch(
     Minimum
         The last point of each, its value, the number of steps and which converged.
     """
-    xp = namespace(start)
+    xp = library(start)
     at = start
     value, slope = objective(at, None)
     moves: list[tuple[Array, Array, Array]] = []
-    scale = xp.ones_like(value)
+    ones = scale = xp.ones_like(value)
     done = xp.max(xp.abs(slope), axis=1) <= tolerance
     steps = 0
     while steps < max_steps and not bool(xp.all(done)):
@@ -109,11 +121,9 @@ def minimise_batch(
         curvature, squares = xp.vecdot(step, change), xp.vecdot(change, change)
         # without positive curvature a pair would spoil the model; weight 0 leaves it out for that problem
         usable = curvature > 1e-12 * squares
-        weight = xp.where(usable, 1.0 / xp.where(usable, curvature, xp.ones_like(curvature)), 0.0 * curvature)
+        weight = xp.where(usable, 1.0 / xp.where(usable, curvature, ones), 0.0 * ones)
         # the latest usable pair gives the scale of the model
-        scale = xp.where(
-            usable & (squares > 0), curvature / xp.where(squares > 0, squares, xp.ones_like(squares)), scale
-        )
+        scale = xp.where(usable & (squares > 0), curvature / xp.where(squares > 0, squares, ones), scale)
         moves = [*moves[-(_MEMORY - 1) :], (step, change, weight)]
         stuck = ~moved | (value - next_value <= _FLAT * xp.abs(value))
         at, value, slope = next_at, next_value, next_slope
@@ -123,7 +133,7 @@ def minimise_batch(
 
 def _direction(slope: Array, moves: list[tuple[Array, Array, Array]], scale: Array) -> Array:
     """Return minus the inverse Hessian model times the slope: the two-loop recursion."""
-    xp = namespace(slope)
+    xp = library(slope)
     direction = -slope
     if not moves:
         # a first step of length 1 at most
@@ -151,13 +161,14 @@ def _line_search(
     done: Array,
 ) -> tuple[Array, Array, Array, Array]:
     """Shorten each step until it decreases its function enough; finished problems do not move."""
-    xp = namespace(at)
+    xp = library(at)
     length = xp.ones_like(value)
+    none = 0.0 * length
     found_at, found_value, found_slope = at, value, slope
     accepted = done
-    moved = xp.zeros_like(done)
+    moved = done & ~done
     for _ in range(_BACKTRACKS):
-        tried = at + xp.where(accepted, xp.zeros_like(length), length)[:, None] * direction
+        tried = at + xp.where(accepted, none, length)[:, None] * direction
         tried_value, tried_slope = _of_those_left(objective, tried, accepted, value, slope)
         enough = tried_value <= value + _ARMIJO * length * descent
         fresh = enough & ~accepted
@@ -175,9 +186,11 @@ def _of_those_left(
     objective: Loss, tried: Array, accepted: Array, value: Array, slope: Array
 ) -> tuple[Array, Array]:
     """Evaluate the problems that are not accepted; on the host no others, which are most of them."""
-    if not is_numpy(tried) or not accepted.any():
+    if not is_numpy(tried):
         return objective(tried, None)
-    rows = np.flatnonzero(~accepted)
+    rows = (~accepted).nonzero()[0]
+    if rows.size == accepted.size:
+        return objective(tried, None)
     values, slopes = value.copy(), slope.copy()
     values[rows], slopes[rows] = objective(tried[rows], rows)
     return values, slopes
@@ -201,6 +214,11 @@ class Columns:
     own: Array
     n_plain: int = 0
 
+    @functools.cached_property
+    def xp(self) -> Any:
+        """The library of the columns."""
+        return library(self.shared)
+
     @property
     def alike(self) -> bool:
         """Whether all instances get the same weights: `shared` is the column of ones alone."""
@@ -213,12 +231,18 @@ class Columns:
 
     def rows(self, rows: Array) -> Columns:
         """Return the columns of some instances."""
-        xp = namespace(self.shared)
+        xp = library(self.shared)
         return Columns(xp.take(self.shared, rows, axis=0), xp.take(self.own, rows, axis=0), self.n_plain)
+
+    def divided(self, scale: HostArray) -> Columns:
+        """Return the columns with those of `own` divided by `scale`, (s,)."""
+        if not self.own.shape[2]:
+            return self
+        return dataclasses.replace(self, own=self.own / like(scale, self.own))
 
     def logits(self, parameters: Array) -> Array:
         """Return the logits of the weights, (b, p) -> (b, n, a)."""
-        xp = namespace(parameters)
+        xp = self.xp
         b = parameters.shape[0]
         (n, q), a = self.shared.shape, self.own.shape[1]
         found = xp.matmul(self.shared, xp.reshape(parameters[:, : q * a], (b, q, a)))
@@ -233,7 +257,7 @@ class Columns:
 
     def pulled_back(self, slope: Array) -> Array:
         """Return the gradient in the weights from the one in the logits, (b, n, a) -> (b, p)."""
-        xp = namespace(slope)
+        xp = self.xp
         b, n, a = slope.shape
         per_point = xp.reshape(xp.matmul(self.shared.T, slope), (b, -1))
         s = self.own.shape[2]
@@ -253,7 +277,7 @@ class Fit(NamedTuple):
 
 def likelihoods(points: Array, labels: Array) -> Array:
     """Return P_a(y) of every instance, (n, a, k), (b, n) -> (b, n, a)."""
-    xp = namespace(points)
+    xp = library(points)
     n, a, k = points.shape
     by_class = xp.reshape(xp.permute_dims(as_float64(points), (0, 2, 1)), (n * k, a))
     rows = xp.astype(labels, xp.int64) + k * xp.arange(n, dtype=xp.int64, device=device(points))
@@ -268,6 +292,7 @@ def fit_weights(
     *,
     start: Array | None = None,
     counted: Array | None = None,
+    sizes: Array | None = None,
     max_steps: int = 200,
 ) -> Fit:
     """Learn weights by penalised maximum likelihood, one set of them per label vector.
@@ -286,6 +311,8 @@ def fit_weights(
         Starting point. Default: equal weights.
     counted : array (b, n), optional
         1 for instances a replicate learns from, 0 for the others.
+    sizes : array (b,), optional
+        Instances per replicate, by which its tolerance is measured. Default: all.
     max_steps : int
         Largest number of steps.
 
@@ -294,7 +321,7 @@ def fit_weights(
     Fit
         Parameters, (b, p).
     """
-    xp = namespace(points)
+    xp = library(points)
     b = max(
         labels.shape[0],
         1 if counted is None else counted.shape[0],
@@ -315,25 +342,25 @@ def fit_weights(
         count = reps.stop - reps.start
         begin = xp.broadcast_to(of(given), (count, size)) + 0.0
         loss = (_loss_alike if columns.alike else _loss)(columns, points, of(labels), of(counted))
-        ended = _descend(loss, of(penalty), begin, _TOLERANCE * n, max_steps)
+        tolerance = _TOLERANCE * (n if sizes is None else sizes[reps])
+        ended = _descend(loss, of(penalty), begin, tolerance, max_steps)
         found.append(ended.at)
         steps = max(steps, ended.steps)
-        unfinished += int(xp.sum(xp.astype(~ended.converged, xp.int64)))
+        unfinished += int((~to_host(ended.converged)).sum())
     return Fit(xp.concat(found, axis=0), steps, unfinished)
 
 
 def _loss(columns: Columns, points: Array, labels: Array, counted: Array | None) -> Loss:
     """Sums of log losses and their slopes, where every instance has its own weights."""
-    xp = namespace(points)
+    xp = columns.xp
     likely = likelihoods(points, labels)
 
     def loss(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
-        total, slope = _slope(columns.logits(parameters), _of_rows(likely, rows))
-        losses = -xp.log(total)
-        if counted is not None:
-            kept = _of_rows(counted, rows)
-            losses, slope = losses * kept, slope * kept[:, :, None]
-        return xp.sum(losses, axis=1), columns.pulled_back(slope)
+        total, slope = _slope(columns.logits(parameters), _of_rows(likely, rows), xp)
+        if counted is None:
+            return -xp.sum(xp.log(total), axis=1), columns.pulled_back(slope)
+        kept = _of_rows(counted, rows)
+        return -xp.vecdot(xp.log(total), kept), columns.pulled_back(slope * kept[:, :, None])
 
     return loss
 
@@ -343,14 +370,13 @@ def _of_rows(array: Array, rows: HostArray | None) -> Array:
     return array if rows is None or array.ndim == 1 or array.shape[0] == 1 else array[rows]
 
 
-def _slope(logits: Array, likely: Array) -> tuple[Array, Array]:
+def _slope(logits: Array, likely: Array, xp: Any) -> tuple[Array, Array]:
     """Return f_y (b, n) and w_a - w_a P_ay / f_y; logits (b, n, a) are overwritten where they can be."""
-    xp = namespace(logits)
-    if not is_numpy(logits):
+    if xp is not np:
         weights = softmax(logits)
         total = xp.clip(xp.vecdot(weights, likely), _LEAST, None)
         return total, weights * (1.0 - likely / total[:, :, None])
-    if max(logits.max(), -logits.min()) > _LARGE:
+    if max(np.maximum.reduce(logits, axis=None), -np.minimum.reduce(logits, axis=None)) > _LARGE:
         logits -= logits.max(axis=2, keepdims=True)
     weights = np.exp(logits, out=logits)
     inverse = 1.0 / (weights @ np.ones(weights.shape[2]))  # a product sums short rows faster than `sum`
@@ -362,25 +388,28 @@ def _slope(logits: Array, likely: Array) -> tuple[Array, Array]:
 
 def _loss_alike(columns: Columns, points: Array, labels: Array, counted: Array | None) -> Loss:
     """The same where all instances share their weights."""
-    xp = namespace(points)
+    xp = library(points)
     likely = likelihoods(points, labels)
 
     def loss(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
         weights, own = softmax(parameters), _of_rows(likely, rows)  # (b, a), (b, n, a)
         total = xp.matmul(own, weights[:, :, None])[:, :, 0]  # (b, n)
         total = np.maximum(total, _LEAST) if is_numpy(total) else xp.clip(total, _LEAST, None)
-        losses, inverse, often = -xp.log(total), 1.0 / total, float(points.shape[0])
-        if counted is not None:
+        often = float(points.shape[0])
+        if counted is None:
+            gains, inverse = xp.sum(xp.log(total), axis=1), 1.0 / total
+        else:
             kept = _of_rows(counted, rows)
-            losses, inverse, often = losses * kept, inverse * kept, xp.sum(kept, axis=1, keepdims=True)
+            gains, inverse = xp.vecdot(xp.log(total), kept), kept / total
+            often = xp.sum(kept, axis=1, keepdims=True)
         ratios = xp.matmul(inverse[:, None, :], own)[:, 0, :]  # sum over instances of P_ay / f_y
-        return xp.sum(losses, axis=1), weights * (often - ratios)
+        return -gains, weights * (often - ratios)
 
     return loss
 
 
-def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float, max_steps: int) -> Minimum:
-    xp = namespace(start)
+def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float | Array, max_steps: int) -> Minimum:
+    xp = library(start)
 
     def objective(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
         value, slope = loss(parameters, rows)
@@ -392,7 +421,7 @@ def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float, max_ste
 
 def mixed(weights: Array, points: Array) -> Array:
     """Return sum_a w_a P_a, (b, n, a), (n, a, k) -> (b, n, k), rows summing to 1."""
-    xp = namespace(points)
+    xp = library(points)
     if points.shape[1] == 1:  # that member itself: dividing by its sum would move the last digit
         return xp.broadcast_to(as_float64(points[:, 0, :]), (weights.shape[0], *points[:, 0, :].shape))
     found = xp.matmul(weights[:, :, None, :], as_float64(points))[:, :, 0, :]

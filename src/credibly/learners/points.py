@@ -74,7 +74,7 @@ def points_of(predictions: Any, n_draws: int, seed: Seed) -> Points:
         return Points(as_float64(drawn.probs), names, drawn, (*given.notes, note))
     if not isinstance(given, Intervals | Belief):
         raise InputTypeError(
-            "`credal_test`",
+            "a test of sets",
             "needs class predictions that are read as sets",
             f"got {type(given).__name__}",
             "Use `Ensemble`, `Intervals`, `Belief`, `Dirichlet` or `Point`.",
@@ -107,7 +107,7 @@ def as_class_predictions(predictions: Any) -> ClassPredictions:
     given = as_predictions(predictions)
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(
-            "`credal_test`",
+            "a test of sets",
             "needs class predictions",
             f"got {type(given).__name__}",
             "Use `Ensemble`, `Intervals`, `Belief`, `Dirichlet` or `Point`.",

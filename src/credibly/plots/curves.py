@@ -419,7 +419,8 @@ class EnvelopeDisplay(Display, kind="envelope", of=EnvelopeCurve):
 
     def _columns(self) -> dict[str, Any]:
         own = self.curve
-        return {"level": own.levels, "observed": own.observed, "lower": own.lower, "upper": own.upper}
+        shares = self._over_base(own.observed, own.lower, own.upper)
+        return {"level": own.levels, **dict(zip(("observed", "lower", "upper"), shares, strict=True))}
 
 
 class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):

@@ -518,7 +518,7 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
     Attributes
     ----------
     result : WitnessResult
-        The ``validity`` of ``credibly.credal_test``.
+        From ``credibly.hypotests.witness_test``, or the ``validity`` of ``credibly.credal_test``.
     class_names : sequence of str, optional
         Names of the classes.
     limit : int

@@ -32,7 +32,8 @@ from credibly.plots.display import (
 )
 from credibly.plots.simplex import weights_per_instance
 from credibly.results.base import require_level
-from credibly.results.credal import CredalTestResult, LocalDeviations, ValidityResult
+from credibly.results.combinations import LocalDeviations
+from credibly.results.credal import ValidityResult, WeightsResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -356,13 +357,13 @@ def _ranks(values: HostArray) -> HostArray:
     return np.asarray((counts.cumsum() - (counts - 1) / 2)[places])
 
 
-class CombinationDisplay(Display, kind="weights", of=CredalTestResult):
+class CombinationDisplay(Display, kind="weights", of=WeightsResult):
     """Weights of the heaviest points of the set against a feature.
 
     Attributes
     ----------
-    result : CredalTestResult
-        From `credibly.credal_test`.
+    result : WeightsResult
+        From `credibly.hypotests.weights_test` or `credibly.credal_test`.
     feature : array (n,)
         One value per instance that the test was given.
     name : str
@@ -373,7 +374,7 @@ class CombinationDisplay(Display, kind="weights", of=CredalTestResult):
 
     size = (5.4, 3.6)
 
-    result: CredalTestResult
+    result: WeightsResult
     feature: Any
     name: str = "feature"
     limit: int = _MOST_WEIGHTS

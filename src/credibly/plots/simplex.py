@@ -24,7 +24,7 @@ from credibly.plots.display import (
     host_vector,
     shortened,
 )
-from credibly.results.credal import CredalTestResult, SimplexPicture
+from credibly.results.credal import SimplexPicture, WeightsResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,7 +145,7 @@ def _area(corners: HostArray) -> float:
     return float(abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / (3**0.5 / 2)  # shoelace formula
 
 
-def weights_per_instance(result: CredalTestResult, n: int, name: str) -> HostArray:
+def weights_per_instance(result: WeightsResult, n: int, name: str) -> HostArray:
     """Return weights per instance, (n, a); one vector for all is repeated."""
     weights = np.asarray(result.weights, dtype=np.float64)
     weights = np.broadcast_to(weights, (n, weights.shape[-1])) if weights.ndim == 1 else weights
@@ -159,13 +159,13 @@ def weights_per_instance(result: CredalTestResult, n: int, name: str) -> HostArr
     return weights
 
 
-class SimplexWeightsDisplay(Display, kind="simplex_weights", of=CredalTestResult):
+class SimplexWeightsDisplay(Display, kind="simplex_weights", of=WeightsResult):
     """The weight of one point of the set, at the place of every prediction in the triangle.
 
     Attributes
     ----------
-    result : CredalTestResult
-        From `credibly.credal_test`.
+    result : WeightsResult
+        From `credibly.hypotests.weights_test` or `credibly.credal_test`.
     probs : array (n, 3)
         One distribution over three classes per instance that the test was given, such as its mean prediction.
     weight : int, optional
@@ -176,7 +176,7 @@ class SimplexWeightsDisplay(Display, kind="simplex_weights", of=CredalTestResult
 
     size = (4.6, 4.2)
 
-    result: CredalTestResult
+    result: WeightsResult
     probs: Any
     weight: int | None = None
     class_names: Sequence[str] | None = None

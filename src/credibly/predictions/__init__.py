@@ -2,7 +2,7 @@
 
 from credibly.predictions.base import ClassPredictions, OverClasses, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
-from credibly.predictions.convert import as_predictions, require_order
+from credibly.predictions.convert import as_predictions
 from credibly.predictions.dataset import Dataset
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
@@ -67,5 +67,4 @@ __all__ = [
     "paired",
     "require_independent",
     "require_no_labels",
-    "require_order",
 ]

@@ -40,7 +40,11 @@ class Predictions:
         return getattr(self, self.row_fields[0])
 
     def __len__(self) -> int:
-        return int(self._leading.shape[0])
+        return int(getattr(self, self.row_fields[0]).shape[0])
+
+    def row_arrays(self) -> dict[str, Array]:
+        """Return the arrays with one entry per instance by name, without companions."""
+        return {name: getattr(self, name) for name in self.row_fields}
 
     @property
     def xp(self) -> Any:
@@ -66,12 +70,13 @@ class Predictions:
                 f"got {rows!r}",
                 "For one instance write `predictions[i : i + 1]`.",
             )
-        names = (*self.row_fields, *(name for name in self.companions if getattr(self, name) is not None))
+        companions = {name: getattr(self, name) for name in self.companions}
+        arrays = self.row_arrays() | {name: one for name, one in companions.items() if one is not None}
         if isinstance(rows, slice):
-            taken = {name: getattr(self, name)[rows, ...] for name in names}
+            taken = {name: array[rows, ...] for name, array in arrays.items()}
         else:
             index = self._index(rows)
-            taken = {name: self.xp.take(getattr(self, name), index, axis=0) for name in names}
+            taken = {name: self.xp.take(array, index, axis=0) for name, array in arrays.items()}
         if taken[self.row_fields[0]].shape[0] == 0:
             raise InputError(
                 f"{type(self).__name__}[...]",
@@ -135,7 +140,7 @@ class OverClasses(Predictions):
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return int(self._leading.shape[-1])
+        return int(getattr(self, self.row_fields[0]).shape[-1])
 
     def _facts(self) -> str:
         members = f", m={self.n_members}" if self._leading.ndim == 3 else ""
@@ -174,7 +179,7 @@ class RealPredictions(Predictions, ABC):
     def cdf(self, values: Any) -> Array:
         """Return the probability of at most `values`, under the mixture of the members.
 
-        For draws this is their share, by weight; between dense quantiles it is linear.
+        For draws this is their share; between dense quantiles it is linear.
 
         Parameters
         ----------

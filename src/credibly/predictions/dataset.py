@@ -165,7 +165,8 @@ def joined(chunks: Sequence[Dataset]) -> Dataset:
         return None if arrays[0] is None else namespace(*arrays).concat(list(arrays), axis=axis)
 
     given = [chunk.predictions for chunk in chunks]
-    fields = {name: together([getattr(one, name) for one in given], 0) for name in given[0].row_fields}
+    arrays = [one.row_arrays() for one in given]
+    fields = {name: together([one[name] for one in arrays], 0) for name in arrays[0]}
     predictions = given[0].replace_rows(**fields)
     predictions._set(notes=tuple(dict.fromkeys(note for one in given for note in one.notes)))
     labels = dataclasses.replace(

@@ -178,7 +178,7 @@ class Ensemble(ClassPredictions):
     def mean_note(self) -> str:
         """What `mean` does."""
         kind = "weighted mean" if self.weights is not None else "mean"
-        return f"used the {kind} of {self.n_members} members as the one prediction per instance"
+        return f"used the {kind} of {self.probs.shape[1]} members as the one prediction per instance"
 
     def mean(self) -> Point:
         """Average the members.
@@ -252,9 +252,16 @@ def refuse_member_axis(array: Array, name: str, member_axis: int) -> None:
     )
 
 
-def check_weights(weights: Any, members: Array, what: str = "member") -> Array:
-    """Return weights (m,) of the second axis, of which each is `what`, in the library of `members`."""
+def check_weights(weights: Any, members: Array) -> Array:
+    """Return weights (m,) of the members, which are the second axis, in the library of `members`."""
     array = beside(as_real(weights, "weights"), weights, members, what="predictions and `weights`")
+    if array.ndim == 2:
+        raise InputError(
+            "`weights`",
+            "must have shape (m,)",
+            f"got shape {tuple(array.shape)}",
+            "Give one weight per member for all instances; only `Gaussian` takes weights (n, m).",
+        )
     require_shape(array, "weights", ("(m,)",))
     require_finite(array, "weights")
     values = to_host(as_float64(array))
@@ -262,20 +269,20 @@ def check_weights(weights: Any, members: Array, what: str = "member") -> Array:
     if values.shape[0] != members.shape[1] or (values < 0).any() or off > sum_tolerance(array):
         raise InputError(
             "`weights`",
-            f"must be {members.shape[1]} non-negative numbers summing to 1, one per {what}",
+            f"must be {members.shape[1]} non-negative numbers summing to 1, one per member",
             f"got {values.shape[0]} numbers summing to {values.sum():.6g}, the smallest {values.min():.6g}",
-            f"Give one weight per {what}, and divide them by their sum.",
+            "Give one weight per member, and divide them by their sum.",
         )
     return array
 
 
 def used_weights(
-    weights: Any, members: Array, axes: int, what: str = "member"
+    weights: Any, members: Array, axes: int
 ) -> tuple[Array | None, Array | None, tuple[str, ...]]:
     """Return weights of the members that count, which of them these are (None: all), and a note.
 
     Equal weights count as no weights, to give the same numbers, unless a gradient goes through them; `axes`
-    is that of arrays with members, and `what` says what a member is called.
+    is the number of axes of arrays with members.
     """
     if weights is None:
         return None, None, ()
@@ -286,28 +293,26 @@ def used_weights(
             f"got predictions of shape {tuple(members.shape)}",
             "Leave them out, or give the members.",
         )
-    array = check_weights(weights, members, what)
+    array = check_weights(weights, members)
     values = to_host(as_float64(array))
     kept = np.flatnonzero(values > 0)
-    few, notes = (
-        (None, ()) if kept.size == values.size else (like(kept, members), (_left_out(values, kept, what),))
-    )
+    few, notes = (None, ()) if kept.size == values.size else (like(kept, members), (_left_out(values, kept),))
     learned = is_torch(array) and array.requires_grad
     equal = not learned and np.ptp(values[kept]) <= 1e-12 * values.max()
     return None if equal else array if few is None else namespace(array).take(array, few), few, notes
 
 
-def _left_out(values: Any, kept: Any, what: str) -> str:
+def _left_out(values: Any, kept: Any) -> str:
     number = values.size - kept.size
-    return f"{number} {what}{'s' * (number > 1)} of weight 0 {'are' if number > 1 else 'is'} left out"
+    return f"{number} member{'s' * (number > 1)} of weight 0 {'are' if number > 1 else 'is'} left out"
 
 
 def normalised(weights: Array | None) -> Array | None:
-    """Return weights in double precision that sum to 1 exactly as far as rounding lets them."""
+    """Return weights (m,) or (n, m) in double precision, whose sums are 1 as far as rounding lets them."""
     if weights is None:
         return None
     exact = as_float64(weights)
-    return exact / namespace(exact).sum(exact)
+    return exact / namespace(exact).sum(exact, axis=-1, keepdims=True)
 
 
 def weighted_mean(values: Array, weights: Array | None) -> Array:

@@ -32,7 +32,7 @@ from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
-from credibly.predictions.labels import Classes, Counts, Reals, read_labels
+from credibly.predictions.labels import Classes, Counts, read_labels
 from credibly.predictions.rows import InMemory, Rows
 
 ROUTINE = "routine"
@@ -68,43 +68,43 @@ def as_rows(
     Rows
         The rows.
     """
-    require_one(clusters, blocks)
     if blocks is not None:
+        require_one(clusters, blocks)
         return as_rows(
             predictions, labels, sample_weight, groups=groups, features=features, classes=classes
         ).blocked(blocks)
     if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
+    beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
     if isinstance(predictions, Dataset):
-        return _of_dataset(predictions, labels, sample_weight, groups, features, clusters)
+        return _of_dataset(predictions, labels, beside)
     if isinstance(predictions, Rows):
         require_no_labels(labels, sample_weight)
-        for name, value in (("groups", groups), ("features", features), ("clusters", clusters)):
-            if value is not None:
+        for name in ("groups", "features", "clusters"):
+            if beside[name] is not None:
                 raise InputError(
                     f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
                 )
         return predictions
-    if is_source(predictions):
-        whole = loaded(predictions, labels, classes=classes)
-        return _of_dataset(whole, None, sample_weight, groups, features, clusters)
-    require_order(predictions, labels)
+    if not isinstance(predictions, Predictions) and is_source(predictions):
+        return _of_dataset(loaded(predictions, labels, classes=classes), None, beside)
     given, labels = as_pair(predictions, labels)
     if classes is not None and given.classes is None:
         given = named(given, tuple(str(name) for name in classes))
-    labels, notes = (labels, ()) if labels is None else _read(given, labels, ordered=classes is not None)
-    index = given.index
-    beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
-    found = {name: aligned(value, index, name) for name, value in beside.items() if value is not None}
-    notes = (*notes, *(note for _, said in found.values() for note in said))
-    plain = (
-        with_notes(named(given, None), notes)
-        if given.classes or index is not None
-        else with_notes(given, notes)
-    )
-    arrays = {name: _plain(name, value, len(plain)) for name, (value, _) in found.items()}
-    names = _feature_names(features)
-    return InMemory(Dataset(plain, labels, classes=given.classes, index=index, feature_names=names, **arrays))
+    notes: tuple[str, ...] = ()
+    if labels is not None:
+        labels, notes = read_labels(given, labels, ordered=classes is not None)
+    arrays: dict[str, Any] = {}
+    for name, value in beside.items():
+        if value is not None:
+            own, said = aligned(value, given.index, name)
+            arrays[name], notes = _plain(name, own, len(given)), (*notes, *said)
+    plain = given if given.classes is None and given.index is None else named(given, None)
+    if notes:
+        plain = with_notes(plain, notes)
+    if features is not None:
+        arrays["feature_names"] = _feature_names(features)
+    return InMemory(Dataset(plain, labels, classes=given.classes, index=given.index, **arrays))
 
 
 def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
@@ -124,6 +124,9 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     labels : object
         As given, or as they were read.
     """
+    if isinstance(predictions, Predictions) and not isinstance(predictions, LabelCounts):
+        return predictions, labels
+    require_order(predictions, labels)
     if is_source(predictions):
         predictions, labels = loaded(predictions, labels), None
     if isinstance(predictions, Dataset):
@@ -276,7 +279,6 @@ def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset
 
 def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     """Return predictions and labels that are read, of what a function that needs both was given."""
-    require_order(predictions, labels)
     given, labels = as_pair(predictions, labels)
     if labels is None:
         raise InputError(
@@ -285,7 +287,7 @@ def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
             f"got none with {type(given).__name__}",
             "Pass `f(predictions, labels)`, or what `load` returned.",
         )
-    found, notes = _read(given, labels, ordered=False)
+    found, notes = read_labels(given, labels)
     return with_notes(named(given, None), notes) if given.classes or notes else given, found
 
 
@@ -330,32 +332,23 @@ def with_notes(predictions: Predictions, notes: Sequence[str]) -> Predictions:
     return made
 
 
-def _read(predictions: Predictions, labels: Any, *, ordered: bool) -> tuple[Any, tuple[str, ...]]:
-    """Read labels as people keep them; batches and counts are labels already."""
-    if isinstance(labels, (Classes, Counts, Reals, Predictions)):
-        return labels, ()
-    return read_labels(predictions, labels, ordered=ordered)
-
-
-def _of_dataset(
-    data: Dataset, labels: Any, sample_weight: Any, groups: Any, features: Any, clusters: Any
-) -> Rows:
+def _of_dataset(data: Dataset, labels: Any, beside: Mapping[str, Any]) -> Rows:
     """Return data that were read; what is given beside them takes the place of their own."""
     given = with_notes(
         data.predictions, [note for note in data.notes if getattr(note, "code", "") != ROUTINE]
     )
     own, index = data.labels, data.index
     if labels is not None:
-        own, notes = _read(named(given, data.classes, index), labels, ordered=data.classes_ordered)
+        own, notes = read_labels(named(given, data.classes, index), labels, ordered=data.classes_ordered)
         given = with_notes(given, notes)
-    beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
     new = {
         name: _plain(name, aligned(value, index, name)[0], len(data))
         for name, value in beside.items()
         if value is not None
     }
-    names = data.feature_names if features is None else _feature_names(features)
-    return InMemory(dataclasses.replace(data, predictions=given, labels=own, feature_names=names, **new))
+    if "features" in new:
+        new["feature_names"] = _feature_names(beside["features"])
+    return InMemory(dataclasses.replace(data, predictions=given, labels=own, **new))
 
 
 def require_independent(given: Any, what: str) -> None:

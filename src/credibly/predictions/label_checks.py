@@ -31,8 +31,10 @@ def require_same_length(predictions: Predictions, labels: Array, what: str) -> N
 
 def require_label_vector(predictions: Predictions, labels: Array) -> None:
     """Raise unless `labels` is one vector as long as the predictions; one-hot and swapped input is named."""
-    shape = tuple(labels.shape)
-    if isinstance(predictions, OverClasses) and shape == (len(predictions), predictions.n_classes):
+    n, shape = len(predictions), tuple(labels.shape)
+    if shape == (n,):
+        return
+    if isinstance(predictions, OverClasses) and shape == (n, predictions.n_classes):
         raise InputError(
             "`labels`",
             "must be one class index per instance",
@@ -45,7 +47,7 @@ def require_label_vector(predictions: Predictions, labels: Array) -> None:
             "must have shape (n,)",
             f"got shape {shape}",
             "Flatten them: `labels.reshape(-1)`."
-            if shape == (len(predictions), 1)
+            if shape == (n, 1)
             else "Pass predictions first, then labels: `f(predictions, labels)`.",
         )
     require_same_length(predictions, labels, "labels")
@@ -54,7 +56,8 @@ def require_label_vector(predictions: Predictions, labels: Array) -> None:
 def check_classes(labels: Array, n_classes: int) -> Array:
     """Return integer class labels in range; floats, masks and foreign values are refused."""
     xp = namespace(labels)
-    if not xp.isdtype(labels.dtype, ("integral", "bool")):
+    host = is_numpy(labels)
+    if not (labels.dtype.kind in "iub" if host else xp.isdtype(labels.dtype, ("integral", "bool"))):
         remedy = "These look like real observations: use a regression prediction type."
         if bool(xp.any(labels != labels)):
             remedy = "Some are NaN: drop the instances without a label, then `labels.astype(int)`."
@@ -64,8 +67,9 @@ def check_classes(labels: Array, n_classes: int) -> Array:
             "`labels`", "must be integers for classification", f"got dtype {labels.dtype}", remedy
         )
     # Small types cannot be compared with a large number of classes: torch wraps it around.
-    wide = labels if is_numpy(labels) and labels.dtype != bool else xp.astype(labels, xp.int64)
-    if not 0 <= int(xp.min(wide)) <= int(xp.max(wide)) < n_classes:
+    wide = labels if host and labels.dtype != bool else xp.astype(labels, xp.int64)
+    least, most = (wide.min(), wide.max()) if host else (xp.min(wide), xp.max(wide))
+    if not 0 <= int(least) <= int(most) < n_classes:
         bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
         value = int(labels[bad[0]])
         remedy = _unlabelled(value) or "Remove unlabelled instances first."

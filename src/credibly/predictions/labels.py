@@ -159,12 +159,12 @@ def as_labels(
     labels, _ = read_labels(predictions, labels)
     if isinstance(labels, LabelCounts):
         return as_labels(predictions, labels, sample_weight, some_rows=some_rows)
-    told = NAMED_CLASSES if isinstance(predictions, OverClasses) else NUMBERS
+    k = predictions.n_classes if isinstance(predictions, OverClasses) else None
+    told = NUMBERS if k is None else NAMED_CLASSES
     array = beside(as_array(labels, "labels", told), labels, predictions._leading)
-    if isinstance(predictions, OverClasses):
-        require_label_vector(predictions, array)
-        return Classes(check_classes(array, predictions.n_classes)[None, :], predictions.n_classes, weights)
     require_label_vector(predictions, array)
+    if k is not None:
+        return Classes(check_classes(array, k)[None, :], k, weights)
     reals = as_real(array, "labels")
     require_finite(reals, "labels")
     return Reals(as_float64(reals)[None, :], weights)
@@ -179,8 +179,8 @@ def read_labels(
     ----------
     predictions : Predictions
         With the names of their classes and rows, where they have some.
-    labels : array, series, categories, list
-        What was observed, as a user keeps it.
+    labels : array, series, categories, list, LabelCounts or Labels
+        What was observed, as a user keeps it; batches and counts are returned as they are.
     columns : sequence of str, optional
         Names of the columns of labels that are a table.
     ordered : bool
@@ -193,6 +193,12 @@ def read_labels(
     notes : tuple of str
         What was read.
     """
+    if isinstance(labels, (Classes, Counts, Reals, Predictions)):
+        return labels, ()
+    if type(labels) is np.ndarray and labels.ndim == 1 and is_numpy(predictions._leading):
+        literal = np.int64 if isinstance(predictions, OverClasses) else np.float64
+        if labels.dtype == literal and predictions.classes is None:
+            return labels, ()
     labels, joined = aligned(labels, predictions.index, "labels")
     values = label_values(labels)
     if is_torch(values) and is_numpy(predictions._leading):

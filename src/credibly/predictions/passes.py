@@ -10,7 +10,6 @@ import copy
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -86,21 +85,14 @@ def one_pass(
     list of dict
         The estimates of every task, by name.
     """
-    totals = merged(chunks, [task.sums for task in tasks], progress)
+    totals = chunks.merged([task.sums for task in tasks], progress)
     return [task.finish(total) for task, total in zip(tasks, totals, strict=True)]
-
-
-def merged(
-    chunks: Rows, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
-) -> tuple[Sums, ...]:
-    """Add up what every work finds over all rows; rounding grows with the logarithm of their number."""
-    return chunks.merged(works, progress)
 
 
 def merged_leaves(
     chunks: Rows, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None
 ) -> tuple[Sums, ...]:
-    """Add up what every work finds in the leaves of chunks."""
+    """Add up what every work finds in the leaves of chunks; rounding grows with the log of their number."""
     leaf = leaf_rows(chunks.sample)
     sums = RowSums(leaf, _added)
     for spans in chunks.map(_Leafwise(tuple(works), leaf), progress):
@@ -143,10 +135,12 @@ class _Leafwise:
 
 def with_one_mean(predictions: Predictions) -> Predictions:
     """Return the same predictions with a mean that is computed when first asked for; several ask."""
-    if not isinstance(predictions, ClassPredictions):
+    if not isinstance(predictions, ClassPredictions) or isinstance(predictions, Point):
+        return predictions
+    if isinstance(predictions.mean, _Once):
         return predictions
     kept = copy.copy(predictions)  # bound to the other, so that the two make no cycle and go together
-    kept._set(mean=cache(predictions.mean))
+    kept._set(mean=_Once(predictions))
     return kept
 
 
@@ -158,13 +152,7 @@ def detached(rows: Rows) -> Rows:
     whole = rows.loaded()
     if whole is None:
         return rows
-    given = without_graph(whole.predictions)
-    if isinstance(given, ClassPredictions) and not (
-        isinstance(given, Point) or isinstance(given.mean, _Once)
-    ):
-        kept = copy.copy(given)
-        kept._set(mean=_Once(given))
-        given = kept
+    given = with_one_mean(without_graph(whole.predictions))
     return rows if given is whole.predictions else InMemory(dataclasses.replace(whole, predictions=given))
 
 
@@ -184,9 +172,9 @@ def without_graph(predictions: Any) -> Any:
     """Return the predictions outside any graph."""
     if not is_torch(predictions._leading):
         return predictions
-    weighted = ("weights",) * (getattr(predictions, "weights", None) is not None)
-    arrays = {name: getattr(predictions, name).detach() for name in (*predictions.row_fields, *weighted)}
-    return predictions.replace_rows(**arrays)
+    weights = getattr(predictions, "weights", None)
+    arrays = predictions.row_arrays() | ({} if weights is None else {"weights": weights})
+    return predictions.replace_rows(**{name: array.detach() for name, array in arrays.items()})
 
 
 def _added(first: tuple[Sums, ...], second: tuple[Sums, ...]) -> tuple[Sums, ...]:

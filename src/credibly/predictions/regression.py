@@ -4,6 +4,8 @@ Mixtures of normal distributions: distribution function, density and quantiles.
 
 F(y) = sum_j w_j Phi((y - mu_j) / sigma_j),   w_j = 1/m where no weights are given
 
+Weights inside the library are (1, m) if all rows have the same, else (n, m).
+
 The quantile at level p lies between the smallest and the largest member quantile at p, and safeguarded Newton
 steps on F find it there. Phi is what costs. For many levels F is tabulated at a few nodes per row, with seven
 derivatives, which are made of the density alone. The polynomial of degree 15 through both ends of a cell is F
@@ -20,15 +22,18 @@ import numpy as np
 
 from credibly._arrays.checks import (
     as_real,
+    require_distributions,
     require_finite,
     require_rows,
     require_same_shape,
     require_shape,
 )
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
     as_float64,
+    beside,
     clip,
     device,
     is_numpy,
@@ -90,13 +95,18 @@ _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
 def over_members(values: Array, weights: Array | None, axis: int = 1) -> Array:
-    """Average over the axis of the members, with their weights (m,) where there are some."""
+    """Average over the axis of the members, which follows that of the rows; weights are (1 or n, m)."""
     xp = namespace(values)
     if weights is None:
         return xp.mean(values, axis=axis)
     shape = [1] * values.ndim
-    shape[axis] = -1
+    shape[axis - 1], shape[axis] = weights.shape
     return xp.sum(values * xp.reshape(weights, tuple(shape)), axis=axis)
+
+
+def weights_of_rows(weights: Array | None, rows: slice) -> Array | None:
+    """Return the weights (1 or n, m) of some rows."""
+    return weights if weights is None or weights.shape[0] == 1 else weights[rows, :]
 
 
 def mixture_cdf(mean: Array, std: Array, values: Array, weights: Array | None = None) -> Array:
@@ -104,7 +114,7 @@ def mixture_cdf(mean: Array, std: Array, values: Array, weights: Array | None = 
     total: Any = 0.0
     for j in range(mean.shape[1]):
         own = ndtr((values - mean[:, j]) / std[:, j])
-        total = total + (own if weights is None else weights[j] * own)
+        total = total + (own if weights is None else weights[:, j] * own)
     return total / mean.shape[1] if weights is None else total
 
 
@@ -112,13 +122,18 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | N
     """Return the quantiles (n, l) of rows of members (n, m) at levels (l,), as exact as F itself."""
     if is_torch(mean):  # a root is no differentiable expression of its equation
         mean, std = mean.detach(), std.detach()
+        weights = None if weights is None else weights.detach()
     mean, std, levels = as_float64(mean), as_float64(std), as_float64(levels)
     if mean.shape[1] == 1:
         return mean + std * ndtri(levels)
     n, width = mean.shape[0], levels.shape[0]
     width = width if width < _FEW_LEVELS else max(_NODES, width)
     step = CACHE_ELEMENTS // width if is_numpy(mean) else rows_within_budget(8 * 32 * width)
-    return joined((_invert(mean[rows, :], std[rows, :], levels, weights) for rows in tiles(n, step)), n)
+    parts = (
+        _invert(mean[rows, :], std[rows, :], levels, weights_of_rows(weights, rows))
+        for rows in tiles(n, step)
+    )
+    return joined(parts, n)
 
 
 def _invert(mean: Array, std: Array, levels: Array, weights: Array | None) -> Array:
@@ -177,7 +192,7 @@ def _derivatives(mean: Array, std: Array, nodes: Array, step: Array, weights: Ar
     for j in range(mean.shape[1]):
         z = (nodes - mean[:, j : j + 1]) / std[:, j : j + 1]
         unit = clip(step / std[:, j : j + 1], None, _SHARPEST)
-        share = 1.0 if weights is None else weights[j]
+        share = 1.0 if weights is None else weights[:, j : j + 1]
         turn, square = -unit * z, unit * unit
         before: Any = 0.0
         own = xp.exp(-0.5 * z * z) * (_DENSITY * share * unit)
@@ -240,7 +255,7 @@ def _rising(mean: Array, std: Array, values: Array, weights: Array | None) -> tu
     for j in range(mean.shape[1]):
         inverse = 1.0 / std[:, j : j + 1]
         z = (values - mean[:, j : j + 1]) * inverse
-        share = 1.0 if weights is None else weights[j]
+        share = 1.0 if weights is None else weights[:, j : j + 1]
         value += share * ndtr(z)
         density += xp.exp(-0.5 * z * z) * (share * inverse)
     number = mean.shape[1] if weights is None else 1.0
@@ -319,7 +334,7 @@ def _solve_few(
         chosen(target),
         chosen(x),
         xp.zeros_like(chosen(open_)),
-        weights,
+        weights if weights is None or weights.shape[0] == 1 else xp.take(weights, rows, axis=0),
     )
     # positions of the chosen among all, so that no array is written to
     place = xp.reshape(xp.cumulative_sum(xp.astype(xp.reshape(open_, (-1,)), xp.int64)) - 1, x.shape)
@@ -340,15 +355,24 @@ class Gaussian(RealPredictions):
     member_axis : {0, 1}, optional
         Where the members are: 1 (the default) for (n, m), 0 for (m, n). Required if there are as many members
         as instances, because the shape then does not show the order.
-    weights : array (m,), optional
-        Weights of the members, non-negative and summing to 1. Default: equal weights. Members of weight 0 are
-        left out.
+    weights : array (m,) or (n, m), optional
+        Weights of the members, non-negative and summing to 1: the same for all instances, or a row for each
+        instance, as a mixture density network predicts them. Default: equal weights. Members whose one
+        weight is 0 are left out.
+
+    Notes
+    -----
+    With weights (n, m), the members are the components of one distribution per instance: no single member
+    states a distribution of all labels, so the "bayesian" hypothesis is not defined.
 
     Examples
     --------
     >>> import credibly as cr
     >>> cr.Gaussian([0.0, 1.0], [1.0, 0.5])
     Gaussian(n=2, m=1, dtype=float64)
+    >>> mean, std = [[0.0, 4.0], [1.0, 5.0], [2.0, 6.0]], [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+    >>> cr.Gaussian(mean, std, weights=[[0.5, 0.5], [0.75, 0.25], [1.0, 0.0]]).expectation()
+    array([2., 2., 2.])
     """
 
     mean: Array
@@ -376,6 +400,11 @@ class Gaussian(RealPredictions):
             fact=lambda row: f"holds {np.min(row):.6g}",
             remedy="Drop these rows, or give standard deviations instead of log-variances.",
         )
+        given = None if self.weights is None else as_real(self.weights, "weights")
+        if given is not None and given.ndim == 2 and mean.ndim == 2:
+            weights, notes = _row_weights(given, self.weights, mean, member_axis)
+            self._set(mean=mean, std=std, weights=weights, notes=notes)
+            return
         weights, kept, notes = used_weights(self.weights, mean, 2)
         if kept is not None:
             mean, std = (namespace(part).take(part, kept, axis=1) for part in (mean, std))
@@ -392,9 +421,33 @@ class Gaussian(RealPredictions):
         return (mean, std) if mean.ndim == 2 else (mean[:, None], std[:, None])
 
     @property
+    def weights_by_row(self) -> bool:
+        """Whether every instance has weights of its own, (n, m)."""
+        return self.weights is not None and int(self.weights.ndim) == 2
+
+    @property
     def shares(self) -> Array | None:
-        """The weights of the members, (m,), double precision, summing to 1; None if all are equal."""
-        return normalised(self.weights)
+        """Weights of the members, (1, m) or (n, m), double precision, summing to 1; None if all are equal."""
+        shares = normalised(self.weights)
+        return shares if shares is None or shares.ndim == 2 else shares[None, :]
+
+    def row_arrays(self) -> dict[str, Array]:
+        """Return means, standard deviations and, if every instance has its own, weights."""
+        arrays = super().row_arrays()
+        return arrays | {"weights": self.weights} if self.weights_by_row else arrays
+
+    def replace_rows(self, **arrays: Array) -> Gaussian:
+        """Return the same prediction over other, already valid rows, which bring their own weights (n, m)."""
+        other = super().replace_rows(**arrays)
+        weights = other.row_arrays().get("weights")
+        if weights is not None and weights.shape[0] != len(other):
+            raise InputError(
+                "`weights`",
+                f"must have one row per instance ({len(other)})",
+                f"got shape {tuple(weights.shape)}",
+                "Give the weights of these rows as well.",
+            )
+        return other
 
     def _cdf(self, values: Array) -> Array:
         return mixture_cdf(*self.members(), values, self.shares)
@@ -435,4 +488,28 @@ class Gaussian(RealPredictions):
         return over_members(std * std + away * away, self.shares)
 
     def _facts(self) -> str:
-        return f"n={len(self)}, m={self.n_members}{', weighted' * (self.weights is not None)}"
+        weighted = ", weighted by row" if self.weights_by_row else ", weighted" * (self.weights is not None)
+        return f"n={len(self)}, m={self.n_members}{weighted}"
+
+
+def _row_weights(
+    array: Array, given: Any, mean: Array, member_axis: int | None
+) -> tuple[Array, tuple[str, ...]]:
+    """Return checked weights (n, m) beside the means (n, m), and notes; none is left out.
+
+    Weights of 0, or equal ones, in some rows say nothing about the rows of the next chunk.
+    """
+    weights = beside(array, given, mean, what="`mean` and `weights`")
+    if member_axis == 0:
+        weights = namespace(weights).moveaxis(weights, 0, 1)
+    if tuple(weights.shape) != tuple(mean.shape):
+        n, m = mean.shape
+        raise InputError(
+            "`weights`",
+            f"must have shape ({m},), or one row per instance, ({n}, {m})",
+            f"got shape {tuple(weights.shape)}",
+            "Give the weights in the same order of axes as `mean`.",
+        )
+    return require_distributions(
+        weights, "weights", lambda _: "Divide each row by its sum, or apply a softmax to the logits."
+    )

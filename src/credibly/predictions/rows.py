@@ -225,7 +225,7 @@ class InMemory(Rows):
     @property
     def n(self) -> int:  # type: ignore[override]
         """Number of rows."""
-        return len(self.whole)
+        return len(self.whole.predictions)
 
     @property
     def sample(self) -> Dataset:
@@ -279,8 +279,10 @@ class InMemory(Rows):
         self, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
     ) -> tuple[Sums, ...]:
         """Let every work see all rows as they are: on their device, with their graph, in one piece."""
-        (found,) = self.map(lambda whole: tuple(work(whole) for work in works), progress)
-        return found
+        found = [work(self.whole) for work in works]
+        if progress is not None:
+            progress(self.n, self.n)
+        return tuple(found)
 
     def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
         """Sort the values where they are."""

@@ -1,8 +1,6 @@
-"""Predictions of real numbers by draws, with or without members and weights.
+"""Predictions of real numbers by draws, with or without members.
 
-F(y) = sum_k w_k 1[x_k <= y],   w_k = 1/s where no weights are given
-
-Weights count as 1 / sum_k w_k^2 draws: that many equal ones would leave means as uncertain.   Kish 1965.
+F(y) = 1/s sum_k 1[x_k <= y]
 """
 
 from __future__ import annotations
@@ -12,11 +10,10 @@ import math
 from typing import Any, ClassVar
 
 from credibly._arrays.checks import as_real, require_finite, require_shape
-from credibly._arrays.namespace import Array, as_float64, clip, device, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, device, namespace
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import Predictions, RealPredictions
-from credibly.predictions.ensemble import members_second, normalised, used_weights
-from credibly.predictions.regression import over_members
+from credibly.predictions.ensemble import members_second
 
 _ROUNDING = 1e-15
 
@@ -33,20 +30,13 @@ class Samples(RealPredictions):
         Where the members are, or the draws if there are no members: 1 (the default) for (n, m, s) and
         (n, s), 0 for (m, n, s) and (s, n). Required if there are as many of them as instances, because the
         shape then does not show the order.
-    weights : array (m,), or (s,) if there are no members, optional
-        Weights of the members, or of the draws if there are no members, non-negative and summing to 1.
-        Default: equal weights. Those of weight 0 are left out.
 
     Notes
     -----
     Draws for an instance are independent draws from one distribution, and their order carries no information.
     In (n, m, s), member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
-    posterior predictive distribution stores them.
-
-    Statistics use weights as they are: a draw with twice the weight is the same as two equal draws. Tests
-    exchange labels with draws of equal weight. If members have several draws, the member of each draw is
-    chosen by weight; otherwise a test takes 1 / max(weights) of the draws of each row, at random by weight,
-    which is exact if these come from one distribution.
+    posterior predictive distribution stores them. All draws count alike: tests exchange a label with its
+    draws, and only draws of equal weight can be exchanged.
 
     Examples
     --------
@@ -57,7 +47,6 @@ class Samples(RealPredictions):
 
     values: Array
     member_axis: dataclasses.InitVar[int | None] = None
-    weights: Array | None = None
     row_fields: ClassVar[tuple[str, ...]] = ("values",)
 
     def __post_init__(self, member_axis: int | None) -> None:
@@ -66,10 +55,7 @@ class Samples(RealPredictions):
         shape, what = ("(n, s)", "draws") if values.ndim == 2 else ("(n, m, s)", "members")
         values = members_second(values, "values", member_axis, shape, what)
         require_finite(values, "values")
-        weights, kept, notes = used_weights(self.weights, values, values.ndim, what[:-1])
-        if kept is not None:
-            values = namespace(values).take(values, kept, axis=1)
-        self._set(values=values, weights=weights, notes=notes)
+        self._set(values=values)
 
     @property
     def n_members(self) -> int:
@@ -77,32 +63,15 @@ class Samples(RealPredictions):
         return int(self.values.shape[1]) if self.values.ndim == 3 else 1
 
     @property
-    def shares(self) -> Array | None:
-        """The weights of all draws, (m s,), double precision, summing to 1; None if all are equal."""
-        weights = normalised(self.weights)
-        if weights is None or self.values.ndim == 2:
-            return weights
-        xp, s = namespace(weights), self.values.shape[2]
-        return xp.reshape(xp.broadcast_to(weights[:, None] / s, self.values.shape[1:]), (-1,))
-
-    @property
-    def n_effective(self) -> float:
-        """Number of equal draws that leave means as uncertain as the weighted ones: 1 / sum of shares^2."""
-        if self.weights is None:
-            return float(math.prod(self.values.shape[1:]))
-        return 1.0 / float((to_host(self.shares) ** 2).sum())
+    def n_draws(self) -> int:
+        """Number of draws per instance, those of all members."""
+        return math.prod(self.values.shape[1:])
 
     @property
     def n_exchanged(self) -> int:
-        """Number of draws of equal weight that a label can be exchanged with: those of one member, or of all.
-
-        Of K draws taken by weight each is taken with probability K w_k, so 1 / max w is the most.
-        """
+        """Number of draws that a label can be exchanged with: those of one member, or of all."""
         several = self.values.ndim == 3 and self.values.shape[2] > 1
-        if several or self.weights is None:
-            return int(self.values.shape[-1] if several else math.prod(self.values.shape[1:]))
-        # a third is a little more in single precision
-        return int(1.0 / float(to_host(as_float64(self.weights)).max()) + 1e-6)
+        return int(self.values.shape[-1]) if several else self.n_draws
 
     def flat(self) -> Array:
         """Return the draws of all members, (n, m s), double precision."""
@@ -112,25 +81,11 @@ class Samples(RealPredictions):
         """Return the draws of all members in order, (n, m s), double precision."""
         return namespace(self.values).sort(self.flat(), axis=1)
 
-    def steps(self) -> tuple[Array, Array]:
-        """Return the draws in order, and the weights of the first 0, 1, ..., m s of them, (n, m s + 1)."""
-        draws, shares = self.flat(), self.shares
-        assert shares is not None
-        xp = namespace(draws)
-        order = xp.argsort(draws, axis=1)
-        weight = xp.reshape(xp.take(shares, xp.reshape(order, (-1,))), order.shape)
-        reached = xp.concat([xp.zeros_like(weight[:, :1]), xp.cumulative_sum(weight, axis=1)], axis=1)
-        return xp.take_along_axis(draws, order, axis=1), reached
-
     def share_below(self, values: Array, *, strict: bool = False) -> Array:
-        """Return the weight of draws at most (or below) values (b, n), (b, n)."""
-        if self.weights is None:
-            draws = self.pooled()
-            counts = count_at_most(draws, values, strict=strict)
-            return namespace(draws).astype(counts, draws.dtype) / draws.shape[1]
-        draws, reached = self.steps()
+        """Return the share of draws at most (or below) values (b, n), (b, n)."""
+        draws = self.pooled()
         counts = count_at_most(draws, values, strict=strict)
-        return namespace(draws).take_along_axis(reached, counts.T, axis=1).T
+        return namespace(draws).astype(counts, draws.dtype) / draws.shape[1]
 
     def _cdf(self, values: Array) -> Array:
         return self.share_below(values)
@@ -154,29 +109,22 @@ class Samples(RealPredictions):
         >>> cr.Samples([[4.0, 1.0, 3.0, 2.0]]).quantile([0.5, 0.75])
         array([[2., 3.]])
         """
-        wanted, xp = self._levels(levels), namespace(self.values)
-        if self.weights is None:
-            draws = self.pooled()
-            return xp.take(draws, _ranks(wanted, draws.shape[1]), axis=1)
-        draws, reached = self.steps()
-        # sums of weights are a little less, or more, than the level that they reach
-        each = (wanted * (1.0 - 1e-12))[:, None] + xp.zeros_like(draws[:, 0])
-        ranks = count_at_most(reached[:, 1:], each, strict=True).T
-        return xp.take_along_axis(draws, clip(ranks, 0, draws.shape[1] - 1), axis=1)
+        wanted, draws = self._levels(levels), self.pooled()
+        return namespace(draws).take(draws, _ranks(wanted, draws.shape[1]), axis=1)
 
     def expectation(self) -> Array:
         """Return the mean of all draws, (n,)."""
-        return over_members(self.flat(), self.shares)
+        draws = self.flat()
+        return namespace(draws).mean(draws, axis=1)
 
     def variance(self) -> Array:
-        """Return the unbiased variance of the draws, (n,): squares over s - 1, by weight 1 - sum w^2."""
+        """Return the unbiased variance of the draws, (n,): squares over s - 1."""
         draws = self.flat()
-        square = over_members((draws - self.expectation()[:, None]) ** 2, self.shares)
-        return square / (1.0 - 1.0 / self.n_effective)
+        square = namespace(draws).mean((draws - self.expectation()[:, None]) ** 2, axis=1)
+        return square / (1.0 - 1.0 / self.n_draws)
 
     def _facts(self) -> str:
-        weighted = ", weighted" * (self.weights is not None)
-        return f"n={len(self)}, m={self.n_members}, s={self.values.shape[-1]}{weighted}"
+        return f"n={len(self)}, m={self.n_members}, s={self.values.shape[-1]}"
 
 
 def _ranks(levels: Array, n_draws: int) -> Array:
@@ -198,14 +146,11 @@ class Pool(Predictions):
         Of the draws of an instance: (s,) or (m, s).
     moved : array (n, p) or None
         What is observed where a number is chosen, where that is not the number itself.
-    shares : array (p - 1,) or None
-        Weights of the draws, where they differ: only the label may then be chosen.
     """
 
     values: Array
     shape: tuple[int, ...]
     moved: Array | None = None
-    shares: Array | None = None
     row_fields: ClassVar[tuple[str, ...]] = ("values",)
     companions: ClassVar[tuple[str, ...]] = ("moved",)
 
@@ -263,9 +208,9 @@ class LeftOut(Samples):
         return self.pooled()
 
     @property
-    def n_effective(self) -> float:
+    def n_draws(self) -> int:
         """Number of draws."""
-        return float(self.pool.shape[1] - 1)
+        return int(self.pool.shape[1] - 1)
 
     @property
     def n_exchanged(self) -> int:

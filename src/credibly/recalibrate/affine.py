@@ -26,10 +26,10 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
-    blas_threads,
     like,
     logsumexp,
     namespace,
+    one_blas_thread,
     rows_within_budget,
     softmax,
     tiles,
@@ -261,7 +261,7 @@ class AffineScaling(Recalibration):
             found: HostArray = curvature(u, counts, *self._split(parameters, k)) + np.diag(bends)
             return found
 
-        with blas_threads(1):  # many small products: threads would wait for each other
+        with one_blas_thread():  # many small products: threads would wait for each other
             if start.size > _LARGEST_HESSIAN:
                 found, ended = minimum(objective, start, logits, reason)
             else:

@@ -547,7 +547,8 @@ def stitched(parts: list[P], rows: list[HostArray]) -> P:
     """Put predictions of parts of the rows together in the order of the rows."""
     xp = parts[0].xp
     order = like(np.argsort(np.concatenate(rows)), parts[0]._leading)
-    names = [*parts[0].row_fields, *(n for n in parts[0].companions if getattr(parts[0], n) is not None)]
+    companions = (name for name in parts[0].companions if getattr(parts[0], name) is not None)
+    names = [*parts[0].row_arrays(), *companions]
     joined = {
         name: xp.take(xp.concat([getattr(part, name) for part in parts], axis=0), order, axis=0)
         for name in names

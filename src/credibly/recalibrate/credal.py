@@ -3,7 +3,7 @@
     z_m -> c + s (z_m / tau_m - c),      c = mean over members of z_m / tau_m
 
 on log-probabilities. s below 1 draws the members together, s above 1 moves them apart. Temperatures are
-fitted on one part of the data; on the other part `credal_test` looks for the smallest s whose set it does not
+fitted on one part of the data; on the other part a test looks for the smallest s whose set it does not
 reject: the most informative set in which the truth may lie. Where it rejects them all,
 `margin` enlarges the set that the temperatures made by the smallest radius of `inflate`.
 """
@@ -20,7 +20,7 @@ from credibly._arrays.errors import ONE_RATER, InputError, Remedy, UnsupportedEr
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed, made_with_rng
 from credibly.credal.enlargement import enlarged
-from credibly.hypotests import credal_test, inflate
+from credibly.hypotests import inflate, weights_test, witness_test
 from credibly.predictions import ClassPredictions, Ensemble
 from credibly.predictions.ensemble import weighted_mean
 from credibly.recalibrate.base import Recalibration
@@ -51,7 +51,7 @@ class CredalRecalibration(Recalibration):
         Share of the instances used to choose the spread.
     weights : {"learned", "constant"}, optional
         Look for a calibrated combination with such weights, the papers' hypothesis; by default a witness
-        tests whether the set contains the truth, see `credal_test`.
+        tests whether the set contains the truth, see `witness_test`.
     level : float
         Level at which a set counts as rejected.
     n_resamples : int
@@ -188,12 +188,13 @@ class CredalRecalibration(Recalibration):
         self, held: ClassPredictions, labels: Array, temperatures: HostArray, clusters: HostArray | None
     ) -> tuple[HostArray, float, float]:
         """Return the p-values of the spreads tried, the smallest accepted one, and the radius around it."""
-        words: dict[str, Any] = {"method": "witness", "clusters": clusters, "rng": self.rng}
+        words: dict[str, Any] = {"clusters": clusters, "rng": self.rng}
         if self.weights is not None:
-            words |= {"method": "weights", "weights": self.weights, "n_resamples": self.n_resamples}
+            words |= {"weights": self.weights, "n_resamples": self.n_resamples}
+        test = witness_test if self.weights is None else weights_test
         found: list[float] = []
         for spread in self.spreads:
-            result = credal_test(spread_out(held, temperatures, spread), labels, **words)
+            result = test(spread_out(held, temperatures, spread), labels, **words)
             found.append(result.pvalue)
             if not result.rejects(self.level):
                 return np.array(found), float(spread), 0.0

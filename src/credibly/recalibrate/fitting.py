@@ -202,9 +202,10 @@ def dense(data: FitData) -> tuple[HostArray, HostArray]:
 def digest_of(predictions: Predictions) -> str:
     """Return a hash of the numbers in the predictions, whatever library and precision holds them."""
     total = hashlib.sha256(type(predictions).__name__.encode())
-    weighted = ("weights",) * (getattr(predictions, "weights", None) is not None)
-    for name in (*predictions.row_fields, *weighted):
-        array = np.ascontiguousarray(to_host(as_float64(getattr(predictions, name))))
+    weights = getattr(predictions, "weights", None)
+    arrays = predictions.row_arrays() | ({} if weights is None else {"weights": weights})
+    for name, own in arrays.items():
+        array = np.ascontiguousarray(to_host(as_float64(own)))
         total.update(f"{name}{array.shape}".encode())
         total.update(array.data)
     return total.hexdigest()[:16]

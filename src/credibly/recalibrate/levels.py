@@ -53,12 +53,12 @@ class IsotonicRecalibration(RealRecalibration):
     The shares of labels already increase with the levels, so their isotonic regression is the shares
     themselves, and the fit is a single sort. R(F(y)) of a new label is uniform up to 1 / (n + 1) for any
     model, if instances are exchangeable. The result is `Quantiles`, since R(F) is no longer Gaussian. Draw j
-    of s is placed at level j / (s + 1), where weighted draws count as 1 / sum of squared weights; between
-    draws and between quantiles, which must be dense (levels at most 0.05 apart), F is linear, and beyond the
-    outermost its tails are exponential. The scale of a tail of draws is the mean distance of the sqrt(s)
-    outermost ones from the next. Where F is 1 up to rounding, beyond 8.2 standard deviations of a Gaussian,
-    quantiles end, and a note says so: fit a scale first, ``SpreadScaling().then(IsotonicRecalibration())``. A
-    label that equals several draws or quantiles, as counts do, is spread evenly over their levels.
+    of s is placed at level j / (s + 1); between draws and between quantiles, which must be dense (levels at
+    most 0.05 apart), F is linear, and beyond the outermost its tails are exponential. The scale of a tail of
+    draws is the mean distance of the sqrt(s) outermost ones from the next. Where F is 1 up to rounding,
+    beyond 8.2 standard deviations of a Gaussian, quantiles end, and a note says so: fit a scale first,
+    ``SpreadScaling().then(IsotonicRecalibration())``. A label that equals several draws or quantiles, as
+    counts do, is spread evenly over their levels.
 
     References
     ----------
@@ -144,27 +144,20 @@ class IsotonicRecalibration(RealRecalibration):
 
 
 def _table(predictions: RealPredictions) -> tuple[Array, Array]:
-    """Return quantiles (n, q) and their levels; draw j of s is the quantile at j / (s + 1).
-
-    Weighted draws are represented by as many quantiles as they count for.
-    """
+    """Return quantiles (n, q) and their levels; draw j of s is the quantile at j / (s + 1)."""
     if isinstance(predictions, Quantiles):
         predictions._require_dense("a distribution function")
         return as_float64(predictions.values), as_float64(predictions.levels)
     assert isinstance(predictions, Samples)
-    s = int(predictions.n_effective + 1e-9)
+    s = predictions.n_draws
     if s < 2:
         raise UnsupportedError(
             "a distribution function of draws",
             "needs at least two draws per instance",
-            "got 1"
-            if predictions.weights is None
-            else f"got weights that count as {predictions.n_effective:.3g}",
+            "got 1",
             "Use `QuantileShift`, or give more draws.",
         )
-    levels = np.arange(1, s + 1) / (s + 1)
-    own = predictions.pooled() if predictions.weights is None else predictions.quantile(levels.tolist())
-    return _with_tails(own, levels)
+    return _with_tails(predictions.pooled(), np.arange(1, s + 1) / (s + 1))
 
 
 def _with_tails(draws: Array, levels: HostArray) -> tuple[Array, Array]:
@@ -281,7 +274,7 @@ class QuantileShift(RealRecalibration):
         return {"at": width, "shifts": width}
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
-        table, levels, _ = quantile_grid(data.predictions, self.levels)
+        table, levels = quantile_grid(data.predictions, self.levels)
         at, weight = to_host(levels), data.host_weight
         residual = to_host(data.labels)[:, None] - to_host(table)
         shifts = [_residual(residual[:, j], weight, float(level)) for j, level in enumerate(at)]

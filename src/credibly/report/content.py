@@ -13,7 +13,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
 from credibly.evaluation.tidy import of_one_number
-from credibly.evaluation.words import crps_in_words, n_dropped
+from credibly.evaluation.words import at_level, crps_in_words, n_dropped
 from credibly.plots import ClasswiseDisplay, Table, new_axes
 from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
 from credibly.plots.hypotests import NullDisplay
@@ -266,7 +266,6 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
         ("Instances N", f"{seen.n}{left_out}"),
         *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
         *([("Members M", seen.members)] if seen.m > 1 else []),
-        *([("Draws", "weighted")] if seen.m == 1 and seen.weighted else []),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
     )
 
@@ -368,9 +367,10 @@ def tests_table(evaluation: Evaluation) -> Table | None:
         rows.append((title(result.statistic_name), *_test_cells(result, verdict.limit), verdict.word))
     omnibus = evaluation.tests.get("omnibus")
     if omnibus is not None:
-        word = omnibus.verdict(evaluation.settings["level"])
+        level = evaluation.settings["level"]
+        word, region = omnibus.verdict(level), at_level(omnibus, level).acceptance_region
         name = "All together (−log10 of the smallest p)"
-        rows.append((name, *_test_cells(omnibus, omnibus.acceptance_region), word))
+        rows.append((name, *_test_cells(omnibus, region), word))
     columns = (
         "statistic",
         "observed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from credibly.evaluation import (
     shown_range,
     title,
 )
+from credibly.evaluation.words import at_level
 from credibly.plots import Table
 from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
 from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
@@ -173,6 +175,7 @@ CHECK_METHOD = MethodNote(
 def check_section(check: PredictiveCheck, evaluation: Evaluation) -> Section:
     """Return the section about the statistics that the model itself would expect."""
     level = float(evaluation.settings["level"])
+    check = _at_level(check, level)
     tables = [
         (f"{part.name.capitalize()}: {part.hypothesis}", _check_table(part, level))
         for part in check.hypotheses.values()
@@ -194,6 +197,17 @@ def check_section(check: PredictiveCheck, evaluation: Evaluation) -> Section:
         figures=tuple(_check_figures(check, level)),
         methods=(CHECK_METHOD,),
     )
+
+
+def _at_level(check: PredictiveCheck, level: float) -> PredictiveCheck:
+    """Return the check with the acceptance regions that its verdicts are about."""
+    parts = {
+        name: dataclasses.replace(
+            part, checks={statistic: at_level(one, level) for statistic, one in part.checks.items()}
+        )
+        for name, part in check.hypotheses.items()
+    }
+    return dataclasses.replace(check, bayesian=parts.get("bayesian"), independent=parts.get("independent"))
 
 
 def _check_finding(check: PredictiveCheck, level: float) -> str:

@@ -6,13 +6,14 @@ import numpy as np
 
 from credibly._arrays.namespace import to_host
 from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, shown_range, title
+from credibly.evaluation.words import at_level
 from credibly.plots import Table
 from credibly.plots.groups import ClaimedCoverageDisplay
 from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.coverage import SetCoverage
-from credibly.results.credal import CredalTestResult
+from credibly.results.credal import WeightsResult
 
 _LISTED = 10
 _QUESTIONS = {
@@ -62,7 +63,8 @@ _SECOND = (
 
 def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
     """Return the section about the truth and a calibrated combination in the set."""
-    rows = tuple(_row(name, test) for name, test in parts.tests.items())
+    tests = _of_weights(parts, evaluation.settings["level"])
+    rows = tuple(_row(name, own) for name, own in tests.items())
     columns = ("weights", "statistic", "value", "acceptance", "p-value", "heaviest weights")
     regions = parts.regions
     tables = [("What the witness said, and what happened", _told(parts, evaluation))]
@@ -98,7 +100,8 @@ def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
 
 def validity_section(parts: ValidityParts, evaluation: Evaluation) -> Section:
     """Return the section about the labels' distributions."""
-    test, rows = parts.test, _failing(parts)
+    level = evaluation.settings["level"]
+    test, rows = parts.test, _failing(parts, level)
     listed = Table(("row", "raters", "deviance", "p-value", "adjusted p"), rows)
     none = "" if rows else " No single instance stands out after adjustment for all instances."
     return Section(
@@ -110,7 +113,7 @@ def validity_section(parts: ValidityParts, evaluation: Evaluation) -> Section:
         figures=(
             report_figure(ValidityDisplay(test), "Deviance of every instance", "validity"),
             report_figure(
-                NullDisplay(test),
+                NullDisplay(at_level(test, level)),
                 "Sum of the raters' evidence under the hypothesis",
                 "validity-null",
                 size=(4.4, 3.2),
@@ -136,7 +139,7 @@ def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
     return Table(("class", "said to happen", "n", "the set allows", "observed", "standard deviations"), rows)
 
 
-def _row(name: str, test: CredalTestResult) -> tuple[str, ...]:
+def _row(name: str, test: WeightsResult) -> tuple[str, ...]:
     means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
     heaviest = np.argsort(-means, kind="stable")[:3]
     return (
@@ -147,6 +150,11 @@ def _row(name: str, test: CredalTestResult) -> tuple[str, ...]:
         shown(test.pvalue),
         ", ".join(f"{test.weight_names[a]} {shown(float(means[a]))}" for a in heaviest),
     )
+
+
+def _of_weights(parts: CredalParts, level: float) -> dict[str, WeightsResult]:
+    """Return the tests of combinations with the acceptance regions of this level."""
+    return {name: at_level(test, level) for name, test in parts.tests.items()}
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
@@ -162,7 +170,7 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
             f"sets-{name}",
             size=(4.4, 3.2),
         )
-        for name, test in parts.tests.items()
+        for name, test in _of_weights(parts, evaluation.settings["level"]).items()
         if test.null_distribution is not None
     ]
     if parts.regions is None:
@@ -173,13 +181,13 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
     return found
 
 
-def _failing(parts: ValidityParts) -> tuple[tuple[str, ...], ...]:
+def _failing(parts: ValidityParts, level: float) -> tuple[tuple[str, ...], ...]:
     test = parts.test
     columns = (test.raters, test.deviance, test.pvalues, test.adjusted_pvalues)
     raters, *numbers = (to_host(column) for column in columns)
     return tuple(
         (str(int(row)), str(int(raters[row])), *(shown(float(column[row])) for column in numbers))
-        for row in test.failing()[:_LISTED]
+        for row in test.failing(level)[:_LISTED]
     )
 
 

@@ -3,7 +3,7 @@
 from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.certificates import Certificate, EquivalenceResult
 from credibly.results.coverage import SetCoverage, Slab, Strata
-from credibly.results.credal import CredalTestResult, ValidityResult
+from credibly.results.credal import CredalTestResult, ValidityResult, WeightsResult
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
@@ -59,6 +59,7 @@ __all__ = [
     "SpreadCurve",
     "Strata",
     "ValidityResult",
+    "WeightsResult",
     "WitnessDirection",
     "WitnessResult",
 ]

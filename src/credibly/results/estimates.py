@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, is_numpy, namespace, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.sums import State
 from credibly.results.base import Result, require_level
@@ -106,7 +106,8 @@ def standard_error_of(sums: Mapping[str, Array], size: float = 1.0) -> tuple[flo
     `size` is that of the terms in a contribution: rounding errors are relative to it. With 0, the
     contributions themselves say what is small.
     """
-    number = {name: float(to_host(sums[name])[0]) for name in _MOMENTS if name in sums}
+    host = sums if is_numpy(sums["n"]) else {name: to_host(one) for name, one in sums.items()}
+    number = {name: float(host[name][0]) for name in _MOMENTS if name in host}
     n = int(number["n"])
     if number["infinite"]:
         return None, INFINITE_MEAN

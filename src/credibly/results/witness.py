@@ -13,7 +13,8 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
 from credibly.results.base import Result, require_level
-from credibly.results.tests import HypotestResult, Word
+from credibly.results.combinations import CombinationResult
+from credibly.results.tests import Word
 
 _MOST_LISTED = 5
 _FEW = 20  # instances below which width is not looked at
@@ -106,7 +107,7 @@ def _class_name(label: int, class_names: Sequence[str] | None) -> str:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class WitnessResult(HypotestResult):
+class WitnessResult(CombinationResult):
     """Whether the distribution of the label is in the set, given what the witness may use.
 
     The fields of :class:`HypotestResult`, and these. The statistic is the mean of v(x, y) - h(x): what the
@@ -114,6 +115,11 @@ class WitnessResult(HypotestResult):
 
     Attributes
     ----------
+    test_rows : ndarray
+        Instances that were tested; the others were only learned from.
+    combination : object
+        What `combine` and `score` apply to other instances: the points of the sets nearest to what was
+        learned about the labels.
     given : {"predictions", "features"}
         What the witness may use: the set alone, or also the features.
     evalue : float
@@ -192,6 +198,33 @@ class WitnessResult(HypotestResult):
         if not self.directions or self.directions[0].score <= 0:
             return ""
         return self.directions[0].words(class_names)
+
+    def sentence(self, level: float = 0.05, class_names: Sequence[str] | None = None) -> str:
+        """Return the outcome in words.
+
+        Parameters
+        ----------
+        level : float
+            Level of the test.
+        class_names : sequence of str, optional
+            Names of the classes.
+
+        Returns
+        -------
+        str
+            Whether the truth lies outside the set, and where.
+        """
+        if self.impossible_rows.size:
+            return (
+                f"{self.impossible_words()}: the truth lies outside the set, and no combination is "
+                "calibrated."
+            )
+        if self.rejects(level):
+            where = self.where(class_names)
+            return f"Given the {self.given}, the truth lies outside the set{f': {where}' if where else ''}."
+        if self.verdict(level) == "cannot tell":
+            return f"Cannot tell: {self.why_not(level)}."
+        return "No conflict found between the set and the labels."
 
     def why_not(self, level: float = 0.05) -> str:
         """Return why no labels could have been rejected at `level`, or "" if some could.

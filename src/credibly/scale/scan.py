@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cached_property, partial
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
@@ -131,7 +131,7 @@ class Shape:
     labels: str
     classes: tuple[str, ...] | None
     has_groups: bool
-    weights: tuple[float, ...] | None
+    weights: tuple[float, ...] | Literal["by row"] | None
 
     @classmethod
     def of(cls, chunk: Dataset) -> Shape:
@@ -146,7 +146,11 @@ class Shape:
             type(chunk.batch).__name__,
             chunk.classes,
             chunk.groups is not None,
-            None if weights is None else tuple(to_host(as_float64(weights)).tolist()),
+            None
+            if weights is None
+            else "by row"
+            if weights.ndim == 2
+            else tuple(to_host(as_float64(weights)).tolist()),
         )
 
     def __str__(self) -> str:
@@ -154,7 +158,9 @@ class Shape:
         names = "" if self.classes is None else f" named {', '.join(self.classes[:8])}"
         groups = " and groups" if self.has_groups else ""
         members = f"m={self.n_members}"
-        if self.weights is not None:
+        if self.weights == "by row":
+            members += ", weights by row"
+        elif self.weights is not None:
             members += f", weights {', '.join(f'{weight:.4g}' for weight in self.weights[:8])}"
         return f"{self.kind} ({members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
 
@@ -219,7 +225,7 @@ def scan(
     member_axis : {0, 1}, optional
         Where the members are in a three-dimensional array.
     member_weights : sequence of float, optional
-        Weights of the members, or of draws without members, of all rows, as for `load`.
+        Weights of the members, the same for all rows, as for `load`.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     groups : array (n,) or sequence of str, optional

@@ -249,7 +249,7 @@ def _chosen(
 def _quantiles_of_draws(samples: Mapping[str, Predictions], statistics: Sequence[str]) -> list[str]:
     """Note which scores see the quantiles of few draws as they are, where other models have exact ones."""
     draws = {name: one for name, one in samples.items() if isinstance(one, Samples)}
-    alike = len(draws) == len(samples) and len({one.n_effective for one in draws.values()}) == 1
+    alike = len(draws) == len(samples) and len({one.n_draws for one in draws.values()}) == 1
     seen = [name for name in statistics if name in (crps.name, "interval_score")]
     if not draws or alike or not seen:
         return []
@@ -263,7 +263,7 @@ def _settled(
     """Return the statistic for every model: of draws beside other kinds the fair one, and what to note."""
     whole = dict.fromkeys(terms, statistic)
     draws = {name: one for name, one in terms.items() if isinstance(one, Samples)}
-    sizes = {one.n_effective for one in draws.values()}
+    sizes = {one.n_draws for one in draws.values()}
     alike = not draws or (len(draws) == len(terms) and len(sizes) == 1)
     if statistic.name != crps.name or statistic != crps or alike:
         return whole, ()

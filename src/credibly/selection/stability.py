@@ -16,7 +16,7 @@ from credibly.credal import focal_budget
 from credibly.credal.distances import Divergence
 from credibly.credal.entropy import log_base
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
-from credibly.predictions import Ensemble, Point, as_pair, as_predictions, require_order
+from credibly.predictions import Ensemble, Point, as_pair, as_predictions
 from credibly.results.scores import ScoreStability
 from credibly.selection.score import (
     chosen_members,
@@ -109,7 +109,6 @@ def score_stability(
     require_measure(measure, None, "keep")
     one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
     n_repeats, n_rows = require_integer(n_repeats, "n_repeats", 1), require_integer(n_rows, "n_rows", 1)
-    require_order(predictions, labels)
     predictions, labels = as_pair(predictions, labels)
     seed = as_seed(rng)
     credal = as_set(as_predictions(predictions), n_samples=n_samples, rng=seed)

@@ -20,7 +20,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Predictions, Rows
+from credibly.predictions import Rows
 from credibly.statistics.cells import (
     Binning,
     CellStatistic,
@@ -29,7 +29,6 @@ from credibly.statistics.cells import (
     bin_index,
     cell_traits,
     check_bins,
-    width_edges,
 )
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Plan, State, Story, Traits
@@ -152,12 +151,6 @@ class ConfidenceECE(BinnedStatistic):
     def binned_values(self, probs: Array) -> Array:
         """The confidence."""
         return top_label(probs)[0]
-
-    def plan(self, predictions: Predictions) -> Plan:
-        """Return the number of instances and the bin edges; equal-width edges need no look at the data."""
-        if self.binning == "equal_width":
-            return Plan(len(predictions), width_edges(self.n_bins))
-        return super().plan(predictions)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return hits in the bin of the confidence."""

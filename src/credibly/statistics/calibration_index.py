@@ -93,7 +93,7 @@ class CalibrationIndex(CellStatistic):
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
-        return IndexBound(self, self.terms(point, plan), plan.n, notes)
+        return IndexBound(self, self.terms(point, plan), plan, notes)
 
 
 class _Smoother(NamedTuple):
@@ -112,8 +112,10 @@ class IndexBound(Linear):
 
     statistic: CalibrationIndex
 
-    def __init__(self, statistic: CalibrationIndex, terms: Events, n: int, notes: tuple[str, ...]) -> None:
-        super().__init__(statistic, terms, n, notes)
+    def __init__(
+        self, statistic: CalibrationIndex, terms: Events, plan: Plan, notes: tuple[str, ...]
+    ) -> None:
+        super().__init__(statistic, terms, plan, notes)
         self._known: list[_Known] = []
 
     def finish(self, state: State) -> Array:

@@ -20,7 +20,7 @@ import dataclasses
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -28,9 +28,19 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, clip, like, namespace, tiles, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    clip,
+    device,
+    like,
+    namespace,
+    tiles,
+    to_host,
+)
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly._arrays.row_search import SortedRows
+from credibly._arrays.row_search import SortedRows, count_at_most
 from credibly._arrays.sums import count_cells
 from credibly.predictions import (
     Classes,
@@ -44,21 +54,22 @@ from credibly.predictions import (
     as_point,
     paired,
 )
+from credibly.predictions.passes import on_host
 from credibly.predictions.quantiles import SAME_LEVEL
+from credibly.predictions.samples import LeftOut, Pool
 from credibly.results.base import require_level
+from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import (
     BIASED_UPWARDS,
     Bound,
     Plan,
     State,
-    Statistic,
     Story,
     Traits,
-    total_weight,
 )
 from credibly.statistics.regression import RealMean, central_interval, real_traits
-from credibly.statistics.terms import Losses
+from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms, gather
 
 MOST_LEVELS = 10_000
 
@@ -84,6 +95,10 @@ class Inside(Losses):
         most, least = (to_host(one(labels.values))[0] for one in (self.loss, self.open))
         part = _part(weight.sum() * self.share, weight @ least, weight @ most)
         return np.asarray(least + part * (most - least) - self.share)[:, None]
+
+    def of_cells(self, predictions: Quantiles, name: str) -> Terms:
+        """Count labels by cell; the share inside follows."""
+        return InsideCells(predictions, self.share, name)
 
 
 def _moments_of(share: float) -> tuple[HostArray, HostArray]:
@@ -151,94 +166,280 @@ class IntervalCoverage(RealMean):
         return lambda labels: xp.astype((labels >= low) & (labels <= high), xp.float64)
 
 
-class LevelShares(Bound):
-    """Shares of labels at many levels, before they become one number."""
+class LevelTerms(Terms):
+    """Shares of labels at many levels."""
 
-    term_size = 1.0
     levels: Array
-    """What is stated of the shares."""
+    """What is stated of the shares, (l,)."""
 
     @abstractmethod
-    def shares(self, state: State) -> Array:
+    def shares(self, sums: State) -> Array:
         """Return the share of labels at each level, (b, l)."""
 
-    def finish(self, state: State) -> Array:
-        """Sum the squared differences between shares and levels."""
-        shares = self.shares(state)
-        return namespace(shares).sum((shares - self.levels) ** 2, axis=1)
+    def _size(self, weights: Array | None) -> Array:
+        """Return how many labels there are, (1, 1) or (b, 1): every level is about all of them."""
+        xp = namespace(self.reference)
+        if weights is not None:
+            return xp.sum(weights, axis=1)[:, None]
+        return xp.full((1, 1), float(self.n), dtype=xp.float64, device=device(self.reference))
 
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, BIASED_UPWARDS
-
-    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
-        """Return the sums of pseudo-labels with these signs, replicates in front."""
-        return State({**expected, **{name: expected[name] + signs @ one for name, one in added.items()}})
+    def added(self, labels: Labels) -> Array:
+        """Refuse: a row adds to as many cells as there are levels."""
+        raise NotImplementedError
 
 
-class CoverageShares(LevelShares):
-    """How many labels have passed how many of the quantiles at many levels, before this becomes shares.
+class Places(LevelTerms):
+    """How many quantiles labels have passed: those below them, and those at most as large.
+
+    The first block of cells counts the former, the second the latter; they differ for labels on quantiles.
 
     Parameters
     ----------
-    statistic : Statistic
-        Whose quantiles they are; counts of the same statistic are the same, whatever shares they become.
     table : array (n, l)
         Quantiles, which rise with their levels.
     heights : array (l,)
         Their levels.
-    n : int
-        Number of instances, of which the rows of the table may be a part.
-    notes : tuple of str
-        What is worth knowing about predictions and levels.
+    in_cells : bool
+        Whether only the cells of labels are known: one that equals a quantile may lie on either side of it.
     """
 
-    looks: Mapping[str, bool] = {"below": True, "reached": False}
-    """Names of the counts in the state; whether quantiles count that are below the label, or at most it."""
-    in_cells = False
-    """Whether only the cells of labels are known: one that equals a quantile may lie on either side of it."""
+    moments = ()  # cells have the probability between their levels
 
-    def __init__(
-        self, statistic: Statistic, table: Array, heights: Array, n: int, notes: tuple[str, ...]
-    ) -> None:
-        super().__init__(statistic, n, notes)
-        self.rows, self.heights = SortedRows(table), heights
-        self.levels = heights
+    def __init__(self, table: Array, heights: Array, *, in_cells: bool = False) -> None:
+        self.rows, self.heights, self.in_cells = SortedRows(table), heights, in_cells
+        self.n, self.levels = int(table.shape[0]), heights
+        self.n_cells = 2 * (int(heights.shape[0]) + 1)
 
-    def places(self, values: Array) -> dict[str, Array]:
-        """Return how many quantiles each of the labels (b, n) has passed, by the name of the count."""
-        return dict(zip(self.looks, self.rows.passed(values), strict=True))
+    @property
+    def reference(self) -> Array:
+        """The levels."""
+        return self.heights
 
-    def counted(self, places: Mapping[str, Array], weights: Array | None) -> State:
-        """Count labels (or their weights) by the quantiles they passed."""
-        size = self.heights.shape[0] + 1
-        below = count_cells(places["below"], size, weights)
-        same = places["reached"] is places["below"]
-        reached = below if same else count_cells(places["reached"], size, weights)
-        return State(below=below, reached=reached, weight=namespace(below).sum(below, axis=1))
+    def places(self, labels: Labels) -> tuple[Array, Array]:
+        """Return how many quantiles are below each of the labels (b, n), and how many at most as large."""
+        below, reached = self.rows.passed(labels.values)
+        return below, reached
 
-    def state(self, labels: Labels) -> State:
+    def observed(self, labels: Labels) -> Array:
         """Count the labels (or their weights) by the quantiles they passed."""
-        return self.counted(self.places(labels.values), labels.weights)
+        size = self.n_cells // 2
+        below, reached = self.places(labels)
+        counts = count_cells(below, size, labels.weights)
+        others = counts if reached is below else count_cells(reached, size, labels.weights)
+        return namespace(counts).concat([counts, others], axis=1)
 
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the expected counts between neighbouring ends, and per cluster what the labels add."""
-        weight = labels.row_weights()
+    def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
+        """Return how many labels there are, and how many are expected between neighbouring quantiles."""
+        xp = namespace(self.heights)
+        size = self._size(weights)
+        edge = xp.zeros_like(self.heights[:1])
+        steps = xp.concat([self.heights, edge + 1.0]) - xp.concat([edge, self.heights])
+        return State(size=size, expected=size * xp.concat([steps, steps])[None, :])
+
+    def passed(self, sums: State) -> tuple[Array, Array]:
+        """Return how many labels are at most each quantile, and how many are below it, (b, l) each."""
+        xp, size = namespace(sums["observed"]), self.n_cells // 2
+        blocks = sums["observed"][:, :size], sums["observed"][:, size:]
+        below, reached = (xp.cumulative_sum(one, axis=1)[:, :-1] for one in blocks)
+        return below, reached
+
+    def shares(self, sums: State) -> Array:
+        """Return the share of labels at most as large as each quantile."""
+        return self.passed(sums)[0] / sums["size"]
+
+    def wild_sums(
+        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
+    ) -> tuple[State, State]:
+        """Return the expected counts between neighbouring quantiles, and per cluster what the labels add."""
+        weight, size = labels.row_weights(), self.n_cells // 2
         total = np.bincount(codes, weight, minlength=number)
-        expected, added = State(weight=np.array([weight.sum()])), State()
-        shares = to_host(self.heights)
-        steps = np.diff(shares, prepend=0.0, append=1.0)
-        counts = {}
-        for name, places in self.places(labels.values).items():
-            cells = codes * steps.size + to_host(places)[0].astype(np.intp)
-            found = np.bincount(cells, weight, minlength=number * steps.size)
-            counts[name] = found.reshape(number, steps.size)
+        expected = on_host(self.fixed(labels.weights, needs))
+        counts = []
+        for place in self.places(labels):
+            cells = codes * size + to_host(place)[0].astype(np.intp)
+            counts.append(np.bincount(cells, weight, minlength=number * size).reshape(number, size))
         if self.in_cells:
-            counts = dict.fromkeys(counts, _fitting(counts["reached"], counts["below"], shares))
-        for name, found in counts.items():
-            expected[name] = weight.sum() * steps[None, :]
-            added[name] = found - total[:, None] * steps
-        return expected, added
+            counts = [_fitting(counts[1], counts[0], to_host(self.heights))] * 2
+        steps = expected["expected"][0] / expected["size"][0]
+        added = np.concatenate(counts, axis=1) - total[:, None] * steps
+        return State(expected, observed=expected["expected"]), State(observed=added)
+
+    def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms:
+        """Return the same counts where labels are choices from pools."""
+        return PooledPlaces(self, pool, again)
+
+    def of_cells(self, predictions: Quantiles, name: str) -> Terms:
+        """Return the same counts where only the cells of labels are known."""
+        return PlacesInCells(self, predictions, name)
+
+
+class OfPlaces(LevelTerms):
+    """The counts of `inner`, made in another way."""
+
+    moments = ()
+
+    def __init__(self, inner: Places) -> None:
+        self.inner, self.levels, self.n, self.n_cells = inner, inner.levels, inner.n, inner.n_cells
+
+    def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
+        """Return the fixed sums of `inner`."""
+        return self.inner.fixed(weights, needs)
+
+    def shares(self, sums: State) -> Array:
+        """Return the shares that `inner` makes of settled counts."""
+        return self.inner.shares(sums)
+
+
+class PooledPlaces(OfPlaces):
+    """How many ends every number of a pool passes where it is the label, (n, p) for each count.
+
+    Ends are draws of a given rank, so it depends only on how many draws are below (or at most) the label.
+    """
+
+    def __init__(self, inner: Places, pool: Pool, again: Callable[[Predictions], Any]) -> None:
+        super().__init__(inner)
+        n, p = pool.values.shape
+        xp = namespace(pool.values)
+        row = xp.arange(p, dtype=xp.float64, device=device(pool.values))[None, :]
+        passed = again(LeftOut(row)).places(Reals(row))
+        found: tuple[list[Array], ...] = ([], [])
+        for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
+            own, seen = pool.values[rows, :], pool.labels[rows, :]
+            ordered = xp.sort(own, axis=1)
+            for at, strict in enumerate((True, False)):
+                fewer = count_at_most(ordered, seen.T, strict=strict).T
+                itself = own < seen if strict else own <= seen
+                rank = xp.reshape(fewer - xp.astype(itself, fewer.dtype), (-1,))
+                place = xp.take(passed[at][0, :], rank)
+                found[at].append(xp.reshape(xp.astype(place, xp.int32), own.shape))
+        self.tables = tuple(xp.concat(parts, axis=0) for parts in found)
+
+    def observed(self, labels: Labels) -> Array:
+        """Count the chosen labels by the ends they pass."""
+        size = self.n_cells // 2
+        counts = [count_cells(gather(one, labels.values), size, labels.weights) for one in self.tables]
+        return namespace(counts[0]).concat(counts, axis=1)
+
+    def wild_sums(
+        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
+    ) -> tuple[State, State]:
+        """Return the mean counts over all choices, and per cluster what the label adds to them."""
+        weight, size = labels.row_weights(), self.n_cells // 2
+        usual, seen = [], []
+        for table in self.tables:
+            at = to_host(table)  # (n, p)
+            cells, p = codes[:, None] * size + at, at.shape[1]
+            usual.append(np.bincount(cells.ravel(), np.repeat(weight / p, p), number * size))
+            seen.append(np.bincount(cells[:, 0], weight, number * size))
+        mean, own = (
+            np.concatenate([one.reshape(number, size) for one in parts], axis=1) for parts in (usual, seen)
+        )
+        expected = State(on_host(self.fixed(labels.weights, needs)), observed=mean.sum(axis=0)[None, :])
+        return expected, State(observed=own - mean)
+
+
+class Coded(Terms):
+    """Counts of labels of quantiles by the first and by the last cell that they may lie in.
+
+    A label that equals a quantile may lie on either side of its level (P(y < Q) <= level <= P(y <= Q)), so
+    the share at a level is known up to these labels, and the one nearest to the level is taken. Labels of
+    replicates lie in one cell.
+    """
+
+    moments = ()
+    settles = True
+    heights: Array
+    """All levels that were predicted, (q,)."""
+
+    def observed(self, labels: Labels) -> Array:
+        """Count labels by the first and by the last cell they may lie in."""
+        xp, size = namespace(labels.values), int(self.heights.shape[0]) + 1
+        code = xp.astype(labels.values, xp.int32)
+        both = [count_cells(one, size, labels.weights) for one in (code // size, code % size)]
+        return xp.concat(both, axis=1)
+
+    def added(self, labels: Labels) -> Array:
+        """Refuse: which cell a label adds to is not settled row by row."""
+        raise NotImplementedError
+
+    def passed(self, sums: State) -> tuple[Array, Array, Array]:
+        """Return how many labels are at most as large as each quantile, and below it, and the levels."""
+        xp, size = namespace(sums["observed"]), int(self.heights.shape[0]) + 1
+        blocks = sums["observed"][:, :size], sums["observed"][:, size:]
+        most, least = (xp.cumulative_sum(one, axis=1)[:, :-1] for one in blocks)
+        return most, least, like(to_host(self.heights), most)
+
+    def notes_of(self, sums: State) -> tuple[str, ...]:
+        """Say that some labels equal a quantile."""
+        most, least, _ = self.passed(sums)
+        return (EQUAL,) if bool(namespace(most).any(most > least)) else ()
+
+
+class InsideCells(Coded):
+    """Which labels are inside the interval between two of their quantiles."""
+
+    def __init__(self, predictions: Quantiles, share: float, name: str) -> None:
+        self.heights, self.n = as_float64(predictions.levels), len(predictions)
+        ends = np.array([(1.0 - share) / 2.0, (1.0 + share) / 2.0])
+        self.low, self.high = predicted_at(predictions, ends, name)
+
+    @property
+    def reference(self) -> Array:
+        """The levels."""
+        return self.heights
+
+    def settled(self, sums: State) -> State:
+        """Return the number of labels inside that is nearest to what is expected."""
+        most, least, levels = self.passed(sums)
+        closed = most[:, self.high] - least[:, self.low]
+        inside = least[:, self.high] - most[:, self.low]
+        wanted = sums["size"][:, 0] * (levels[self.high] - levels[self.low])
+        return State(sums, observed=_nearest(wanted, inside, closed)[:, None])
+
+
+class PlacesInCells(OfPlaces, Coded):
+    """Counts by the quantiles that labels passed, where only their cells are known."""
+
+    def __init__(self, inner: Places, predictions: Quantiles, name: str) -> None:
+        super().__init__(inner)
+        self.heights = as_float64(predictions.levels)
+        self.at = predicted_at(predictions, to_host(inner.heights), name)
+
+    def settled(self, sums: State) -> State:
+        """Return the counts that are nearest to what is expected."""
+        most, least, levels = self.passed(sums)
+        xp, size = namespace(most), sums["size"]
+        counts = _nearest(size * levels[None, :], least, most)
+        below = xp.take(counts, like(self.at, counts), axis=1)
+        nothing = xp.zeros_like(below[:, :1])
+        edges = xp.concat([nothing, below, nothing + size], axis=1)
+        between = edges[:, 1:] - edges[:, :-1]
+        return State(sums, observed=xp.concat([between, between], axis=1))
+
+
+EQUAL = (
+    "some labels equal a quantile, so they could count on either side of it: they count where they fit best"
+)
+
+
+def _nearest(wanted: Array, least: Array, most: Array) -> Array:
+    xp = namespace(wanted)
+    return xp.minimum(xp.maximum(wanted, least), most)
+
+
+def predicted_at(predictions: Quantiles, levels: HostArray, name: str) -> HostArray:
+    """Return which of the predicted quantiles have these levels; raise where one of them is missing."""
+    own = to_host(as_float64(predictions.levels))
+    nearest: HostArray = np.abs(own[None, :] - levels[:, None]).argmin(axis=1)
+    missing = levels[np.abs(own[nearest] - levels) > SAME_LEVEL]
+    if missing.size:
+        raise UnsupportedError(
+            f"a test of `{name}`",
+            "compares labels with quantiles at levels that were predicted",
+            f"level {missing[0]:g} is not among the {own.size} levels",
+            "Predict it, or name levels that were predicted.",
+        )
+    return nearest
 
 
 def _fitting(least: HostArray, most: HostArray, shares: HostArray) -> HostArray:
@@ -261,24 +462,8 @@ def _part(wanted: Any, least: Any, most: Any) -> HostArray:
     return np.asarray(np.clip(part, 0.0, between > 0))
 
 
-class QuantileErrorBound(CoverageShares):
-    """How many labels are at most as large as each quantile, or below it."""
-
-    statistic: QuantileCalibrationError
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return the values of pseudo-labels, on the host."""
-        shares = self.shares(self.wild_state(expected, added, signs))
-        return np.sum((shares - to_host(self.levels)) ** 2, axis=1)
-
-    def shares(self, state: State) -> Array:
-        """Return the share of labels at most as large as each quantile, or below it."""
-        counts = state["reached" if self.statistic.strict else "below"]
-        return namespace(counts).cumulative_sum(counts, axis=1)[:, :-1] / state["weight"][:, None]
-
-
 @dataclasses.dataclass(frozen=True)
-class QuantileCalibrationError(Statistic):
+class QuantileCalibrationError(LinearStatistic):
     """Squared difference between levels and shares of labels below their quantiles, summed over levels.
 
     Parameters
@@ -299,6 +484,8 @@ class QuantileCalibrationError(Statistic):
 
     levels: int | tuple[float, ...] = 100
     strict: bool = False
+    has_moments: ClassVar[bool] = False
+    refusal: ClassVar[str | None] = BIASED_UPWARDS
     name: ClassVar[str] = "quantile_calibration_error"
     traits: ClassVar[Traits] = real_traits(tail="greater", bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Kuleshov, Fenner and Ermon 2018"
@@ -328,26 +515,39 @@ class QuantileCalibrationError(Statistic):
                 "Write 100 for 0.01, 0.02, ..., 0.99.",
             )
 
+    def terms(self, predictions: Any, plan: Plan) -> Places:
+        """Return how many quantiles labels have passed."""
+        table, levels = quantile_grid(predictions, self.levels)
+        return Places(table, levels, in_cells=isinstance(predictions, Quantiles))
+
+    def value(self, sums: State) -> Array:
+        """Sum the squared differences between shares of labels below quantiles and their levels."""
+        xp, size = namespace(sums["observed"]), sums["observed"].shape[1] // 2
+        block = slice(size, None) if self.strict else slice(0, size)
+        away = xp.cumulative_sum(sums["observed"][:, block] - sums["expected"][:, block], axis=1)[:, :-1]
+        return xp.sum((away / sums["size"]) ** 2, axis=1)
+
+    def size_of_terms(self, n: int, n_cells: int) -> float:
+        """Return that of shares."""
+        return 1.0
+
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)
-        table, levels, notes = quantile_grid(predictions, self.levels)
-        own = self.with_(levels=tuple(to_host(levels).tolist())) if notes else self
-        bound = QuantileErrorBound(own, table, levels, plan.n, (*predictions.notes, *notes))
-        bound.in_cells = isinstance(predictions, Quantiles)
+        if not (isinstance(predictions, Quantiles) and isinstance(self.levels, int)):
+            return super()._bind(predictions, plan)
+        levels = tuple(to_host(as_float64(predictions.levels)).tolist())
+        bound = self.with_(levels=levels)._bind(predictions, plan)
+        bound.notes = (*bound.notes, f"uses the {len(levels)} levels of the predicted quantiles")
         return bound
 
 
-def quantile_grid(
-    predictions: RealPredictions, levels: int | tuple[float, ...]
-) -> tuple[Array, Array, tuple[str, ...]]:
-    """Return quantiles (n, l), their levels (l,) and what is worth noting about the levels."""
+def quantile_grid(predictions: RealPredictions, levels: int | tuple[float, ...]) -> tuple[Array, Array]:
+    """Return quantiles (n, l) and their levels (l,); those of `Quantiles` where only a number is given."""
     if isinstance(predictions, Quantiles) and isinstance(levels, int):
-        own = as_float64(predictions.levels)
-        note = f"uses the {own.shape[0]} levels of the predicted quantiles"
-        return as_float64(predictions.values), own, (note,)
+        return as_float64(predictions.values), as_float64(predictions.levels)
     chosen = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
     wanted = like(chosen, predictions._leading, predictions.xp.float64)
-    return predictions.quantile(wanted), wanted, ()
+    return predictions.quantile(wanted), wanted
 
 
 def _are_levels(given: Any) -> bool:
@@ -362,41 +562,35 @@ picp = IntervalCoverage()
 quantile_calibration_error = QuantileCalibrationError()
 
 
-class CentralShares(CoverageShares):
+class CentralPlaces(Places):
     """How many labels lie between the quantiles at two places of the table, (i,) each, the widest first."""
 
-    def __init__(
-        self, quantiles: QuantileErrorBound, lower: HostArray, upper: HostArray, levels: Array, *notes: str
-    ) -> None:
-        own = quantiles.rows.table, quantiles.heights
-        super().__init__(quantiles.statistic, *own, quantiles.n, notes)
-        self.in_cells = quantiles.in_cells
+    def __init__(self, quantiles: Places, lower: HostArray, upper: HostArray, levels: Array) -> None:
+        super().__init__(quantiles.rows.table, quantiles.heights, in_cells=quantiles.in_cells)
         self.lower, self.upper, self.levels = lower, upper, levels
 
-    def shares(self, state: State) -> Array:
+    def shares(self, sums: State) -> Array:
         """Return 1 minus the shares below and above each interval, ends included, by rising level."""
-        xp = namespace(state["below"])
-        lower, upper = (like(one, state["below"]) for one in (self.lower, self.upper))
-        below = xp.take(xp.cumulative_sum(state["reached"], axis=1), lower, axis=1)
-        not_above = xp.take(xp.cumulative_sum(state["below"], axis=1), upper, axis=1)
-        return xp.flip(not_above - below, axis=1) / state["weight"][:, None]
+        xp = namespace(sums["observed"])
+        at_most, below = self.passed(sums)
+        lower, upper = (like(one, at_most) for one in (self.lower, self.upper))
+        inside = xp.take(at_most, upper, axis=1) - xp.take(below, lower, axis=1)
+        return xp.flip(inside, axis=1) / sums["size"]
 
 
 _TABLE_ELEMENTS = 2**20
 
 
-class OrderedShares(LevelShares):
+class OrderedSteps(LevelTerms):
     """Which part of the steps of their distribution functions labels of ordered classes have below levels."""
 
-    def __init__(self, predictions: Predictions, levels: int | tuple[float, ...]) -> None:
-        point, notes = as_point(predictions)
-        statistic = quantile_calibration_error.with_(levels=levels)
-        spread = "classes are taken in their order; each label is spread evenly over its step"
-        super().__init__(statistic, len(point), (*notes, spread))
-        self.probs = as_float64(point.probs)
-        chosen = statistic.levels
-        steps = [j / chosen for j in range(1, chosen)] if isinstance(chosen, int) else list(chosen)
+    moments = ()  # the levels
+
+    def __init__(self, probs: Array, levels: int | tuple[float, ...]) -> None:
+        self.probs, self.n = as_float64(probs), int(probs.shape[0])
+        steps = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
         self.levels = like(steps, self.probs, self.probs.dtype)
+        self.n_cells = len(steps)
 
     def table(self, rows: slice) -> Array:
         """Return the part below every level were the label of some rows each of the classes, (rows, k, l)."""
@@ -410,34 +604,53 @@ class OrderedShares(LevelShares):
         part = xp.where(wide, part, xp.astype(self.levels >= start, own.dtype))
         return clip(part, 0.0, 1.0)
 
-    def state(self, labels: Labels) -> State:
+    def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
+        """Return how many labels there are."""
+        return State(size=self._size(weights))
+
+    @property
+    def reference(self) -> Array:
+        """The probabilities."""
+        return self.probs
+
+    def observed(self, labels: Labels) -> Array:
         """Sum the parts below every level, (b, l): one product per tile of rows."""
         assert isinstance(labels, Classes)
         xp, (n, k) = namespace(self.probs), self.probs.shape
         every = slice(0, len(labels))
         total: Any = 0.0
-        for rows in tiles(n, max(1, _TABLE_ELEMENTS // (k * (self.levels.shape[0] + len(labels))))):
-            table = xp.reshape(self.table(rows), (-1, self.levels.shape[0]))
+        for rows in tiles(n, max(1, _TABLE_ELEMENTS // (k * (self.n_cells + len(labels))))):
+            table = xp.reshape(self.table(rows), (-1, self.n_cells))
             seen = xp.astype(labels.block(rows, every), self.probs.dtype)
             total = total + xp.reshape(seen, (len(labels), -1)) @ table
-        return State(parts=total, weight=total_weight(labels, slice(0, n), self.probs))
+        return total
 
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+    def wild_sums(
+        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
+    ) -> tuple[State, State]:
         """Return the levels, which are expected, and per cluster what the labels add to them."""
         assert isinstance(labels, Classes)
-        n, levels = self.n, to_host(self.levels)
-        weight = labels.row_weights()
+        levels, weight = to_host(self.levels), labels.row_weights()
         added = np.zeros((number, levels.size))
-        for rows in tiles(n, max(1, _TABLE_ELEMENTS // (self.probs.shape[1] * levels.size))):
+        for rows in tiles(self.n, max(1, _TABLE_ELEMENTS // (self.probs.shape[1] * levels.size))):
             at = to_host(labels.values)[0, rows].astype(np.intp)
             own = to_host(self.table(rows))[np.arange(at.size), at]
             np.add.at(added, codes[rows], weight[rows, None] * (own - levels))
-        expected = State(parts=weight.sum() * levels[None, :], weight=np.array([weight.sum()]))
-        return expected, State(parts=added)
+        expected = on_host(self.fixed(labels.weights, needs))
+        return State(expected, observed=expected["size"] * levels[None, :]), State(observed=added)
 
-    def shares(self, state: State) -> Array:
+    def shares(self, sums: State) -> Array:
         """Return the mean part below every level."""
-        return state["parts"] / state["weight"][:, None]
+        return sums["observed"] / sums["size"]
+
+
+def ordered_steps(predictions: Predictions, levels: int | tuple[float, ...]) -> Linear:
+    """Bind shares of the steps of ordered classes below levels."""
+    point, notes = as_point(predictions)
+    statistic = quantile_calibration_error.with_(levels=levels)
+    spread = "classes are taken in their order; each label is spread evenly over its step"
+    terms = OrderedSteps(point.probs, statistic.levels)
+    return Linear(statistic, terms, Plan(len(point)), (*notes, spread))
 
 
 def symmetric_levels(predictions: Quantiles) -> tuple[HostArray, HostArray]:
@@ -448,7 +661,7 @@ def symmetric_levels(predictions: Quantiles) -> tuple[HostArray, HostArray]:
     return low, partner[low].argmax(axis=1) if low.size else low
 
 
-def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares:
+def central_coverage(predictions: RealPredictions, levels: int) -> Linear:
     """Bind intervals that hold j / M of the probability, or those between symmetric quantiles.
 
     Parameters
@@ -460,8 +673,8 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
 
     Returns
     -------
-    CentralShares
-        Bound shares, by rising level.
+    Linear
+        Counts whose terms have the shares, by rising level.
     """
     number = require_integer(levels, "levels", 2)
     if 2 * number > MOST_LEVELS:
@@ -476,17 +689,19 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
                 f"got levels {', '.join(f'{one:g}' for one in own[:8])}",
                 "Predict symmetric levels, for example 0.05 and 0.95.",
             )
-        quantiles = quantile_calibration_error.bind(predictions)
-        assert isinstance(quantiles, QuantileErrorBound)
-        held = like(np.ascontiguousarray(1.0 - 2.0 * own[low][::-1]), quantiles.heights)
+        held: Any = np.ascontiguousarray(1.0 - 2.0 * own[low][::-1])
+        counts = quantile_calibration_error.bind(predictions)
         note = f"uses the {low.size} intervals between symmetric levels of the predicted quantiles"
-        return CentralShares(quantiles, low, high, held, *predictions.notes, note)
-    # interval j / M lies between the levels (M - j) / 2M and (M + j) / 2M
-    quantiles = quantile_calibration_error.with_(levels=2 * number).bind(predictions)
-    assert isinstance(quantiles, QuantileErrorBound)
-    held = like([j / number for j in range(1, number)], quantiles.heights, quantiles.heights.dtype)
-    lower = np.arange(number - 1)
-    return CentralShares(quantiles, lower, 2 * number - 2 - lower, held, *predictions.notes)
+        counts.notes = (*predictions.notes, note)
+    else:
+        # interval j / M lies between the levels (M - j) / 2M and (M + j) / 2M
+        held = [j / number for j in range(1, number)]
+        counts = quantile_calibration_error.with_(levels=2 * number).bind(predictions)
+        low = np.arange(number - 1)
+        high = 2 * number - 2 - low
+    assert isinstance(counts, Linear)
+    heights = counts.terms.heights
+    return counts.with_terms(CentralPlaces(counts.terms, low, high, like(held, heights, heights.dtype)))
 
 
 @takes_rng
@@ -503,7 +718,7 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     randomised : bool, optional
         Place labels at random inside a step of F, so that the result is uniform if labels are drawn from the
         predictions. Default: only for ordered classes. For `Samples`, the place is chosen among the label and
-        the s draws, which is exact for every s; weighted draws count as 1 / sum of squared weights.
+        the s draws, which is exact for every s.
     rng : None, int or Generator
         Seed of the random places.
 
@@ -539,7 +754,7 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     if isinstance(given, RealPredictions) and not (randomised and isinstance(given, Samples)):
         return given.cdf(values)  # nowhere a step, or the height behind it
     if isinstance(given, Samples):
-        number = given.n_effective
+        number = given.n_draws
         seen = as_float64(values)[None, :]
         low, high = (given.share_below(seen, strict=one)[0, :] * number for one in (True, False))
         low, high = low / (number + 1.0), (high + 1.0) / (number + 1.0)

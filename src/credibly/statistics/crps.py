@@ -2,7 +2,7 @@
 
 crps = E|X - y| - 1/2 E|X - X'|,  X, X' independent draws from the prediction
 
-Gaussian mixture  E|X - y| = 1/m sum_j A(y - mu_j, s_j),  A(d, s) = d (2 Phi(d/s) - 1) + 2 s phi(d/s)
+Gaussian mixture  E|X - y| = sum_j w_j A(y - mu_j, s_j),  A(d, s) = d (2 Phi(d/s) - 1) + 2 s phi(d/s)
 draws             the same expectations over the draws themselves
 quantiles         2/q sum_j (1[y < v_j] - l_j)(v_j - y): twice the mean pinball loss
 
@@ -120,7 +120,7 @@ def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Arra
         loss: Any = 0.0
         slope: Any = 0.0
         for j in range(mean.shape[0]):
-            share = 1.0 / mean.shape[0] if shares is None else shares[j]
+            share = 1.0 / mean.shape[0] if shares is None else shares[:, j]
             own, rise = _distance_and_slope(labels - mean[j, :], std[j, :])
             loss, slope = loss + share * own, slope + share * rise
         return loss - half, slope
@@ -137,13 +137,13 @@ def _half_spread(predictions: Gaussian) -> Array:
     mean, std = (members_first(one) for one in predictions.members())
     shares = predictions.shares
     xp, m = namespace(std), mean.shape[0]
-    weight = xp.ones_like(std[:, :1]) if shares is None else shares[:, None]
+    weight = xp.ones_like(std[:, :1]) if shares is None else members_first(shares)
     whole = float(m) if shares is None else 1.0
     # pairs of a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
     spread = xp.sum(weight * weight * std, axis=0) * (2.0 / math.sqrt(math.pi))
     for j in range(m - 1):
         gap, scale = mean[j + 1 :, :] - mean[j, :], xp.hypot(std[j + 1 :, :], std[j, :])
-        spread = spread + 2.0 * weight[j, 0] * xp.sum(weight[j + 1 :, :] * _distance(gap, scale), axis=0)
+        spread = spread + 2.0 * weight[j, :] * xp.sum(weight[j + 1 :, :] * _distance(gap, scale), axis=0)
     return spread / (2.0 * whole * whole)
 
 
@@ -154,7 +154,7 @@ def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
 
     def distance(labels: Array, j: int) -> Array:
         own = _distance(labels - mean[j, :], std[j, :])
-        return own if shares is None else shares[j] * own
+        return own if shares is None else shares[:, j] * own
 
     def score(labels: Array) -> Array:
         total = distance(labels, 0)
@@ -181,8 +181,6 @@ def _distance_and_slope(gap: Array, scale: Array) -> tuple[Array, Array]:
 def _of_draws(predictions: Samples, estimator: str) -> Loss:
     if isinstance(predictions, LeftOut):
         return _of_left_out(predictions, estimator)
-    if predictions.weights is not None:
-        return _of_weighted_draws(predictions, estimator)
     draws = predictions.pooled()
     xp = namespace(draws)
     s = draws.shape[1]
@@ -196,21 +194,6 @@ def _of_draws(predictions: Samples, estimator: str) -> Loss:
     slopes = (2.0 * counts - s) / s
     heights = (before[:, -1:] - 2.0 * before) / s - half[:, None]
     return _piecewise(draws, centre, slopes, heights)
-
-
-def _of_weighted_draws(predictions: Samples, estimator: str) -> Loss:
-    """Return sum_k w_k |x_k - y| - sum_{j < k} w_j w_k (x_k - x_j), the second over 1 - sum w^2 if fair."""
-    draws, reached = predictions.steps()
-    s = draws.shape[1]
-    _pairs(predictions, s, estimator)
-    xp = namespace(draws)
-    centre = draws[:, s // 2]
-    away = (draws - centre[:, None]) * (reached[:, 1:] - reached[:, :-1])
-    half = xp.sum((reached[:, 1:] + reached[:, :-1] - 1.0) * away, axis=1)
-    if estimator == "fair":
-        half = half / (1.0 - 1.0 / predictions.n_effective)
-    before = _sums_before(away)
-    return _piecewise(draws, centre, 2.0 * reached - 1.0, before[:, -1:] - 2.0 * before - half[:, None])
 
 
 def _pairs(predictions: Samples, s: int, estimator: str) -> int:
@@ -272,18 +255,12 @@ def _sums_before(values: Array) -> Array:
 
 
 def _piecewise(knots: Array, centre: Array, slopes: Array, heights: Array) -> Loss:
-    """Return a loss that is linear between knots (n, q): heights (n, q + 1) at `centre`.
-
-    Slopes are (q + 1,), or (n, q + 1) where they differ between rows.
-    """
+    """Return a loss that is linear between knots (n, q): slopes (q + 1,), heights (n, q + 1) at `centre`."""
     xp = namespace(knots)
 
     def score(labels: Array) -> Array:
         cell = count_at_most(knots, labels)
-        if slopes.ndim == 2:
-            slope = xp.take_along_axis(slopes, cell.T, axis=1).T
-        else:
-            slope = xp.reshape(xp.take(slopes, xp.reshape(cell, (-1,))), cell.shape)
+        slope = xp.reshape(xp.take(slopes, xp.reshape(cell, (-1,))), cell.shape)
         return slope * (labels - centre) + xp.take_along_axis(heights, cell.T, axis=1).T
 
     return score

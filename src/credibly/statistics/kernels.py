@@ -188,9 +188,8 @@ def spaced_rows(rows: Rows, most: int) -> Predictions:
     found = [one for one in rows.map(partial(_rows_among, chosen)) if one is not None]
     if len(found) == 1:  # on its device, with its graph
         return found[0]
-    together = {
-        name: np.concatenate([to_host(getattr(one, name)) for one in found]) for name in found[0].row_fields
-    }
+    arrays = [one.row_arrays() for one in found]
+    together = {name: np.concatenate([to_host(one[name]) for one in arrays]) for name in arrays[0]}
     return found[0].replace_rows(**together)
 
 

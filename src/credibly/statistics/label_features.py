@@ -115,17 +115,16 @@ class LabelFeatures:
             np.multiply(s, of_sine, out=out[:, self.nodes + j, :])
         return out
 
-    def mean_over(self, values: Array, shares: Array | None = None) -> Array:
-        """Return the mean of f over numbers (n, p), with shares (p,) where there are some, (n, width)."""
+    def mean_over(self, values: Array) -> Array:
+        """Return the mean of f over numbers (n, p), (n, width)."""
         xp, (n, p) = namespace(values), values.shape
         total: Any = 0.0
         for block in tiles(p, max(1, CACHE_ELEMENTS // (self.width * n))):
-            found = self.of(values[:, block].T)
-            total = total + xp.sum(found if shares is None else shares[block][:, None, None] * found, axis=0)
-        return total.T / p if shares is None else total.T
+            total = total + xp.sum(self.of(values[:, block].T), axis=0)
+        return total.T / p
 
     def expected(self, mean: Array, std: Array, shares: Array | None = None) -> Array:
-        """Return E f under mixtures of normal members (n, m), (n, width)."""
+        """Return E f under mixtures of normal members (n, m) with shares (1 or n, m), (n, width)."""
         xp = namespace(mean)
         angle = self._angle(mean)[:, :, None]
         spread = (std * (self.step / self.bandwidth))[:, :, None]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,13 +21,12 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
     Array,
     HostArray,
-    to_host,
 )
-from credibly._arrays.notes import counted
-from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, as_point
+from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, Quantiles, as_point
+from credibly.predictions.samples import Pool
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
-from credibly.statistics.terms import total_of
+from credibly.statistics.terms import Events, Means, total_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +69,7 @@ class LinearStatistic(Statistic):
         return ()
 
     def error_of(
-        self, stderr: float | None, refusal: str | None, value: float
+        self, stderr: float | None, refusal: str | None, sums: State
     ) -> tuple[float | None, str | None]:
         """Return the standard error of the value from that of the mean, by the slope of one in the other."""
         return stderr, refusal
@@ -82,7 +82,7 @@ class LinearStatistic(Statistic):
         stderr, refusal = standard_error_of(sums, self.term_size)
         if stderr is not None and bound.interval_method(labels) == "wilson":
             refusal = None
-        return self.error_of(stderr, refusal, float(to_host(bound.finish(sums))[0]))
+        return self.error_of(stderr, refusal, sums)
 
     def influence(self, terms: Any, sums: State, labels: Labels) -> Array:
         """Return the influence of each row on the value, (n,), where one look at the sums is not enough."""
@@ -96,7 +96,7 @@ class LinearStatistic(Statistic):
         given, notes = predictions, predictions.notes
         if isinstance(predictions, ClassPredictions):
             given, notes = as_point(predictions)
-        return Linear(self, self.terms(given, plan), plan.n, (*notes, *self.notes(predictions)))
+        return Linear(self, self.terms(given, plan), plan, (*notes, *self.notes(predictions)))
 
 
 class Linear(Bound):
@@ -104,16 +104,28 @@ class Linear(Bound):
 
     statistic: LinearStatistic
 
-    def __init__(self, statistic: LinearStatistic, terms: Any, n: int, notes: tuple[str, ...]) -> None:
-        super().__init__(statistic, n, notes)
-        self.terms = terms
+    def __init__(self, statistic: LinearStatistic, terms: Any, plan: Plan, notes: tuple[str, ...]) -> None:
+        super().__init__(statistic, plan.n, notes)
+        self.terms, self.plan = terms, plan
         self.needs = statistic.needs
-        self.term_size = statistic.size_of_terms(n, terms.n_cells)
+        self.term_size = statistic.size_of_terms(plan.n, terms.n_cells)
+
+    def with_terms(self, terms: Any) -> Linear:
+        """Return the same statistic of other terms."""
+        return self if terms is self.terms else type(self)(self.statistic, terms, self.plan, self.notes)
+
+    def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
+        """Return the statistic of draws where labels are choices from their pools."""
+        return self.with_terms(self.terms.of_pool(pool, partial(self.statistic.terms, plan=self.plan)))
+
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return the statistic of quantiles where labels are cells."""
+        return self.with_terms(self.terms.of_cells(predictions, self.statistic.name))
 
     @property
     def is_mean(self) -> bool:
         """Whether every row contributes one number to a single cell."""
-        return self.terms.cell is None
+        return isinstance(self.terms, Means) or (isinstance(self.terms, Events) and self.terms.cell is None)
 
     def state(self, labels: Labels) -> State:
         """Return the sums per cell: the fixed ones, and those of the labels."""
@@ -122,7 +134,16 @@ class Linear(Bound):
 
     def finish(self, state: State) -> Array:
         """Return the value of every replicate."""
-        return self.statistic.value(self.terms.settled(state))
+        return self.statistic.value(self._settled(state) if self.terms.settles else state)
+
+    def shares(self, state: State) -> Array:
+        """Return the shares of labels at the levels of the terms, (b, l)."""
+        return self.terms.shares(self._settled(state) if self.terms.settles else state)
+
+    def _settled(self, state: State) -> State:
+        self.notes = tuple(dict.fromkeys((*self.notes, *self.terms.notes_of(state))))
+        settled: State = self.terms.settled(state)
+        return settled
 
     def contributions(self, labels: Labels) -> Array:
         """Return the numbers (b, n) whose mean the value is."""
@@ -156,8 +177,7 @@ class Linear(Bound):
 
     def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
         """Return the same with terms that many label vectors are faster with."""
-        terms = self.terms.for_replicates(observed, n_resamples)
-        return self if terms is self.terms else Linear(self.statistic, terms, self.n, self.notes)
+        return self.with_terms(self.terms.for_replicates(observed, n_resamples))
 
     def share_with(self, other: Bound) -> bool:
         """Tell whether the terms of `other` can look labels up for these too."""
@@ -169,26 +189,22 @@ class Linear(Bound):
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what the statistic has to say about the sums."""
-        return self.statistic.observed_notes(sums)
+        return self.statistic.observed_notes(self._settled(sums) if self.terms.settles else sums)
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums that the predictions expect, and per cluster what the labels add beyond them."""
-        if self.terms.moments is None:
-            return super().wild_sums(labels, codes, number)
-        expected, added = self.terms.wild_sums(labels, codes, number, self.needs)
+        with np.errstate(invalid="ignore"):  # what is infinite is refused below
+            if self.terms.moments is None:
+                return super().wild_sums(labels, codes, number)
+            expected, added = self.terms.wild_sums(labels, codes, number, self.needs)
         if not all(np.isfinite(own).all() for own in added.values()):
-            infinite = int(np.isinf(to_host(self.terms.contributions(labels))[0]).sum())
-            raise UnsupportedError(
-                f"a test of `{self.statistic.name}` with clusters",
-                "needs finite contributions",
-                f"{counted(infinite, 'label has', 'labels have')} a probability of 0",
-                "Use another statistic, or one that is bounded (`clip`).",
-            )
+            what = f"a test of `{self.statistic.name}` with clusters"
+            raise UnsupportedError(what, *self.terms.why_infinite(labels))
         return expected, added
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Return widened sums; skewed contributions get scale and skewness of what clusters add."""
-        expected, added = super().widened(expected, added)
+        expected, added = self.terms.widened(expected, added)
         if self.statistic.is_skewed:
             expected = State({**expected, "shape": scale_and_skewness(added["observed"][:, 0])})
         return expected, added

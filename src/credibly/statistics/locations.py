@@ -4,9 +4,7 @@
 
 The place of a prediction given as draws follows from its draws and its label together: it is the mean of f
 over the s + 1 numbers, f the features of the label kernel. A residual l(y, t) - mean of l(x, t) is correlated
-with the draws it is made of, but not with that mean, because each of the numbers may be the label. With
-weights w of the draws, the label counts as one of 1 + 1 / q numbers, q = sum w^2: the place is
-(q f(y) + sum w f(x)) / (1 + q).
+with the draws it is made of, but not with that mean, because each of the numbers may be the label.
 """
 
 from __future__ import annotations
@@ -77,7 +75,6 @@ class LocationBound(Bound):
     """Sums over instances of what every location sees, (b, locations)."""
 
     term_size = 1.0
-    takes_cells = True
     statistic: Any  # `ucme`, which is made of this
 
     def __init__(
@@ -90,6 +87,10 @@ class LocationBound(Bound):
             predictions.values if isinstance(predictions, (Pool, Samples)) else places_of(predictions, plan)
         )
         self.targets = like(plan.targets, arrays)
+
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return itself: it looks at the cells of labels itself."""
+        return self
 
     def of_pool(self, pool: Pool, weights: Array | None) -> LocationBound:
         """Bind to pools, whose places do not depend on the choice."""
@@ -271,13 +272,13 @@ def _expected_near(predictions: Gaussian, targets: Array, scale: Any) -> Array:
 
 def _of_draws(draws: Samples, plan: LocationPlan, near_to: Callable[[Array], Array]) -> Views:
     """Return what locations see of draws; label and draws together are the place of a prediction."""
-    values, shares, features = draws.flat(), draws.shares, features_of(plan)
+    values, features = draws.flat(), features_of(plan)
     xp, targets = namespace(values), like(plan.targets, values)
-    q = 1.0 / draws.n_effective
+    q = 1.0 / draws.n_draws
 
     @cache
     def means() -> tuple[Array, Array, Array]:  # of f, (n, width), of l and of l^2 at every location, (j, n)
-        return features.mean_over(values, shares), *_mean_alike(values, targets, plan, shares)
+        return features.mean_over(values), *_mean_alike(values, targets, plan)
 
     def alike(labels: Labels) -> Array:
         return _alike(as_float64(labels.values), targets, plan)
@@ -294,7 +295,7 @@ def _of_draws(draws: Samples, plan: LocationPlan, near_to: Callable[[Array], Arr
 
     def variance(labels: Labels) -> Array:  # if any of the numbers might be the label
         own, (_, mean, square) = alike(labels), means()
-        # (1 + q)^2 times the square, and the mean, with the chances (q, w) / (1 + q)
+        # (1 + q)^2 times the square, and the mean, where each of the 1 + 1 / q numbers counts alike
         second = (q * own * own + square[None, ...]) * (1.0 + q)
         return clip(second - (q * own + mean[None, ...]) ** 2, 0.0)
 
@@ -334,17 +335,14 @@ def _normal(gap: Array) -> Array:
     return namespace(gap).exp(-0.5 * near * near)
 
 
-def _mean_alike(
-    values: Array, targets: Array, plan: LocationPlan, shares: Array | None = None
-) -> tuple[Array, Array]:
-    """Return the means of l and of l^2 over numbers (n, p), with shares (p,) where there are some, (j, n)."""
+def _mean_alike(values: Array, targets: Array, plan: LocationPlan) -> tuple[Array, Array]:
+    """Return the means of l and of l^2 over numbers (n, p), (j, n)."""
     mean: Any = 0.0
     square: Any = 0.0
     p = values.shape[1]
     for j in range(p):
-        chance = 1.0 / p if shares is None else shares[j]
         one = _alike(values[:, j][None, :], targets, plan)[0, ...]
-        mean, square = mean + chance * one, square + chance * one * one
+        mean, square = mean + one / p, square + one * one / p
     return mean, square
 
 

@@ -293,7 +293,7 @@ def _density(predictions: Gaussian, values: Array, step: Array) -> Array:
         inverse = 1.0 / std[:, j]
         z = (values - mean[:, j]) * inverse
         own = xp.exp(-0.5 * z * z) * (inverse * step)
-        density = density + (own if shares is None else shares[j] * own)
+        density = density + (own if shares is None else shares[:, j] * own)
     return density / (math.sqrt(2.0 * math.pi) * (m if shares is None else 1.0))
 
 

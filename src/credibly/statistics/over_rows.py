@@ -75,7 +75,7 @@ def planned(statistics: Sequence[Statistic], rows: Rows) -> list[Planned]:
                 "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
             )
         require_rows(statistic, rows)
-        kept.append(Planned(statistic, statistic.plan(rows)))
+        kept.append(Planned(statistic, statistic._plan(rows)))
     return kept
 
 
@@ -118,39 +118,39 @@ class StatisticsTask(Task):
         The statistics.
     sample : Dataset
         A few rows, or all where they are in memory: they tell the kind of predictions and labels.
-    n : int
-        Number of all rows.
     clusters : Clusters or None
         Which of them belong together.
     """
 
     chosen: tuple[Planned, ...]
     sample: Dataset
-    n: int
     clusters: Clusters | None = None
 
     @classmethod
     def of(cls, statistics: Sequence[Statistic], rows: Rows) -> StatisticsTask:
         """Plan the statistics for these rows."""
-        return cls(tuple(planned(statistics, rows)), rows.sample, rows.n, rows.clusters)
+        return cls(tuple(planned(statistics, rows)), rows.sample, rows.clusters)
 
     @cached_property
-    def _of_sample(self) -> tuple[list[Bound], tuple[str, ...]]:
+    def of_sample(self) -> tuple[list[Bound], tuple[str, ...]]:
+        """Every statistic bound to the sample, and the notes of its rows."""
         return self._bound(self.sample)
-
-    def _bound(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
-        several = len(self.chosen) > 1
-        given = with_one_mean(rows.predictions) if several else rows.predictions
-        return [one.bind(given) for one in self.chosen], notes_of_one(given)
 
     def bound_to(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
         """Bind every statistic to some rows, and return the notes of these; to rows in memory once."""
-        return self._of_sample if rows is self.sample else self._bound(rows)
+        return self.of_sample if rows is self.sample else self._bound(rows)
+
+    def _bound(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
+        given = with_one_mean(rows.predictions) if len(self.chosen) > 1 else rows.predictions
+        # without `bind`, whose checks were made when these statistics were planned
+        return [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return the observed sums of every statistic."""
         bounds, notes = self.bound_to(chunk)
-        states = {bound.statistic.name: bound.observed_sums(chunk.batch) for bound in bounds}
+        states = {}
+        for bound in bounds:
+            states[bound.statistic.name] = bound.observed_sums(chunk.batch)
         if self.clusters is not None:
             codes = self.clusters.codes(chunk.clusters)
             for bound in bounds:
@@ -161,11 +161,10 @@ class StatisticsTask(Task):
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the value of every statistic, with its standard error where merged sums tell it."""
-        labels = self.sample.batch
         found = {}
-        for bound in self.bound_to(self.sample)[0]:
+        for bound in self.of_sample[0]:
             name = bound.statistic.name
-            one = bound.estimate(total.states[name], labels, total.notes)
+            one = bound.estimate(total.states[name], self.sample.batch, total.notes)
             if self.clusters is not None:
                 one = clustered(bound, one, total.states.get(of_clusters(bound)))
             found[name] = one
@@ -249,8 +248,13 @@ def estimates_over(
     dict
         Estimates by name, in the order of the statistics.
     """
+    found: dict[str, Estimate] = {}
     sums = [one for one in statistics if one.traits.reduction == "sum"]
-    found = _sums_over(sums, rows, progress) if sums else {}
+    if sums:
+        task = StatisticsTask.of(sums, rows)
+        (total,) = rows.merged([task.sums], progress)
+        found = task.finish(total)
+        _look_again(found, task, rows, total)
     for one in statistics:
         if one.traits.reduction in ("pairwise", "smoother"):
             found[one.name] = pair_estimate(one, rows, progress)
@@ -260,17 +264,14 @@ def estimates_over(
     return {one.name: found[one.name] for one in statistics}
 
 
-def _sums_over(statistics: Sequence[Statistic], rows: Rows, progress: Progress | None) -> dict[str, Estimate]:
-    task = StatisticsTask.of(statistics, rows)
-    (total,) = rows.merged([task.sums], progress)
-    found = task.finish(total)
+def _look_again(found: dict[str, Estimate], task: StatisticsTask, rows: Rows, total: Sums) -> None:
+    """Add the standard errors that only a second pass over the rows can tell."""
     again = {name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK}
     if again:
         (moments,) = rows.merged([_Influence(task, again)])
         for name, state in moments.states.items():
             stderr, _ = standard_error_of(state)
             found[name] = dataclasses.replace(found[name], stderr=stderr, interval_refusal=None)
-    return found
 
 
 def estimate_at_once(bound: Bound, labels: Labels) -> Estimate:

@@ -37,7 +37,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Labels, Predictions, as_point
+from credibly.predictions import Labels, Predictions, Quantiles, as_point
 from credibly.statistics.kernels import KernelName, as_number, centred_kernel, kernel_matrix, tracks_gradient
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates, total_weight
 
@@ -147,7 +147,6 @@ class PairBound(Bound):
     symmetric = True
     """Whether rows meet only the columns from themselves on, and both orders of a pair count."""
     tile_has_weights = False
-    takes_cells = True
     statistic: Any
 
     def __init__(
@@ -172,6 +171,10 @@ class PairBound(Bound):
     def width(self) -> int:
         """Numbers that a label becomes, one per class."""
         return self.sides.width
+
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return itself: it looks at the cells of labels itself."""
+        return self
 
     # what is added
 

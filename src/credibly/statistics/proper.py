@@ -28,7 +28,6 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly._arrays.sums import add_mask
 from credibly.predictions import label_dtype
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.protocol import (
@@ -199,10 +198,9 @@ class Brier(ProperScore):
 
 def _squared_length(p: Array) -> Array:
     """Return |p|^2 of every row, (n,)."""
-    xp = namespace(p)
     if is_numpy(p):  # a product reads the rows as they lie; sums along a short axis are several times slower
         return (p * p) @ np.ones(p.shape[1])
-    return xp.sum(p * p, axis=-1)
+    return namespace(p).sum(p * p, axis=-1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -341,15 +339,15 @@ def _top_label_numpy(probs: Array) -> tuple[Array, Array]:
     """
     n, k = probs.shape
     if k > 64:
-        return probs.max(axis=1), probs.argmax(axis=1).astype(label_dtype(np, k))
+        place = probs.argmax(axis=1)
+        return gather(probs, place[None, :])[0], place.astype(label_dtype(np, k))
     confidence = np.empty(n, dtype=probs.dtype)
     predicted = np.zeros(n, dtype=label_dtype(np, k))
     for rows in tiles(n, 2 * CACHE_ELEMENTS // k):
         columns = np.ascontiguousarray(probs[rows].T)
         best, label = confidence[rows], predicted[rows]
-        np.max(columns, axis=0, out=best)
-        earlier = np.ones(best.shape, dtype=bool)  # no column so far holds the maximum
-        for column in columns[:-1]:
-            earlier &= column != best
-            add_mask(label, earlier)
+        np.maximum.reduce(columns, axis=0, out=best)
+        # the first column that holds the maximum: of all that do, the one furthest from the end
+        from_end = (columns == best).view(np.uint8) * np.arange(k, 0, -1, dtype=np.uint8)[:, None]
+        np.subtract(k, np.maximum.reduce(from_end, axis=0), out=label)
     return confidence, predicted

@@ -41,6 +41,7 @@ from credibly.predictions import (
     Counts,
     Labels,
     Predictions,
+    Quantiles,
     RealPredictions,
     Reals,
     Rows,
@@ -176,16 +177,6 @@ class Bound(ABC):
         """Evaluate a batch of label vectors."""
         return self.finish(self.state(labels))
 
-    takes_cells: bool = False
-    """Whether labels may be the cells between quantiles in place of numbers."""
-
-    def of_pool(self, pool: Pool, weights: Array | None) -> Bound | None:
-        """Bind to pools of a label and draws, where labels say which number was chosen; None if it cannot.
-
-        For statistics that see the same in a pool whatever was chosen; this one is bound to the draws.
-        """
-        return None
-
     def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
         """Return what `observed` and so many further label vectors are evaluated with: itself, or faster.
 
@@ -199,6 +190,14 @@ class Bound(ABC):
         Where it can, both remember each other.
         """
         return False
+
+    def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
+        """Return the statistic of draws pooled with their label, where labels are choices from the pools."""
+        return EachChoice(self, pool)
+
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return the statistic of quantiles where labels are the cells that they lie in."""
+        raise needs_values(self.statistic.name, predictions)
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the state of one label vector with what `stderr` and `observed_notes` read beside it."""
@@ -298,6 +297,27 @@ class Bound(ABC):
         )
 
 
+class EachChoice(Bound):
+    """A statistic that knows nothing of pools: bound again for every choice of labels."""
+
+    def __init__(self, inner: Bound, pool: Pool) -> None:
+        super().__init__(inner.statistic, inner.n, inner.notes)
+        self.inner, self.pool = inner, pool
+
+    def state(self, labels: Labels) -> State:
+        """Return the sums of the chosen labels and the draws they leave, replicates in front."""
+        xp, states = namespace(self.pool.values), []
+        for choice in xp.astype(labels.values, xp.int64):
+            seen = xp.take_along_axis(self.pool.labels, choice[:, None], axis=1)[:, 0]
+            bound = self.statistic.bind(self.pool.samples(choice))
+            states.append(bound.state(Reals(seen[None, :], labels.weights)))
+        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
+
+    def finish(self, state: State) -> Array:
+        """Turn sums into values."""
+        return self.inner.finish(state)
+
+
 class CallSignature:
     """What `inspect.signature` and tab completion see of a statistic: its call, with every setting.
 
@@ -379,9 +399,8 @@ class Statistic(ABC):
         from credibly.statistics.over_rows import estimates_over  # written against this module
 
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
-        found = estimates_over(
-            [chosen], as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
-        )[chosen.name]
+        rows = as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
+        found = estimates_over([chosen], rows)[chosen.name]
         if paper is None:
             return found
         return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
@@ -489,21 +508,19 @@ class Statistic(ABC):
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless the statistic is defined for this type of prediction."""
-        taken = self.traits.labels
-        kinds = {"real-valued predictions": RealPredictions, "class probabilities": ClassPredictions}
-        if "reals" not in taken:
-            del kinds["real-valued predictions"]
-        elif not taken & CLASS_LABELS:
-            del kinds["class probabilities"]
-        if not isinstance(predictions, tuple(kinds.values())):
-            what = " or ".join(kinds)
-            raise InputTypeError(
-                f"`{self.name}`",
-                f"needs {what}",
-                f"got {type(predictions).__name__}",
-                remedy_for(predictions, "See `credibly list` for statistics of this kind."),
-                argument="predictions",
-            )
+        real, over_classes = "reals" in self.traits.labels, self.traits.labels != REAL_LABELS
+        if (over_classes and isinstance(predictions, ClassPredictions)) or (
+            real and isinstance(predictions, RealPredictions)
+        ):
+            return
+        kinds = ["real-valued predictions"] * real + ["class probabilities"] * over_classes
+        raise InputTypeError(
+            f"`{self.name}`",
+            f"needs {' or '.join(kinds)}",
+            f"got {type(predictions).__name__}",
+            remedy_for(predictions, "See `credibly list` for statistics of this kind."),
+            argument="predictions",
+        )
 
     def plan(self, predictions: Any) -> Plan:
         """Return the label-free facts of all rows.
@@ -564,6 +581,17 @@ def _settable(statistic: Statistic) -> list[dataclasses.Field[Any]]:
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
 REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
 ALL_LABELS = CLASS_LABELS | REAL_LABELS
+
+
+def needs_values(name: str, predictions: Quantiles) -> UnsupportedError:
+    """Return the error of a statistic that needs more of a label than the cell it lies in."""
+    return UnsupportedError(
+        f"a test of `{name}`",
+        "needs the values of labels drawn from the predictions, and quantiles say only how often labels "
+        "lie between them",
+        f"got {predictions.levels.shape[0]} quantiles per instance",
+        "Test `picp`, `quantile_calibration_error` or `pit_test`, which need nothing else.",
+    )
 
 
 def widening(scatter: Any, seen: Any) -> HostArray:

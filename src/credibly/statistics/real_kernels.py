@@ -82,7 +82,7 @@ _NORMAL_OCTILES = (-1.1503493803760079, -0.31863936396437514, 0.3186393639643751
 """Quantiles of the standard normal distribution at 1/8, 3/8, 5/8 and 7/8."""
 _MOST_OF_A_ROW = 16
 _MOST_COPIES = 64
-"""Repetitions of all members, or draws, that stand for their weights."""
+"""Repetitions of all members that stand for their weights."""
 _LARGEST = 1e150
 """Size of numbers whose squares, and sums of these, are finite."""
 STANDARDISED = "standardised"
@@ -218,14 +218,14 @@ def cells_of(labels: Labels, table: Array) -> tuple[Array, Array]:
 def with_labels(rows: Dataset) -> Dataset:
     """Return rows of draws as pools of label and draws, whose first number is chosen; others as they are."""
     given = rows.predictions
-    return pooled_with(rows, as_float64(given.values), given.shares) if isinstance(given, Samples) else rows
+    return pooled_with(rows, as_float64(given.values)) if isinstance(given, Samples) else rows
 
 
-def pooled_with(rows: Dataset, draws: Array, shares: Array | None = None) -> Dataset:
+def pooled_with(rows: Dataset, draws: Array) -> Dataset:
     """Return rows as pools of their label and draws (n, s) or (n, m, s); the label is the first choice."""
     batch, xp, n = rows.batch, namespace(draws), draws.shape[0]
     parts = [xp.reshape(as_float64(batch.values), (n, 1)), xp.reshape(draws, (n, -1))]
-    pool = Pool(xp.concat(parts, axis=1), tuple(draws.shape[1:]), shares=shares)
+    pool = Pool(xp.concat(parts, axis=1), tuple(draws.shape[1:]))
     pool._set(notes=rows.predictions.notes)
     p = pool.values.shape[1]
     first = xp.zeros((1, n), dtype=label_dtype(xp, p), device=device(draws))
@@ -240,8 +240,6 @@ def of_pool(pool: Pool, plan: RealPlan) -> Sides:
     values, labels, p = pool.values, pool.labels, pool.values.shape[1]
     xp = namespace(values)
     features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, single=plan.single)
-    if pool.shares is not None:
-        return _of_weighted(values, pool.shares, features)
     mean = features.mean_over(values)
 
     def residuals(chosen: Labels, rows: slice, dtype: Any) -> Array:
@@ -254,23 +252,6 @@ def of_pool(pool: Pool, plan: RealPlan) -> Sides:
         return xp.astype(found, dtype, copy=False)
 
     return Sides(mean, features.width, residuals)
-
-
-def _of_weighted(values: Array, shares: Array, features: LabelFeatures) -> Sides:
-    """Return places and residuals of labels (the first column) and draws with shares.
-
-    The draws count as 1 / sum w^2: residual and place of calibrated draws are then uncorrelated.
-    """
-    label = features.of(values[:, :1].T)[0, ...]
-    xp, mean = namespace(values), features.mean_over(values[:, 1:], shares).T
-    square = xp.sum(shares * shares)
-    residual = label - mean
-
-    def residuals(chosen: Labels, rows: slice, dtype: Any) -> Array:
-        return xp.astype(residual[:, rows][None, ...], dtype, copy=False)
-
-    places = (mean + residual * (square / (1.0 + square))).T
-    return Sides(places, features.width, residuals)
 
 
 def _less(values: Array, expected: Array) -> Array:
@@ -357,8 +338,7 @@ def few_rows(rows: Rows) -> Predictions:
 def _require_squares(rows: Dataset) -> None:
     """Raise where squares of distances would overflow."""
     given = rows.predictions
-    for name in given.row_fields:
-        values = getattr(given, name)
+    for name, values in given.row_arrays().items():
         found = find_rows((values,), lambda block: abs(as_float64(block)) > _LARGEST)
         if found:
             far = np.abs(to_host(values[found[0], ...]).astype(np.float64)).max()
@@ -389,33 +369,32 @@ def extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:
 def _label_bandwidth(part: Gaussian | Pool) -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between numbers of pools, or octiles of the members of some rows."""
     if isinstance(part, Pool):
-        values = part.values
-        if part.shares is not None:  # the first number is the label
-            own = np.append(0, 1 + repeated(to_host(part.shares)))
-            values = namespace(values).take(values, like(own, values), axis=1)
-        return median_label_distance(values, "draws")[0], ()
+        return median_label_distance(part.values, "draws")[0], ()
     mean, std = part.members()
     xp = namespace(mean)
     if part.shares is not None:
-        again = like(repeated(to_host(part.shares)), mean)
-        mean, std = xp.take(mean, again, axis=1), xp.take(std, again, axis=1)
+        again = _repeated(to_host(part.shares))
+        again = like(np.broadcast_to(again, (mean.shape[0], again.shape[1])).copy(), mean)
+        mean, std = (xp.take_along_axis(one, again, axis=1) for one in (mean, std))
     octiles = like(np.asarray(_NORMAL_OCTILES), mean)
     values = mean[:, :, None] + std[:, :, None] * octiles
     values = xp.reshape(values, (values.shape[0], -1))
     return median_label_distance(values, "predicted labels")
 
 
-def repeated(shares: HostArray) -> HostArray:
-    """Return which of the members or draws stand for all of them, each about as often as its share says.
+def _repeated(shares: HostArray) -> HostArray:
+    """Return members that stand for mixtures with shares (r, m), (r, t): each as often as its share says.
 
-    Exactly so where the shares are multiples of 1 / 64 or more.
+    Exactly so if the shares are multiples of 1 / t, and t is the smallest number up to 64 for which they are.
     """
     for total in range(1, _MOST_COPIES + 1):
         if (np.abs(shares * total - np.round(shares * total)) < 1e-9 * total).all():
             break
     else:
-        total = max(_MOST_COPIES, 4 * shares.size)
-    return np.repeat(np.arange(shares.size), np.round(shares * total).astype(np.int64))
+        total = max(_MOST_COPIES, 4 * shares.shape[1])
+    places = (np.arange(total) + 0.5) / total
+    ends = np.cumsum(shares, axis=1)[:, :-1]  # of every member but the last
+    return np.stack([np.searchsorted(row, places, side="right") for row in ends])
 
 
 def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...]]:

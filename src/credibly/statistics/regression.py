@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, clip, is_numpy, namespace
+from credibly._arrays.namespace import Array, clip, is_numpy, namespace, to_host
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.results.base import Tail, require_level
 from credibly.statistics.linear import LinearStatistic
@@ -56,9 +56,9 @@ class RealMean(LinearStatistic):
     def loss(self, predictions: Any) -> Loss:
         """Return the loss of labels (b, n), with all that needs no labels computed."""
 
-    def moments(self, predictions: Any) -> tuple[Array, Array]:
-        """Return mean and variance of the loss under the predictions, (n,) or one number; None if unknown."""
-        return None, None
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
+        """Return mean and variance of the loss under the predictions, (n,) or one number; none if unknown."""
+        return ()
 
     def loss_but_constant(self, predictions: Any) -> Loss:
         """Return the loss up to a number per instance, which is the same for all of its labels."""
@@ -252,11 +252,12 @@ class RootMeanSquaredError(RealMean):
         return xp.sqrt(xp.clip(mean, 0.0, None))
 
     def error_of(
-        self, stderr: float | None, refusal: str | None, value: float
+        self, stderr: float | None, refusal: str | None, sums: State
     ) -> tuple[float | None, str | None]:
         """Carry the standard error of the mean square through the slope of the root."""
         if stderr is None:
             return None, refusal
+        value = float(to_host(self.value(sums))[0])
         if value == 0.0:
             return None, "every error is zero, where the square root has no derivative"
         return stderr / (2.0 * value), refusal
@@ -359,8 +360,11 @@ class GaussianLogLoss(RealMean):
         xp = namespace(mean)
         constant = xp.log(std) + _HALF_LOG_TWO_PI
         m = mean.shape[0]
-        if shares is not None:  # a weight is a factor of its member's density
-            constant = constant - xp.log(shares)[:, None]
+        if shares is not None:  # a weight is a factor of its member's density, which 0 takes away
+            weight = members_first(shares)
+            counts = weight > 0
+            logs = xp.log(xp.where(counts, weight, xp.ones_like(weight)))
+            constant = constant - xp.where(counts, logs, xp.full_like(logs, -math.inf))
 
         def exponent(labels: Array, j: int) -> Array:
             z = (labels - mean[j, :]) / std[j, :]

@@ -189,7 +189,7 @@ def _require_alike(first: Predictions, other: Predictions) -> None:
 
 def _one_row(predictions: Predictions) -> Predictions:
     """Return the first row outside any graph: all that is needed of a batch later."""
-    rows = {name: getattr(predictions, name)[:1, ...] for name in predictions.row_fields}
+    rows = {name: array[:1, ...] for name, array in predictions.row_arrays().items()}
     first: Predictions = without_graph(predictions.replace_rows(**rows))
     return first
 

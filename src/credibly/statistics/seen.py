@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, namespace
-from credibly.predictions import Labels
+from credibly.predictions import Labels, Quantiles
 from credibly.predictions.samples import Pool
 from credibly.statistics.protocol import Bound, State, Statistic, replicates
 
@@ -27,7 +27,7 @@ class SeenBound(Bound):
     see : callable
         From labels to the bound statistic and the labels as it takes them.
     pools : callable
-        From pools of all rows and weights to the statistic bound to them, or None.
+        From pools of all rows and weights to the statistic bound to them.
     inner : Bound, optional
         The bound statistic, where it is the same for all labels; otherwise label vectors are seen one by one.
     chosen : ndarray, optional
@@ -42,7 +42,7 @@ class SeenBound(Bound):
         n: int,
         notes: tuple[str, ...],
         see: Callable[[Labels], tuple[Bound, Labels]],
-        pools: Callable[[Pool, Array | None], Bound | None],
+        pools: Callable[[Pool, Array | None], Bound],
         inner: Bound | None = None,
         chosen: HostArray | None = None,
     ) -> None:
@@ -50,11 +50,7 @@ class SeenBound(Bound):
         self._see, self._pools, self.alone, self.chosen = see, pools, inner is None, chosen
         if inner is not None:
             self.inner = inner
-            self.term_size, self.rounding, self.takes_cells = (
-                inner.term_size,
-                inner.rounding,
-                inner.takes_cells,
-            )
+            self.term_size, self.rounding = inner.term_size, inner.rounding
 
     def see(self, labels: Labels) -> tuple[Bound, Labels]:
         """Return the bound statistic and the labels as it takes them."""
@@ -64,9 +60,14 @@ class SeenBound(Bound):
             self.statistic, self.notes = found.statistic, found.notes  # what the rules became
         return found, own
 
-    def of_pool(self, pool: Pool, weights: Array | None) -> Bound | None:
+    def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
         """Bind to what is seen of pools."""
         return self._pools(pool, weights)
+
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return itself, where the statistic looks at the cells of labels itself."""
+        self.inner.of_cells(predictions)
+        return self
 
     def share_with(self, other: Bound) -> bool:
         """Share where both see the same rows."""

@@ -162,8 +162,7 @@ class Skce(KernelError):
     Real labels replace one-hot labels through their kernel: r = f(y) - E f(Y), with Y drawn from the
     prediction. For `Samples`, the mean over the draws estimates E f(Y), and label and draws together
     determine the position of a prediction; so the unbiased estimate for calibrated draws is 0 on average, for
-    any number of draws (weighted draws count as 1 / sum of squared weights). A label beyond the predicted
-    range counts as if it were at the end of that range.
+    any number of draws. A label beyond the predicted range counts as if it were at the end of that range.
 
     Costs one (n, n) matrix product per class and label vector, in tiles. Rows in chunks are compared two
     blocks at a time, with the same values up to the rounding of sums. Weights of instances are

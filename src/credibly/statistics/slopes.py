@@ -18,18 +18,22 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly.predictions import Dataset, Labels, Predictions, RealPredictions, Rows, Samples
-from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic, Story, Traits
+from credibly.statistics.linear import Linear, LinearStatistic
+from credibly.statistics.protocol import SECOND_LOOK, Plan, State, Story, Traits
 from credibly.statistics.regression import real_traits
 from credibly.statistics.spread import (
     FEW_DRAWS,
-    MomentBound,
+    OF_EQUAL_DRAWS,
+    MomentTerms,
     OfSpread,
+    equal_draws_notes,
+    few_draws_notes,
     mean_and_variance,
     scatter_of_squares,
     squared_z,
@@ -55,12 +59,14 @@ def _terms(weight: Array, x: Array, outcome: Array) -> dict[str, Array]:
     return {"weight": weight, "x": x, "x_x": x * x, "outcome": outcome, "both": x * outcome}
 
 
-class SlopeBound(MomentBound):
+class SlopeTerms(MomentTerms):
     """Sums of x, of an outcome, and of their products."""
 
-    term_size = 1.0
+    settles = True
     usual: float
     """The outcome that predictions expect."""
+    n_whole: int
+    """Number of all rows, of which these may be a part."""
 
     @abstractmethod
     def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
@@ -70,15 +76,15 @@ class SlopeBound(MomentBound):
     def scatter(self) -> Array:
         """Return the variance of every outcome that predictions expect, (n,)."""
 
-    def size(self, centre: Array) -> Array:
-        """Return how large x is, for what rounding leaves of a constant."""
-        return 1.0 + centre * centre
+    def floor(self, centre: Array) -> Array:
+        """Return the variance of x, around `centre`, that rounding leaves of a constant."""
+        return _FLAT * (1.0 + centre * centre)
 
-    def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
+    def each(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
         """Return what a row adds to the sums that a regression line needs."""
         return _terms(*self.pairs(labels, mean, variance))
 
-    def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
+    def summed(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
         """Return the sums that a regression line needs."""
         xp = namespace(variance)
         weight, x, outcome = self.pairs(labels, mean, variance)
@@ -94,14 +100,22 @@ class SlopeBound(MomentBound):
             }
         return State({name: xp.sum(one, axis=1) + nothing for name, one in terms.items()})
 
-    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
+    def settled(self, sums: State) -> State:
+        """Return the sums with the variance of x up to which it is flat."""
+        weight = sums["weight"]
+        held = namespace(weight).where(weight > 0, weight, namespace(weight).ones_like(weight))
+        return State({**sums, "floor": self.floor(sums["x"] / held)})
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
         """Return the sums of every cluster."""
-        terms, weight = self._host_terms(labels)
+        terms, weight = self.on_rows(labels)
         return State({name: np.bincount(codes, weight * one, number) for name, one in terms.items()})
 
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+    def wild_sums(
+        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
+    ) -> tuple[State, State]:
         """Return the sums where every outcome is the usual one, and what clusters add to them."""
-        terms, weight = self._host_terms(labels)
+        terms, weight = self.on_rows(labels)
         x, apart = terms["x"], weight * (terms["outcome"] - self.usual)
         terms["outcome"], terms["both"] = np.full_like(x, self.usual), self.usual * x
         expected = State({name: np.array([weight @ one]) for name, one in terms.items()})
@@ -110,64 +124,91 @@ class SlopeBound(MomentBound):
         each = {"outcome": apart, "both": apart * x}
         return expected, State({name: np.bincount(codes, one, number) for name, one in each.items()})
 
-    def line(self, state: State) -> tuple[Array, Array, Array, Array]:
-        """Return mean of x, its variance, mean of the outcome and slope, (b,) each; 0 where x is flat."""
-        xp, weight = namespace(state["weight"]), state["weight"]
-        weight = xp.where(weight > 0, weight, xp.ones_like(weight))
-        centre, level = state["x"] / weight, state["outcome"] / weight
-        spread = state["x_x"] / weight - centre * centre
-        flat = spread <= _FLAT * self.size(centre)
-        spread = xp.where(flat, xp.zeros_like(spread), spread)
-        finite = xp.isfinite(level)
-        both, mean = (xp.where(finite, one, xp.zeros_like(one)) for one in (state["both"] / weight, level))
-        slope = (both - centre * mean) / xp.where(flat, xp.full_like(spread, xp.inf), spread)
-        # the smallest spread of all has the infinite z-score
-        return centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf))
+    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
+        """Return the sums with these signs."""
+        return self.settled(super().wild_state(expected, added, signs))
 
-    def finish(self, state: State) -> Array:
+
+class Line(NamedTuple):
+    """A regression line, (b,) each: mean of x, its variance, mean of the outcome, and the slope."""
+
+    centre: Array
+    spread: Array
+    level: Array
+    slope: Array
+
+
+def _line(sums: State) -> Line:
+    """Return the line of settled sums; its slope is 0 where x is flat."""
+    xp, weight = namespace(sums["weight"]), sums["weight"]
+    weight = xp.where(weight > 0, weight, xp.ones_like(weight))
+    centre, level = sums["x"] / weight, sums["outcome"] / weight
+    spread = sums["x_x"] / weight - centre * centre
+    flat = spread <= sums["floor"]
+    spread = xp.where(flat, xp.zeros_like(spread), spread)
+    finite = xp.isfinite(level)
+    both, mean = (xp.where(finite, one, xp.zeros_like(one)) for one in (sums["both"] / weight, level))
+    slope = (both - centre * mean) / xp.where(flat, xp.full_like(spread, xp.inf), spread)
+    # the smallest spread of all has the infinite z-score
+    return Line(centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf)))
+
+
+class Slope(OfSpread, LinearStatistic):
+    """What both slopes share."""
+
+    has_moments: ClassVar[bool] = False
+    of_equal_draws: ClassVar[str] = OF_EQUAL_DRAWS
+
+    def size_of_terms(self, n: int, n_cells: int) -> float:
+        """Return 1: outcomes are in units of what is stated."""
+        return 1.0
+
+    def value(self, sums: State) -> Array:
         """Return the slope."""
-        return self.line(state)[3]
+        return _line(sums).slope
 
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+    def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Look again, for the residuals of the line."""
         if labels.weights is not None:
             return None, "with weighted instances the slope has no standard error"
         if float(to_host(sums["weight"])[0]) < 3:
             return None, "a line through two instances leaves no residuals"
-        if float(to_host(self.line(sums)[1])[0]) == 0.0:
-            what = STATED[self.statistic.name]
-            return None, f"all instances state the same {what}, and a line needs two different ones"
-        if not math.isfinite(float(to_host(self.finish(sums))[0])):
+        if float(to_host(_line(bound.terms.settled(sums)).spread)[0]) == 0.0:
+            return (
+                None,
+                f"all instances state the same {STATED[self.name]}, and a line needs two different ones",
+            )
+        if not math.isfinite(float(to_host(bound.finish(sums))[0])):
             return None, "the slope is infinite"
         return None, SECOND_LOOK
 
-    def influence(self, sums: State, labels: Labels) -> Array:
+    def influence(self, terms: SlopeTerms, sums: State, labels: Labels) -> Array:
         """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
-        centre, spread, level, slope = (like(to_host(one), self.variance)[0] for one in self.line(sums))
-        weight, x, outcome = self.pairs(labels.values, self.mean[None, :], self.variance[None, :])
+        line = _line(terms.settled(sums))
+        centre, spread, level, slope = (like(to_host(one), terms.variance)[0] for one in line)
+        weight, x, outcome = terms.pairs(labels.values, terms.mean[None, :], terms.variance[None, :])
         away = (x - centre)[0, :]
-        share = self.n / like(to_host(sums["weight"]), self.variance)[0]
+        share = terms.n_whole / like(to_host(sums["weight"]), terms.variance)[0]
         return slope + (weight * away * (outcome - level - slope * away) / spread)[0, :] * share
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say where a slope has no meaning."""
-        said = super().observed_notes(sums)
-        if float(to_host(self.line(sums)[1])[0]) != 0.0:
+        said = equal_draws_notes(sums, self.of_equal_draws)
+        if float(to_host(_line(sums).spread)[0]) != 0.0:
             return said
-        return (*said, f"all instances state the same {STATED[self.statistic.name]}: the slope is 0")
+        return (*said, f"all instances state the same {STATED[self.name]}: the slope is 0")
 
 
-class MeanSlopeBound(SlopeBound):
+class MeanSlopeTerms(SlopeTerms):
     """z-scores against predicted means, both in units of their spread."""
 
     usual = 0.0
-    of_equal_draws = "those with another label were left out"
 
-    def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
-        super().__init__(statistic, predictions, plan)
+    def __init__(self, predictions: RealPredictions, plan: Plan) -> None:
+        super().__init__(predictions)
         low, self.centre, high = to_host(plan.edges).tolist()
         self.unit = max(high - self.centre, self.centre - low) or 1.0
-        self.notes = _notes(predictions)
+        self.n_whole = plan.n
 
     def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """Return where means are between all, and z-scores; infinite ones, of equal draws, have no weight."""
@@ -184,33 +225,13 @@ class MeanSlopeBound(SlopeBound):
         """Return 1."""
         return namespace(self.variance).ones_like(self.variance)
 
-    def size(self, centre: Array) -> Array:
-        """Return the square of the means in units of their range: rounding leaves a part of it."""
-        return namespace(centre).zeros_like(centre) + _FLAT * (self.centre / self.unit) ** 2
-
-    def finish(self, state: State) -> Array:
-        """Return the change of z for one standard deviation of the means."""
-        _, spread, _, slope = self.line(state)
-        return slope * namespace(spread).sqrt(spread)
-
-    def influence(self, sums: State, labels: Labels) -> Array:
-        """Return the same in standard deviations of the means, which are given."""
-        return super().influence(sums, labels) * float(np.sqrt(to_host(self.line(sums)[1])[0]))
-
-
-def _notes(predictions: Predictions) -> tuple[str, ...]:
-    """Return the notes of predictions, and what few draws do to their means."""
-    if not isinstance(predictions, Samples) or predictions.n_effective >= FEW_DRAWS:
-        return predictions.notes
-    said = (
-        f"the mean of {predictions.n_effective:.3g} draws is itself uncertain, which moves the slope below 0 "
-        "even if the draws are right; tests allow for that, intervals do not"
-    )
-    return (*predictions.notes, said)
+    def floor(self, centre: Array) -> Array:
+        """Return what rounding leaves of the means, in units of their range."""
+        return namespace(centre).zeros_like(centre) + _FLAT * _FLAT * (self.centre / self.unit) ** 2
 
 
 @dataclasses.dataclass(frozen=True)
-class MeanSlope(OfSpread):
+class MeanSlope(Slope):
     """Slope of z-scores on predicted means, for one standard deviation of these: 0 if means are right.
 
     Notes
@@ -226,6 +247,7 @@ class MeanSlope(OfSpread):
     -0.25
     """
 
+    of_equal_draws: ClassVar[str] = "those with another label were left out"
     name: ClassVar[str] = "mean_slope"
     traits: ClassVar[Traits] = dataclasses.replace(real_traits(), range=(-math.inf, math.inf))
     reference: ClassVar[str] = "Mincer and Zarnowitz 1969"
@@ -247,9 +269,26 @@ class MeanSlope(OfSpread):
         self.require_predictions(rows.sample.predictions)
         return Plan(rows.n, rows.ranked(_mean, np.array([0, rows.n // 2, rows.n - 1])))
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, RealPredictions)
-        return MeanSlopeBound(self, predictions, plan)
+    def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:
+        """Return sums of z-scores and means."""
+        return MeanSlopeTerms(predictions, plan)
+
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """Say what few draws do to their means."""
+        if not isinstance(predictions, Samples) or predictions.n_draws >= FEW_DRAWS:
+            return ()
+        said = f"the mean of {predictions.n_draws} draws is itself uncertain, which moves the slope below 0 "
+        return (said + "even if the draws are right; tests allow for that, intervals do not",)
+
+    def value(self, sums: State) -> Array:
+        """Return the change of z for one standard deviation of the means."""
+        line = _line(sums)
+        return line.slope * namespace(line.spread).sqrt(line.spread)
+
+    def influence(self, terms: SlopeTerms, sums: State, labels: Labels) -> Array:
+        """Return the same in standard deviations of the means, which are given."""
+        spread = float(to_host(_line(terms.settled(sums)).spread)[0])
+        return super().influence(terms, sums, labels) * math.sqrt(spread)
 
 
 def _mean(rows: Dataset) -> Array:
@@ -258,14 +297,15 @@ def _mean(rows: Dataset) -> Array:
     return mean_and_variance(given)[0]
 
 
-class SpreadSlopeBound(SlopeBound):
+class SpreadSlopeTerms(SlopeTerms):
     """Squared z-scores against log sigma^2, measured from the middle one."""
 
     usual = 1.0
 
-    def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
-        super().__init__(statistic, predictions, plan)
+    def __init__(self, predictions: RealPredictions, plan: Plan) -> None:
+        super().__init__(predictions)
         (self.middle,) = np.log(to_host(plan.edges)).tolist()
+        self.n_whole = plan.n
 
     def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """Return log sigma^2, from the middle one, and squared z-scores."""
@@ -279,7 +319,7 @@ class SpreadSlopeBound(SlopeBound):
 
 
 @dataclasses.dataclass(frozen=True)
-class SpreadSlope(OfSpread):
+class SpreadSlope(Slope):
     """Slope of squared z-scores on the logarithm of the stated variance: 0 if it is right everywhere.
 
     Notes
@@ -315,9 +355,13 @@ class SpreadSlope(OfSpread):
         self.require_predictions(rows.sample.predictions)
         return Plan(rows.n, rows.ranked(variance_of, np.array([rows.n // 2])))
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, RealPredictions)
-        return SpreadSlopeBound(self, predictions, plan)
+    def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:
+        """Return sums of squared z-scores and log variances."""
+        return SpreadSlopeTerms(predictions, plan)
+
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """Say what few draws do to their spread."""
+        return few_draws_notes(predictions)
 
 
 mean_slope = MeanSlope()

@@ -40,21 +40,29 @@ from credibly._arrays.sums import count_cells, group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
-from credibly.predictions.samples import LeftOut
+from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.cells import bin_index, edge_ranks
+from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import (
     BIASED_UPWARDS,
-    Bound,
     Plan,
     State,
     Statistic,
     Story,
     Traits,
     in_cache,
+    widening,
 )
 from credibly.statistics.regression import RealMean, real_traits
-from credibly.statistics.terms import SPARSE_REFUSAL, Losses, are_sparse
+from credibly.statistics.terms import (
+    SPARSE_REFUSAL,
+    Losses,
+    Terms,
+    are_sparse,
+    gather,
+    why_pools_are_infinite,
+)
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
@@ -62,6 +70,8 @@ NO_SPREAD = 1e15
 """Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
 
 PLUGIN_REFUSAL = f"{BIASED_UPWARDS}; `debiased=True` has one"
+
+OF_EQUAL_DRAWS = "the z-scores are 0 or infinite"
 
 FEWEST_DRAWS = 4
 """Of fewer draws, mean z^2 has no expectation, whatever is predicted."""
@@ -126,7 +136,7 @@ def require_spread(predictions: Predictions, name: str) -> None:
         raise UnsupportedError(
             f"`{name}`",
             f"needs at least {FEWEST_DRAWS} draws per instance, and per member if members have several",
-            f"got {predictions.n_exchanged}" + " by weight" * (predictions.weights is not None),
+            f"got {predictions.n_exchanged}",
             "Use `picp` or `skce`, which need only one.",
             argument="predictions",
         )
@@ -145,11 +155,11 @@ def few_draws_notes(predictions: Predictions) -> tuple[str, ...]:
     """Return what few draws do to their spread."""
     if not isinstance(predictions, Samples) or isinstance(predictions, LeftOut):
         return ()
-    number = predictions.n_effective
+    number = predictions.n_draws
     if number >= FEW_DRAWS:
         return ()
     usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
-    said = f"the spread of {number:.3g} draws is itself uncertain: with normal draws, a calibrated model has "
+    said = f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
     said += f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
     return (said,)
 
@@ -167,21 +177,6 @@ def equal_draws_notes(sums: State, so: str) -> tuple[str, ...]:
     """Say in how many instances all draws are equal, and what follows."""
     flat = int(to_host(sums["flat"])[0]) if "flat" in sums else 0
     return (f"in {counted(flat, 'instance')} all draws are equal: {so}",) if flat else ()
-
-
-class _NotesEqualDraws(Bound):
-    """Counts the instances whose draws are all equal, for the notes."""
-
-    given: RealPredictions
-    of_equal_draws = "the z-scores are 0 or infinite"
-
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the sums, and in how many instances all draws are equal."""
-        return State(super().observed_sums(labels), **equal_draws(self.given))
-
-    def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say in how many instances that is so."""
-        return equal_draws_notes(sums, self.of_equal_draws)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,13 +212,9 @@ class SpreadRatio(OfSpread, RealMean):
         found.noted = equal_draws(predictions)
         return found
 
-    def moments(self, predictions: Any) -> tuple[Array, Array]:
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
         """Return 1 and the variance of squared z-scores; of draws, pools tell them."""
-        return (
-            (np.asarray(1.0), scatter_of_squares(predictions))
-            if isinstance(predictions, Gaussian)
-            else (None, None)
-        )
+        return (np.asarray(1.0), scatter_of_squares(predictions)) if isinstance(predictions, Gaussian) else ()
 
     def notes(self, predictions: Predictions) -> tuple[str, ...]:
         """Say what few draws do to their spread."""
@@ -231,7 +222,7 @@ class SpreadRatio(OfSpread, RealMean):
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say in how many instances all draws are equal."""
-        return equal_draws_notes(sums, "the z-scores are 0 or infinite")
+        return equal_draws_notes(sums, OF_EQUAL_DRAWS)
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """((y - mean) / std)^2."""
@@ -239,145 +230,202 @@ class SpreadRatio(OfSpread, RealMean):
         return lambda labels: squared_z(labels, mean, variance, isinstance(predictions, Samples))
 
 
-class MomentBound(_NotesEqualDraws):
-    """A statistic that sees of a prediction its mean and its variance, which exchanged draws change."""
+class MomentTerms(Terms):
+    """Several sums of what label, mean and variance of a row make; exchanged draws change all three."""
 
-    def __init__(self, statistic: Statistic, predictions: RealPredictions, plan: Plan) -> None:
-        super().__init__(statistic, plan.n, (*predictions.notes, *few_draws_notes(predictions)))
+    def __init__(self, predictions: RealPredictions) -> None:
         self.mean, self.variance = mean_and_variance(predictions)
-        self.given = predictions
+        self.given, self.n, self.noted = predictions, len(predictions), equal_draws(predictions)
 
-    def state(self, labels: Labels) -> State:
-        """Return the sums over all instances, replicates in front."""
-        return in_cache(self._state, labels)
-
-    def _state(self, labels: Labels) -> State:
-        return self.sums(labels.values, self.mean[None, :], self.variance[None, :], labels.weights)
+    moments = ()  # known in closed form, sum by sum
 
     @abstractmethod
-    def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
+    def each(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
         """Return what labels (b, n) with means and variances (b, n) or (1, n) add to the sums."""
 
     @abstractmethod
-    def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
+    def summed(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
         """Return the sums of labels (b, n) with means and variances (b, n) or (1, n)."""
 
     def cells(self, variance: Array) -> tuple[Array | None, int]:
-        """Return the cell whose sums every term is added to, and how many there are; None for one cell."""
+        """Return the cell whose sums a row adds to, and how many there are; None for one cell."""
         return None, 1
 
-    def _host_terms(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
-        """Return the terms of one label vector and the weights of its rows, (n,) each."""
-        terms = self.terms(labels.values, self.mean[None, :], self.variance[None, :])
+    def sums(self, labels: Labels, needs: frozenset[str]) -> State:
+        """Return the sums over all instances, replicates in front."""
+        return in_cache(self._sums, labels)
+
+    def _sums(self, labels: Labels) -> State:
+        return self.summed(labels.values, self.mean[None, :], self.variance[None, :], labels.weights)
+
+    def observed(self, labels: Labels) -> Array:
+        """Return the sums one beside the other."""
+        return namespace(self.variance).concat(list(self._sums(labels).values()), axis=1)
+
+    def added(self, labels: Labels) -> Array:
+        """Return what a row adds to every sum, (b, n, m)."""
+        every = self.each(labels.values, self.mean[None, :], self.variance[None, :])
+        return namespace(self.variance).stack([own + 0.0 * labels.values for own in every.values()], axis=-1)
+
+    def on_rows(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
+        """Return what one label vector adds, by sum, and the weights of its rows, (n,) each, on the host."""
+        every = self.each(labels.values, self.mean[None, :], self.variance[None, :])
         weight = labels.row_weights()
-        return {name: np.broadcast_to(to_host(one)[0], weight.shape) for name, one in terms.items()}, weight
+        return {name: np.broadcast_to(to_host(own)[0], weight.shape) for name, own in every.items()}, weight
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Widen every sum apart: they have different units."""
         made = State()
         for name, own in added.items():
-            scatter = expected.get(f"scatter of {name}", np.zeros(1))
-            made |= super().widened(State(scatter=scatter), State({name: own}))[1]
+            scatter = expected.get(f"scatter of {name}", np.zeros(1))[0]
+            made[name] = widening(scatter, np.sum(own**2)) * own if scatter > 0 else own
         return expected, made
 
+    def of_pool(self, pool: Pool, again: Any) -> Terms:
+        """Return the same sums where labels are choices from pools."""
+        return PooledMoments(self, pool)
 
-class SpreadBound(MomentBound):
+
+class PooledMoments(Terms):
+    """Sums of label, mean and variance, which a choice from a pool decides together."""
+
+    moments = ()
+
+    def __init__(self, inner: MomentTerms, pool: Pool) -> None:
+        self.inner, self.pool, self.n, self.settles = inner, pool, len(pool), inner.settles
+        self.n_cells = inner.n_cells
+        xp, shape = namespace(pool.values), pool.values.shape
+        mean, variance = mean_and_variance(
+            LeftOut(pool.values)
+        )  # whose floor holds where equal draws are left
+        self.mean, self.variance = xp.reshape(mean, shape), xp.reshape(variance, shape)
+
+    def sums(self, labels: Labels, needs: frozenset[str]) -> State:
+        """Look up label, mean and variance of every choice, and sum what they make."""
+        seen, mean, variance = (
+            gather(own, labels.values) for own in (self.pool.labels, self.mean, self.variance)
+        )
+        return self.inner.summed(seen, mean, variance, labels.weights)
+
+    def observed(self, labels: Labels) -> Array:
+        """Return the sums one beside the other."""
+        return namespace(self.mean).concat(list(self.sums(labels, frozenset()).values()), axis=1)
+
+    def added(self, labels: Labels) -> Array:
+        """Return what every choice adds to every sum, (1, n, p, m)."""
+        every = self.inner.each(self.pool.labels, self.mean, self.variance)
+        return namespace(self.mean).stack([own + 0.0 * self.mean for own in every.values()], axis=-1)[
+            None, ...
+        ]
+
+    def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
+        """Say in how many pools some number would add something infinite."""
+        return why_pools_are_infinite(np.isfinite(to_host(self.added(labels))[0]).all(axis=2))
+
+    def settled(self, sums: State) -> State:
+        """Return sums as those of draws that are not exchanged are read."""
+        return self.inner.settled(sums)
+
+    def wild_sums(
+        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
+    ) -> tuple[State, State]:
+        """Return the mean over all choices, and per cluster what the label adds to it.
+
+        A label is as likely as any number of its pool, so what it adds has mean 0 whatever the pool is, and
+        however rows of a cluster depend on each other.
+        """
+        cell, size = self.inner.cells(self.variance)
+        n, p = self.pool.values.shape
+        at = np.zeros((n, p), dtype=np.intp) if cell is None else to_host(cell)
+        at = at + size * np.arange(n)[:, None]
+        weight = labels.row_weights()
+        expected, added = State(), State()
+        for name, own in self.inner.each(self.pool.labels, self.mean, self.variance).items():
+            table = np.broadcast_to(to_host(own), (n, p))
+            usual = np.bincount(at.ravel(), table.ravel(), n * size).reshape(n, size) / p
+            apart = np.bincount(at[:, 0], table[:, 0], n * size).reshape(n, size) - usual
+            sums = np.zeros((number, size))
+            np.add.at(sums, codes, weight[:, None] * apart)
+            varies = np.mean(table * table, axis=1) - np.sum(usual * usual, axis=1)
+            expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
+            expected[name] = weight @ usual if cell is None else (weight @ usual)[None, :]
+            added[name] = sums[:, 0] if cell is None else sums
+        return expected, added
+
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Widen as sums of draws that are not exchanged are widened."""
+        return self.inner.widened(expected, added)
+
+    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
+        """Return the sums with these signs as those of draws that are not exchanged."""
+        return self.inner.wild_state(expected, added, signs)
+
+
+class SpreadTerms(MomentTerms):
     """Stated variances, squared errors and squared z-scores of every bin of the stated spread.
 
     The error does not use z-scores; pictures do, and one pass over drawn labels is enough for both.
     """
 
-    statistic: ExpectedNormalisedError
-
-    def __init__(self, statistic: ExpectedNormalisedError, predictions: RealPredictions, plan: Plan) -> None:
-        super().__init__(statistic, predictions, plan)
-        self.term_size = 1.0 if statistic.debiased else 0.0
-        self.edges = np.asarray(plan.edges)
-        self.n_bins = self.edges.size - 1
+    def __init__(self, predictions: RealPredictions, edges: HostArray, *, debiased: bool) -> None:
+        super().__init__(predictions)
+        self.debiased, self.edges = debiased, edges
+        self.n_cells = edges.size - 1
         self.bins = self._bins(self.variance)
 
     def _bins(self, variance: Array) -> Array:
         xp = namespace(variance)
         return xp.astype(bin_index(variance, self.edges, "left"), xp.int64)
 
-    def _state(self, labels: Labels) -> State:
+    def _sums(self, labels: Labels) -> State:
         """Return weight, stated variance, squared error and squared z-score of every bin, (b, bins)."""
         xp = namespace(self.variance)
-        terms = self.terms(labels.values, self.mean[None, :], self.variance[None, :])
+        every = self.each(labels.values, self.mean[None, :], self.variance[None, :])
         nothing = xp.zeros((len(labels), 1), dtype=xp.float64, device=device(labels.values))
-        every = {name: one if labels.weights is None else labels.weights * one for name, one in terms.items()}
-        return State({name: group_sums(one, self.bins, self.n_bins) + nothing for name, one in every.items()})
+        if labels.weights is not None:
+            every = {name: labels.weights * own for name, own in every.items()}
+        return State(
+            {name: group_sums(own, self.bins, self.n_cells) + nothing for name, own in every.items()}
+        )
 
-    def terms(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
+    def each(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
         """Return what a row adds to the sums of its bin."""
         square = (labels - mean) ** 2
         one = namespace(variance).ones_like(variance)
         terms = {"size": one, "stated": variance, "observed": square, "z": square / variance}
-        return terms | _products(square - variance, variance) if self.statistic.debiased else terms
+        return terms | _products(square - variance, variance) if self.debiased else terms
 
     def cells(self, variance: Array) -> tuple[Array | None, int]:
         """Return the bins of stated variances."""
-        return self._bins(variance), self.n_bins
+        return self._bins(variance), self.n_cells
 
-    def sums(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
+    def summed(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
         """Return the same of variances (b, n), whose bins differ between replicates."""
-        bins, terms = self._bins(variance), self.terms(labels, mean, variance)
-        every = {name: one if weights is None else weights * one for name, one in terms.items()}
-        return State({name: count_cells(bins, self.n_bins, one) for name, one in every.items()})
+        bins, terms = self._bins(variance), self.each(labels, mean, variance)
+        every = {name: own if weights is None else weights * own for name, own in terms.items()}
+        return State({name: count_cells(bins, self.n_cells, own) for name, own in every.items()})
 
-    def finish(self, state: State) -> Array:
-        """Average relative differences over filled bins; debiased squares over bins of several rows."""
-        xp = namespace(state["size"])
-        if self.statistic.debiased:
-            ratio, variance, several = self._ratios(state)
-            root = xp.sqrt(ratio)
-            found = xp.where(several, (1.0 - root) ** 2 - root * variance / 4.0, xp.zeros_like(root))
-            number = xp.sum(xp.astype(several, xp.float64), axis=1)
-            return xp.sum(found, axis=1) / xp.clip(number, 1.0, None)
-        filled = state["size"] > 0
-        size = xp.where(filled, state["size"], xp.ones_like(state["size"]))
-        stated = xp.sqrt(xp.where(filled, state["stated"] / size, xp.ones_like(size)))
-        error = xp.sqrt(xp.where(filled, state["observed"] / size, xp.ones_like(size)))
-        found = xp.abs(stated - error) / xp.clip(stated, _TINY, None)
-        return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
-
-    def _ratios(self, state: State) -> tuple[Array, Array, Array]:
-        """Return q, its relative variance c, and which bins have several rows, (b, bins) each."""
-        xp, size, observed = namespace(state["size"]), state["size"], state["observed"]
-        several = size > 1.0
-        one = xp.ones_like(size)
-        stated = xp.where(several, xp.clip(state["stated"], _TINY, None), one)
-        ratio = xp.where(several, observed, one) / stated
-        beyond = ratio - 1.0  # of e - q sigma^2 = (e - sigma^2) - (q - 1) sigma^2, e the squared error
-        squares = state["square"] - 2.0 * beyond * state["cross"] + beyond**2 * state["power"]
-        known = several & (observed > _TINY)
-        found = squares / xp.where(known, observed, one) ** 2
-        found = found * size / xp.where(several, size - 1.0, one)
-        found = xp.where(known, xp.clip(found, 0.0, 1.0), xp.zeros_like(found))
-        return ratio, found * (1.0 + found), several
-
-    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
-        """Return the sums per bin of every cluster, for the debiased error: the only one with an interval."""
-        if not self.statistic.debiased:
-            return None
-        terms, weight = self._host_terms(labels)
-        place = codes * self.n_bins + to_host(self.bins)
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
+        """Return the sums per bin of every cluster; products of sums leave no pair inside one."""
+        terms, weight = self.on_rows(labels)
+        place = codes * self.n_cells + to_host(self.bins)
         size, stated, observed = (
-            np.bincount(place, weight * terms[name], number * self.n_bins).reshape(number, self.n_bins)
+            np.bincount(place, weight * terms[name], number * self.n_cells).reshape(number, self.n_cells)
             for name in ("size", "stated", "observed")
         )
-        products = _products(observed - stated, stated)  # of sums, which leave no pair inside a cluster
-        return State(size=size, stated=stated, observed=observed, **products)
+        return State(size=size, stated=stated, observed=observed, **_products(observed - stated, stated))
 
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+    def wild_sums(
+        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
+    ) -> tuple[State, State]:
         """Return what the stated variances expect, and what squares add to it, (number, bins)."""
-        expected = on_host(self.state(labels))
-        variance, cells = to_host(self.variance), codes * self.n_bins + to_host(self.bins)
+        expected = on_host(self.sums(labels, needs))
+        variance, place = to_host(self.variance), codes * self.n_cells + to_host(self.bins)
         weight = labels.row_weights()
         apart = weight * ((to_host(labels.values)[0] - to_host(self.mean)) ** 2 - variance)
         observed, z = (
-            np.bincount(cells, one, minlength=number * self.n_bins).reshape(number, self.n_bins)
-            for one in (apart, apart / variance)
+            np.bincount(place, own, minlength=number * self.n_cells).reshape(number, self.n_cells)
+            for own in (apart, apart / variance)
         )
         expected["observed"], expected["z"] = expected["stated"], expected["size"]
         varies = weight**2 * to_host(scatter_of_squares(self.given))
@@ -396,42 +444,17 @@ class SpreadBound(MomentBound):
         return super().widened(expected, apart)
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
-        """Return the sums of squared errors with these signs, (b, bins); what falls below 0 is 0."""
-        moved = {name: np.maximum(expected[name] + signs @ one, 0.0) for name, one in added.items()}
-        every = {name: np.broadcast_to(expected[name], moved["z"].shape) for name in ("size", "stated")}
-        return State({**every, **moved})
+        """Return the sums of squared errors with these signs, (b, bins); what falls below 0 is 0.
 
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return the values of squared errors with these signs; no pairs inside a cluster count."""
-        state = self.wild_state(expected, added, signs)
-        if self.statistic.debiased:
+        No pairs inside a cluster count for the debiased error.
+        """
+        moved = {name: np.maximum(expected[name] + signs @ own, 0.0) for name, own in added.items()}
+        every = {name: np.broadcast_to(expected[name], moved["z"].shape) for name in ("size", "stated")}
+        state = State({**every, **moved})
+        if self.debiased:
             nothing = np.zeros_like(state["observed"])
             state |= {"square": signs**2 @ added["observed"] ** 2, "cross": nothing, "power": nothing}
-        return self.finish(state)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse for absolute differences, which are above zero even for a calibrated model."""
-        if not self.statistic.debiased:
-            return None, PLUGIN_REFUSAL
-        if labels.weights is not None:
-            return None, "with weighted instances the debiased error has no standard error"
-        if are_sparse(to_host(sums["size"])[0]):
-            return None, SPARSE_REFUSAL
-        ratio, variance, several = (to_host(one)[0] for one in self._ratios(sums))
-        each = (ratio - np.sqrt(ratio)) ** 2 * variance + ratio * variance**2 / 8.0
-        return math.sqrt(each[several].sum()) / np.count_nonzero(several), None
-
-    def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say also which bins the debiased error leaves out, and where that leaves nothing."""
-        said, size = super().observed_notes(sums), to_host(sums["size"])[0]
-        alone, several = int((size == 1.0).sum()), bool((size > 1.0).any())
-        if not self.statistic.debiased or not alone:
-            return said
-        if not several:
-            nothing = "every bin contains a single instance, which leaves nothing to debias: the value is 0"
-            return (*said, nothing)
-        left_out = counted(alone, "bin of a single instance was", "bins of a single instance were")
-        return (*said, f"{left_out} left out, because it takes two to debias")
+        return state
 
 
 def _products(beyond: Array, stated: Array) -> dict[str, Array]:
@@ -440,7 +463,7 @@ def _products(beyond: Array, stated: Array) -> dict[str, Array]:
 
 
 @dataclasses.dataclass(frozen=True)
-class ExpectedNormalisedError(OfSpread):
+class ExpectedNormalisedError(OfSpread, LinearStatistic):
     """Expected normalised calibration error: stated against observed spread, in bins of the stated spread.
 
     Parameters
@@ -462,6 +485,8 @@ class ExpectedNormalisedError(OfSpread):
 
     n_bins: int = 15
     debiased: bool = False
+    has_moments: ClassVar[bool] = False
+    refusal: ClassVar[str | None] = PLUGIN_REFUSAL
     name: ClassVar[str] = "ence"
     # edges are quantiles of the rows, which weights do not repeat
     traits: ClassVar[Traits] = dataclasses.replace(
@@ -484,15 +509,78 @@ class ExpectedNormalisedError(OfSpread):
         if self.debiased:  # noise takes it below 0, and repeated rows have less of it
             promised = dataclasses.replace(type(self).traits, duplicate_invariant=False, range=None)
             object.__setattr__(self, "traits", promised)
+            object.__setattr__(self, "refusal", None)
 
     def _plan(self, rows: Rows) -> Plan:
         """Return edges of the stated variance."""
         self.require_predictions(rows.sample.predictions)
         return Plan(rows.n, spread_edges(rows, self.n_bins))
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        assert isinstance(predictions, RealPredictions)
-        return SpreadBound(self, predictions, plan)
+    def terms(self, predictions: Any, plan: Plan) -> SpreadTerms:
+        """Return sums per bin of the stated spread."""
+        return SpreadTerms(predictions, np.asarray(plan.edges), debiased=self.debiased)
+
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """Say what few draws do to their spread."""
+        return few_draws_notes(predictions)
+
+    def size_of_terms(self, n: int, n_cells: int) -> float:
+        """Return that of relative differences, from which the debiased error subtracts."""
+        return 1.0 if self.debiased else 0.0
+
+    def value(self, sums: State) -> Array:
+        """Average relative differences over filled bins; debiased squares over bins of several rows."""
+        xp = namespace(sums["size"])
+        if self.debiased:
+            ratio, variance, several = _ratios(sums)
+            root = xp.sqrt(ratio)
+            found = xp.where(several, (1.0 - root) ** 2 - root * variance / 4.0, xp.zeros_like(root))
+            number = xp.sum(xp.astype(several, xp.float64), axis=1)
+            return xp.sum(found, axis=1) / xp.clip(number, 1.0, None)
+        filled = sums["size"] > 0
+        size = xp.where(filled, sums["size"], xp.ones_like(sums["size"]))
+        stated = xp.sqrt(xp.where(filled, sums["stated"] / size, xp.ones_like(size)))
+        error = xp.sqrt(xp.where(filled, sums["observed"] / size, xp.ones_like(size)))
+        found = xp.abs(stated - error) / xp.clip(stated, _TINY, None)
+        return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
+
+    def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error of the debiased error, from the relative variance of every bin."""
+        if labels.weights is not None:
+            return None, "with weighted instances the debiased error has no standard error"
+        if are_sparse(to_host(sums["size"])[0]):
+            return None, SPARSE_REFUSAL
+        ratio, variance, several = (to_host(one)[0] for one in _ratios(sums))
+        each = (ratio - np.sqrt(ratio)) ** 2 * variance + ratio * variance**2 / 8.0
+        return math.sqrt(each[several].sum()) / np.count_nonzero(several), None
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say where draws are equal, and which bins the debiased error leaves out."""
+        said, size = equal_draws_notes(sums, OF_EQUAL_DRAWS), to_host(sums["size"])[0]
+        alone, several = int((size == 1.0).sum()), bool((size > 1.0).any())
+        if not self.debiased or not alone:
+            return said
+        if not several:
+            nothing = "every bin contains a single instance, which leaves nothing to debias: the value is 0"
+            return (*said, nothing)
+        left_out = counted(alone, "bin of a single instance was", "bins of a single instance were")
+        return (*said, f"{left_out} left out, because it takes two to debias")
+
+
+def _ratios(sums: State) -> tuple[Array, Array, Array]:
+    """Return q, its relative variance c, and which bins have several rows, (b, bins) each."""
+    xp, size, observed = namespace(sums["size"]), sums["size"], sums["observed"]
+    several = size > 1.0
+    one = xp.ones_like(size)
+    stated = xp.where(several, xp.clip(sums["stated"], _TINY, None), one)
+    ratio = xp.where(several, observed, one) / stated
+    beyond = ratio - 1.0  # of e - q sigma^2 = (e - sigma^2) - (q - 1) sigma^2, e the squared error
+    squares = sums["square"] - 2.0 * beyond * sums["cross"] + beyond**2 * sums["power"]
+    known = several & (observed > _TINY)
+    found = squares / xp.where(known, observed, one) ** 2
+    found = found * size / xp.where(several, size - 1.0, one)
+    found = xp.where(known, xp.clip(found, 0.0, 1.0), xp.zeros_like(found))
+    return ratio, found * (1.0 + found), several
 
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:

@@ -79,9 +79,8 @@ class Subsampled(Statistic):
             values, weights = some_rows(labels.values, chosen), some_rows(labels.weights, chosen)
             return inner, dataclasses.replace(labels, values=values, weights=weights)
 
-        def pools(pool: Pool, weights: Array | None) -> Bound | None:
-            found = inner.of_pool(pool[chosen], some_rows(weights, chosen))
-            return None if found is None else self._seen(found, n)
+        def pools(pool: Pool, weights: Array | None) -> Bound:
+            return self._seen(inner.of_pool(pool[chosen], some_rows(weights, chosen)), n)
 
         how = ", in single precision" if getattr(inner.statistic, "_single", False) else ""
         note = (

@@ -8,14 +8,17 @@ What the label of a row adds lands in a cell, and four sums per cell tell everyt
 
 A linear statistic is `terms(predictions)` and `value(sums)` (`statistics/linear.py`).
 Debiased errors read one sum more: `square`, of (what a label adds - what was expected)^2.
+Terms that are split by parts of the rows (groups, regions, clusters) have these sums for every part.
 """
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,13 +29,16 @@ from credibly._arrays.namespace import (
     device,
     is_numpy,
     namespace,
+    on_accelerator,
+    tiles,
     to_host,
 )
-from credibly._arrays.sums import count_cells, group_sums, indicator
-from credibly.predictions import Classes, Counts, Labels, Predictions
+from credibly._arrays.notes import counted
+from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_order
+from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
-from credibly.predictions.samples import Pool
-from credibly.statistics.protocol import State, in_cache
+from credibly.predictions.samples import LeftOut, Pool
+from credibly.statistics.protocol import State, in_cache, needs_values, widening
 
 PLUGIN_REFUSAL = (
     "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
@@ -45,9 +51,10 @@ SPARSE_REFUSAL = (
     f"reach their coverage"
 )
 
-_EXACT_IN_SINGLE = 2**24
+POOL_ELEMENTS = 2**18
+"""Numbers of the pools that are worked on at a time."""
 
-_FEW_CELLS = 64
+_IN_CACHE = 3 * 2**18  # entries up to which a product with an indicator beats adding up row by row
 
 
 def are_sparse(sizes: HostArray) -> bool:
@@ -57,10 +64,10 @@ def are_sparse(sizes: HostArray) -> bool:
 
 def gather(table: Array, labels: Array) -> Array:
     """Return table[i, labels[b, i]] as (b, n)."""
-    xp = namespace(table)
     if is_numpy(table):
         flat = labels + np.arange(0, table.size, table.shape[1])[None, :]
         return np.take(table.ravel(), flat)
+    xp = namespace(table)
     index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
     return xp.take_along_axis(table, index, axis=1).T
 
@@ -73,14 +80,35 @@ class Terms(ABC):
     n : int
         Number of rows.
     cell : array (n, m) or None
-        The cells that every row counts in; None: all rows count in one.
+        The cells that every row counts in; None: column j counts in cell j.
     n_cells : int
         Number of cells.
+    part : array (n,) or None
+        The part of every row; every part has cells of its own, those of the first part first.
+    n_parts : int
+        Number of parts.
     """
 
     n: int
     cell: Array | None = None
     n_cells: int = 1
+    part: Array | None = None
+    n_parts: int = 1
+
+    def split(self, part: Array, number: int) -> Self:
+        """Return the same terms, split by these parts of the rows alone: sums are (b, parts * cells)."""
+        other = copy.copy(self)
+        for name in ("_known", "place", "ends", "_indicator"):
+            other.__dict__.pop(name, None)
+        other.part, other.n_parts = part, number
+        return other
+
+    def cells_of_parts(self) -> Array:
+        """Return the cells of every row in its part, (n, m)."""
+        if self.part is None:
+            return self.cell
+        first = self.n_cells * self.part[:, None]
+        return first + (to_host(self.cell) if is_numpy(first) else self.cell)
 
     @abstractmethod
     def observed(self, labels: Labels) -> Array:
@@ -96,9 +124,18 @@ class Terms(ABC):
         added = self.added(labels)
         return self.per_cell(added * (added - 2.0 * expected[None, ...]), labels.weights)
 
+    def powers(self, labels: Labels) -> tuple[Array, Array]:
+        """Return the sums per cell of squares and cubes of what labels add beyond the mean, (b, cells)."""
+        beyond = self.added(labels) - self.moments[0]
+        square = beyond * beyond
+        return self.per_cell(square, labels.weights), self.per_cell(square * beyond, labels.weights)
+
     moments: Any
     """Mean and variance of what a label adds that is drawn from the predictions, (n, m) each; None if they
     are not known in closed form."""
+
+    third: Any
+    """Its third central moment, (n, m)."""
 
     noted: State = State()
     """Sums (1,) that only notes read."""
@@ -127,6 +164,17 @@ class Terms(ABC):
         expected["scatter"] = np.array([np.sum(weight[:, 0] ** 2 @ variance)])
         return expected, State(observed=self.in_parts(weight * beyond, codes, number))
 
+    def widened(self, expected: State, added: State) -> tuple[State, State]:
+        """Return `wild_sums` whose replicates scatter no less than labels of independent rows would.
+
+        If hardly any of a few expected events happened, residuals are small and alike, and their signs vary
+        too little.
+        """
+        if "scatter" not in expected:
+            return expected, added
+        wider = widening(expected["scatter"][0], np.sum(added["observed"] ** 2))
+        return expected, State({name: wider * own for name, own in added.items()})
+
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs (b, clusters), from `wild_sums`."""
         moved = {name: expected[name] + np.tensordot(signs, own, 1) for name, own in added.items()}
@@ -147,16 +195,37 @@ class Terms(ABC):
             sums["square"] = beyond**2
         return sums
 
+    settles: bool = False
+    """Whether `settled` changes sums."""
+
     def settled(self, sums: State) -> State:
         """Return sums as the value reads them, where labels leave them open."""
         return sums
 
-    def of_pool(self, pool: Pool, again: Callable[[Predictions], Terms]) -> Terms:
+    def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms:
         """Return the terms of draws pooled with their label, where labels say which number was chosen.
 
         `again` returns the terms of other predictions.
         """
         raise NotImplementedError
+
+    def of_cells(self, predictions: Quantiles, name: str) -> Terms:
+        """Return the terms of quantiles where only the cell is known that a label lies in."""
+        raise needs_values(name, predictions)
+
+    def notes_of(self, sums: State) -> tuple[str, ...]:
+        """Return what sums of replicates and of the observation make worth knowing."""
+        return ()
+
+    def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
+        """Return rule, evidence and remedy where what one label vector adds is infinite."""
+        number = int(np.isinf(to_host(self.added(labels))[0]).sum())
+        evidence = f"{counted(number, 'label has', 'labels have')} a probability of 0"
+        return (
+            "needs finite contributions",
+            evidence,
+            "Use another statistic, or one that is bounded (`clip`).",
+        )
 
     def beyond(self, labels: Labels) -> HostArray:
         """Return what one label vector adds beyond what is expected, (n, m), on the host."""
@@ -172,14 +241,10 @@ class Terms(ABC):
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return the sums per cell that no label changes, (1, cells) or, of weights (b, n), (b, cells)."""
-        if weights is None:
-            return self._of_all(needs)
-        return self._fixed(weights, needs)
-
-    def _of_all(self, needs: frozenset[str]) -> State:
-        """Return the fixed sums of rows that count once; every batch of labels asks for them."""
+        if weights is not None:
+            return self._fixed(weights, needs)
         known: dict[frozenset[str], State] = self.__dict__.setdefault("_known", {})
-        if needs not in known:
+        if needs not in known:  # every batch of labels asks for those of rows that count once
             known[needs] = self._fixed(None, needs)
         return known[needs]
 
@@ -187,26 +252,28 @@ class Terms(ABC):
         sums = State(size=self._size(weights))
         if needs:
             mean, variance = self.moments
-            wanted = {"expected": mean, "variance": variance}
-            if "square" in needs:
-                wanted["square"] = mean**2
-            if "fourth" in needs:
-                wanted["fourth"] = variance**2
-            sums |= {name: self.per_cell(wanted[name][None, ...], weights) for name in sorted(needs)}
+            for name in sorted(needs):
+                sums[name] = self.per_cell(self._amount_of(name, mean, variance)[None, ...], weights)
         return sums
+
+    def _amount_of(self, name: str, mean: Array, variance: Array) -> Array:
+        """Return what a row adds to a fixed sum, (n, m)."""
+        if name == "third":
+            return self.third
+        amount = mean if name in ("expected", "square") else variance
+        return amount**2 if name in ("square", "fourth") else amount
 
     def _size(self, weights: Array | None) -> Array:
         reference = self.reference
         xp = namespace(reference)
-        if self.cell is None:
+        if self.cell is not None and weights is None:
+            return count_cells(_in_a_row(self.cells_of_parts()[None, ...]), self.n_parts * self.n_cells)
+        if self.cell is None and self.part is None:
             if weights is None:
-                return xp.full((1, 1), float(self.n), dtype=xp.float64, device=device(reference))
-            return xp.sum(weights, axis=1)[:, None]
-        if weights is None:
-            return count_cells(xp.reshape(self.cell, (1, -1)), self.n_cells)
-        return self.per_cell(
-            xp.ones((1, *self.cell.shape), dtype=xp.float64, device=device(reference)), weights
-        )
+                return xp.full((1, self.n_cells), float(self.n), dtype=xp.float64, device=device(reference))
+            return xp.repeat(xp.sum(weights, axis=1)[:, None], self.n_cells, axis=1)
+        shape = (1, self.n, self.n_cells) if self.cell is None else (1, *self.cell.shape)
+        return self.per_cell(xp.ones(shape, dtype=xp.float64, device=device(reference)), weights)
 
     @property
     def reference(self) -> Array:
@@ -217,20 +284,31 @@ class Terms(ABC):
         """Sum values (b, n, m) over the cells of their rows, (b, cells)."""
         if weights is not None:
             values = _times(weights[:, :, None], values)
+        b, n, m = values.shape
+        if self.cell is not None:
+            flat, places = _in_a_row(values), self.cells_of_parts()
+            cells = _in_a_row((to_host(places) if is_numpy(values) else places)[None, ...])
+            if b > 1:
+                cells = namespace(cells).broadcast_to(cells, flat.shape)
+            return count_cells(cells, self.n_parts * self.n_cells, flat)
         xp = namespace(values)
-        flat = xp.reshape(values, (values.shape[0], -1))
-        if self.cell is None:
-            return xp.sum(flat, axis=1)[:, None]
-        cells = xp.broadcast_to(xp.reshape(self.cell, (1, -1)), flat.shape)
-        return count_cells(cells, self.n_cells, flat)
+        if self.part is None:
+            return xp.sum(values, axis=1)
+        columns = xp.reshape(xp.permute_dims(values, (0, 2, 1)), (b * m, n))
+        sums = xp.reshape(group_sums(columns, self.part, self.n_parts), (b, m, self.n_parts))
+        return xp.reshape(xp.permute_dims(sums, (0, 2, 1)), (b, self.n_parts * m))
 
     def in_parts(self, values: HostArray, codes: HostArray, number: int) -> HostArray:
         """Sum values (n, m) of the host by part of the rows and cell, (number, cells)."""
-        if self.cell is None:
-            return np.bincount(codes, values[:, 0], minlength=number)[:, None]
-        place = codes[:, None] * self.n_cells + to_host(self.cell).astype(np.intp)
-        found = np.bincount(place.ravel(), values.ravel(), minlength=number * self.n_cells)
-        return found.reshape(number, self.n_cells)
+        found: HostArray = self.split(codes, number).per_cell(values[None, ...])
+        return found.reshape(number, -1)
+
+
+def _in_a_row(values: Array) -> Array:
+    """Return values (b, n, m) as (b, n m)."""
+    if values.shape[2] == 1:
+        return values[:, :, 0]
+    return namespace(values).reshape(values, (values.shape[0], -1))
 
 
 def _times(weights: Array, values: Array) -> Array:
@@ -246,7 +324,7 @@ def total_of(values: Array, weights: Array | None) -> Array:
 
 
 class Means(Terms):
-    """One number per row, all in one cell."""
+    """One number per row, all in one cell of their part."""
 
     @abstractmethod
     def contributions(self, labels: Labels) -> Array:
@@ -258,7 +336,10 @@ class Means(Terms):
 
     def observed(self, labels: Labels) -> Array:
         """Sum what labels add, replicates in tiles that stay in cache."""
-        return in_cache(self._observed, labels)["observed"]
+        if self.part is None:
+            return in_cache(self._observed, labels)["observed"]
+        values, weights = self.contributions(labels), labels.weights
+        return group_sums(values if weights is None else _times(weights, values), self.part, self.n_parts)
 
     def _observed(self, labels: Labels) -> State:
         return State(observed=total_of(self.contributions(labels), labels.weights))
@@ -299,11 +380,20 @@ class Outcomes(Means):
     @cached_property
     def moments(self) -> tuple[Array, Array]:
         """Mean and variance over the outcomes; one of chance 0 counts for nothing, even if infinite."""
-        chance, amount = as_float64(self.chance), self.amount
-        xp = namespace(amount)
-        possible = xp.where(chance > 0, amount, xp.zeros_like(amount))
+        chance, possible = as_float64(self.chance), self._possible()
+        xp = namespace(possible)
         mean = xp.sum(chance * possible, axis=1, keepdims=True)
         return mean, xp.sum(chance * (possible - mean) ** 2, axis=1, keepdims=True)
+
+    @property
+    def third(self) -> Array:
+        """Third central moment over the outcomes."""
+        cubes = as_float64(self.chance) * (self._possible() - self.moments[0]) ** 3
+        return namespace(cubes).sum(cubes, axis=1, keepdims=True)
+
+    def _possible(self) -> Array:
+        xp = namespace(self.amount)
+        return xp.where(self.chance > 0, self.amount, xp.zeros_like(self.amount))
 
     def contributions(self, labels: Labels) -> Array:
         """Return what labels add, (b, n)."""
@@ -327,15 +417,12 @@ class Losses(Means):
         From labels (b, n) to what they add, (b, n).
     reference : array (n, ...)
         An array of the predictions.
-    mean, variance : array (n,), optional
-        What the predictions expect of it; None if that is not known in closed form.
+    law : array (n,) or ()
+        Mean, variance and, where it is needed, third central moment of that; none if they are not known.
     """
 
-    def __init__(
-        self, loss: Callable[[Array], Array], reference: Array, mean: Array = None, variance: Array = None
-    ) -> None:
-        self.n, self.loss, self._reference = int(reference.shape[0]), loss, reference
-        self._mean, self._variance = mean, variance
+    def __init__(self, loss: Callable[[Array], Array], reference: Array, *law: Array) -> None:
+        self.n, self.loss, self._reference, self._law = int(reference.shape[0]), loss, reference, law
 
     @property
     def reference(self) -> Array:
@@ -345,14 +432,50 @@ class Losses(Means):
     @cached_property
     def moments(self) -> tuple[Array, Array] | None:
         """What the predictions expect, on the host."""
-        if self._mean is None:
-            return None
-        mean, variance = (np.broadcast_to(to_host(one), (self.n,)) for one in (self._mean, self._variance))
-        return mean[:, None], variance[:, None]
+        return (self._on_host(0), self._on_host(1)) if self._law else None
+
+    @property
+    def third(self) -> HostArray:
+        """Third central moment, on the host."""
+        return self._on_host(2)
+
+    def _on_host(self, which: int) -> HostArray:
+        return np.broadcast_to(to_host(self._law[which]), (self.n,))[:, None]
 
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's loss, (b, n)."""
         return self.loss(labels.values)
+
+    def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms:
+        """Return what every number of a pool adds where it is the label, (n, p)."""
+        n, p = pool.values.shape
+        xp, found = namespace(pool.values), []
+        for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
+            terms = again(LeftOut(pool.values[rows, :]))
+            seen = xp.reshape(pool.labels[rows, :], (1, -1))
+            found.append(xp.reshape(terms.contributions(Reals(seen)), (-1, p)))
+        return Pooled(xp.concat(found, axis=0))
+
+
+class Pooled(Outcomes):
+    """What every number of a pool adds, (n, p): each is the label as often as any other."""
+
+    def __init__(self, table: Array) -> None:
+        super().__init__(namespace(table).full_like(table, 1.0 / table.shape[1]), lambda: table)
+
+    def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
+        """Say in how many pools some number would add something infinite."""
+        return why_pools_are_infinite(np.isfinite(to_host(self.amount)))
+
+
+def why_pools_are_infinite(finite: HostArray) -> tuple[str, str, str]:
+    """Return rule, evidence and remedy where not every number of the pools (n, p) adds something finite."""
+    number = int((~finite).any(axis=1).sum())
+    return (
+        "needs finite contributions of every label that the draws allow",
+        f"in {counted(number, 'instance')} one of them is infinite",
+        "Use another statistic, such as `picp` or `skce`.",
+    )
 
 
 class Events(Terms):
@@ -363,7 +486,7 @@ class Events(Terms):
     chance : array (n,) or (n, k)
         Predicted probability of the event.
     cell : array shaped like `chance`, or None
-        Where it is counted.
+        Where it is counted. None: every class in a cell of its own, and one event per row in the only one.
     n_cells : int
         Number of cells.
     event : array (n,), optional
@@ -373,9 +496,9 @@ class Events(Terms):
     def __init__(
         self, chance: Array, cell: Array | None = None, n_cells: int = 1, event: Array | None = None
     ) -> None:
-        self.n, self.chance, self.event, self.n_cells = int(chance.shape[0]), chance, event, n_cells
+        self.n, self.chance, self.event = int(chance.shape[0]), chance, event
+        self.n_cells = int(chance.shape[1]) if cell is None and event is None else n_cells
         self.cell = cell[:, None] if cell is not None and cell.ndim == 1 else cell
-        self._indicator: Array | None = None
 
     @property
     def reference(self) -> Array:
@@ -388,6 +511,31 @@ class Events(Terms):
         p = as_float64(self.chance)
         p = p[:, None] if p.ndim == 1 else p
         return p, p * (1.0 - p)
+
+    @property
+    def third(self) -> Array:
+        """P (1 - p) (1 - 2 p)."""
+        p, variance = self.moments
+        return variance * (1.0 - 2.0 * p)
+
+    @cached_property
+    def place(self) -> Array | None:
+        """The only cell of every row, (n,)."""
+        return self.part if self.cell is None else self.cells_of_parts()[:, 0]
+
+    @cached_property
+    def _indicator(self) -> Array:
+        return indicator(self.place, self.n_parts * self.n_cells, np.float32)
+
+    @cached_property
+    def ends(self) -> Array | None:
+        """On a device: how many rows the parts up to each hold, if rows come in the order of their parts."""
+        if self.part is None or self.cell is not None or not on_accelerator(self.part):
+            return None
+        xp = namespace(self.part)
+        if bool(xp.any(self.part[1:] < self.part[:-1])):
+            return None
+        return xp.searchsorted(self.part, xp.arange(self.n_parts, device=device(self.part)), side="right")
 
     def added(self, labels: Labels) -> Array:
         """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""
@@ -437,27 +585,34 @@ class Events(Terms):
         if slope is not None:
             factor = gather(slope, labels.values)
             weights = factor if weights is None else factor * weights
-        return count_cells(gather(self.cell, labels.values), self.n_cells, weights)
+        if weights is None and self.ends is not None:
+            counts = [sums_in_order(labels.values == c, self.ends) for c in range(self.n_cells)]
+            return namespace(self.ends).reshape(namespace(self.ends).stack(counts, axis=2), (len(labels), -1))
+        return in_cache(self._by_class, dataclasses.replace(labels, weights=weights))["observed"]
+
+    def _by_class(self, labels: Labels) -> State:
+        cells = labels.values if self.cell is None else gather(self.cell, labels.values)
+        if self.part is not None:
+            cells = cells + self.n_cells * self.part[None, :]
+        return State(observed=count_cells(cells, self.n_parts * self.n_cells, labels.weights))
 
     def _hits(self, hits: Array, weights: Array | None, slope: Array | None) -> Array:
-        xp = namespace(hits)
         if is_numpy(hits) and weights is None and slope is None:
             return self._whole_numbers(hits)
+        if weights is None and slope is None and self.ends is not None:
+            return sums_in_order(hits, self.ends)
+        xp = namespace(hits)
         values = xp.astype(hits, xp.float64)
         values = values if slope is None else values * slope[None, :]
         values = values if weights is None else values * weights
-        if self.cell is None:
+        if self.place is None:
             return xp.sum(values, axis=1)[:, None]
-        return group_sums(values, self.cell[:, 0], self.n_cells)
+        return group_sums(values, self.place, self.n_parts * self.n_cells)
 
     def _whole_numbers(self, hits: HostArray) -> HostArray:
-        if self.cell is None:
+        if self.place is None:
             return np.array([[float(np.count_nonzero(row))] for row in hits])
-        cell = self.cell[:, 0]
-        if len(hits) > 1 and self.n_cells <= _FEW_CELLS and hits.shape[1] < _EXACT_IN_SINGLE:
-            # Whole numbers: single precision is exact and halves the cost.
-            if self._indicator is None:
-                self._indicator = indicator(cell, self.n_cells, np.float32)
-            return np.asarray(hits.astype(np.float32) @ self._indicator, dtype=np.float64)
-        found = [np.bincount(cell[row], minlength=self.n_cells) for row in hits]
-        return np.stack(found).astype(np.float64)
+        if len(hits) == 1 or self.n * self.n_parts * self.n_cells > _IN_CACHE:
+            return np.asarray(group_sums(hits, self.place, self.n_parts * self.n_cells))
+        # Whole numbers: single precision is exact and halves the cost.
+        return np.asarray(hits.astype(np.float32) @ self._indicator, dtype=np.float64)

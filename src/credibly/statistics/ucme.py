@@ -55,7 +55,6 @@ from credibly.statistics.real_kernels import (
     few_rows,
     median_label_distance,
     plan_of,
-    repeated,
 )
 
 MOST_LOCATIONS = 1000
@@ -73,23 +72,19 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     low, high = min(one[0] for one in ends), max(one[1] for one in ends)
     part = few_rows(rows)
     assert isinstance(part, Samples)
-    draws, shares = to_host(part.flat()), None if part.shares is None else to_host(part.shares)
+    draws = to_host(part.flat())
     label_bandwidth = statistic.label_bandwidth
     if isinstance(label_bandwidth, str):
-        kept = draws if shares is None else draws[:, repeated(shares)]
-        label_bandwidth = median_label_distance(kept, "draws")[0]
+        label_bandwidth = median_label_distance(draws, "draws")[0]
     plan = LocationPlan(rows.n, None, statistic.bandwidth, (), label_bandwidth, low, high)
-    chances = np.full(draws.shape[1], 1.0 / draws.shape[1]) if shares is None else shares
-    if shares is None:  # neither the order of the draws nor how often a row occurs matters
-        draws = np.sort(draws, axis=1)
-    draws = np.unique(draws, axis=0)
-    points = features_of(plan).mean_over(draws, shares)
+    # neither the order of the draws nor how often a row occurs matters
+    draws = np.unique(np.sort(draws, axis=1), axis=0)
+    points = features_of(plan).mean_over(draws)
     if isinstance(plan.bandwidth, str):
         found, notes = median_distance(points, MMD)
         plan = dataclasses.replace(plan, bandwidth=found, notes=notes)
     located = spaced(len(draws), statistic.locations)
-    mean = draws[located] @ chances
-    spread = np.sqrt((draws[located] - mean[:, None]) ** 2 @ chances)
+    mean, spread = draws[located].mean(axis=1), draws[located].std(axis=1)
     level = np.clip(_levels_of(located.size), 0.05, 0.95)
     return dataclasses.replace(
         plan, places=points[located], targets=mean + spread * ndtri(level), predicted=mean, spread=spread
@@ -246,7 +241,8 @@ class UnnormalisedMeanEmbedding(Statistic):
         if isinstance(part, Gaussian):  # places of mixtures depend on a grid, which all rows decide
             mean, std = (to_host(one) for one in part.members())
             order = np.argsort(mean, axis=1)  # nor does the order of members matter
-            keys = np.concatenate([np.take_along_axis(one, order, axis=1) for one in (mean, std)], axis=1)
+            parts = (mean, std, to_host(part.shares)) if part.weights_by_row else (mean, std)
+            keys = np.concatenate([np.take_along_axis(one, order, axis=1) for one in parts], axis=1)
         _, first = np.unique(keys, axis=0, return_index=True)
         chosen = first[spaced(first.size, self.locations)]
         at = _levels_of(chosen.size)
@@ -254,20 +250,21 @@ class UnnormalisedMeanEmbedding(Statistic):
             # the quantile of one member of each, whichever the level points at
             mean, std = (to_host(one)[chosen] for one in part.members())
             by_mean, rows = np.argsort(mean, axis=1), np.arange(chosen.size)
-            shares = part.shares
+            shares = None if part.shares is None else to_host(part.shares)
             if shares is None:
                 member = (at * mean.shape[1]).astype(np.int64)
                 rest = np.clip(at * mean.shape[1] - member, 0.05, 0.95)
             else:  # where the level falls among the weights of the members in order
-                own = to_host(shares)[by_mean]
+                shares = shares[chosen] if part.weights_by_row else shares
+                own = np.take_along_axis(np.broadcast_to(shares, mean.shape), by_mean, axis=1)
                 steps = np.cumsum(own, axis=1)
                 member = np.minimum((steps <= at[:, None]).sum(axis=1), mean.shape[1] - 1)
-                inside = (at - (steps - own)[rows, member]) / own[rows, member]
+                width = np.maximum(own[rows, member], np.finfo(np.float64).tiny)  # the last may weigh 0
+                inside = (at - (steps - own)[rows, member]) / width
                 rest = np.clip(inside, 0.05, 0.95)
             order = by_mean[rows, member]
-            weights = None if shares is None else to_host(shares)
-            centre = over_members(mean, weights)
-            variance = over_members(std**2 + (mean - centre[:, None]) ** 2, weights)
+            centre = over_members(mean, shares)
+            variance = over_members(std**2 + (mean - centre[:, None]) ** 2, shares)
             return {
                 "places": points[chosen],
                 "targets": mean[rows, order] + std[rows, order] * ndtri(rest),

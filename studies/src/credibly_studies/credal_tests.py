@@ -1,17 +1,19 @@
-"""Tests of a power study: `credal_test` with settings, on one half of the data, and the best there is."""
+"""Tests of a power study: of weights with settings, on one half of the data, and the best there is."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+import inspect
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.philox import as_seed
-from credibly.hypotests import credal_test
-from credibly.hypotests.credal.task import Resample
+from credibly.hypotests import calibration_test
 from credibly.hypotests.resampling.replicates import Replicates
+from credibly.results.credal import WeightsResult
 from credibly.statistics import Statistic
 from credibly_studies.simulate import WorldSample
 from credibly_studies.simulate.power import Test
@@ -19,36 +21,31 @@ from credibly_studies.simulate.power import Test
 
 @dataclasses.dataclass(frozen=True)
 class CredalTest:
-    """`credal_test` with settings: told apart by them, picklable.
+    """A test of weights with settings: told apart by them, picklable.
 
     Parameters
     ----------
-    statistic : str, Statistic or None
-        As in :func:`credibly.credal_test`.
-    paper : {"M23", "J25"}, optional
-        Which paper's algorithm. Default: the library's own.
-    weights : {"learned", "constant", "mean"}, optional
-        As in :func:`credibly.credal_test`.
-    resample : {"labels", "instances"}, optional
-        The same.
+    statistic : str or Statistic
+        What is compared.
+    test : callable
+        ``weights_test`` of the library, or Algorithm 1 of a paper: ``m23.credal_test``, ``j25.credal_test``.
     n_resamples : int, optional
-        Number of replicates.
+        Number of replicates. Default: that of the test.
     absolute : bool
         Compare the absolute value of the statistic with the replicates, whose sign is kept.
 
     Examples
     --------
     >>> from credibly_studies.simulate import EnsembleWorld
+    >>> from credibly_studies import m23
     >>> from credibly_studies.credal_tests import CredalTest
     >>> sample = EnsembleWorld("S3", n_members=3, n_classes=3).draw(100, rng=7)
-    >>> CredalTest("confidence_ece", paper="M23", n_resamples=19)(sample, 7)
+    >>> CredalTest("confidence_ece", m23.credal_test, n_resamples=19)(sample, 7)
     0.05
     """
 
-    statistic: str | Statistic | None = None
-    paper: Literal["M23", "J25"] | None = None
-    weights: Literal["learned", "constant", "mean"] | None = None
-    resample: Resample | None = None
+    statistic: str | Statistic
+    test: Callable[..., WeightsResult]
     n_resamples: int | None = None
     absolute: bool = False
 
@@ -67,19 +64,12 @@ class CredalTest:
         float
             The p-value.
         """
-        learned = self.paper != "M23" and self.weights in (None, "learned")
-        found = credal_test(
-            sample.predictions,
-            sample.labels,
-            features=sample.features if learned else None,
-            statistics=self.statistic,
-            method="weights",  # the papers ask about combinations alone
-            paper=self.paper,
-            weights=self.weights,
-            resample=self.resample,
-            n_resamples=self.n_resamples,
-            rng=rng,
-        )
+        given: dict[str, Any] = {"statistics": self.statistic}
+        if "features" in inspect.signature(self.test).parameters:  # M23's weights depend on nothing
+            given["features"] = sample.features
+        if self.n_resamples is not None:
+            given["n_resamples"] = self.n_resamples
+        found = self.test(sample.predictions, sample.labels, rng=rng, **given)
         if not self.absolute:
             return found.pvalue
         null = np.asarray(found.null_distribution)
@@ -89,8 +79,45 @@ class CredalTest:
         """Return what the test was made with, in words that stay the same in another process."""
         given = self.statistic
         named = {given.name: given.settings()} if isinstance(given, Statistic) else given
-        plain = {name: getattr(self, name) for name in ("paper", "weights", "resample", "n_resamples")}
-        return {"statistic": named, **plain, "absolute": self.absolute}
+        test = f"{self.test.__module__}.{self.test.__qualname__}"
+        return {
+            "statistic": named,
+            "test": test,
+            "n_resamples": self.n_resamples,
+            "absolute": self.absolute,
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class BootstrappedMean:
+    """A test of the mean of the members against bootstrapped instances, as both papers test it.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        What is compared.
+    n_resamples : int
+        Number of replicates.
+    """
+
+    statistic: Statistic
+    n_resamples: int = 100
+
+    def __call__(self, sample: WorldSample, rng: Any = None) -> float:
+        """Return the p-value."""
+        found = calibration_test(
+            sample.predictions,
+            sample.labels,
+            statistics=self.statistic,
+            resample="instances",
+            n_resamples=self.n_resamples,
+            rng=rng,
+        )
+        return found.pvalue
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the test was made with."""
+        return {"mean": {self.statistic.name: self.statistic.settings()}, "n_resamples": self.n_resamples}
 
 
 @dataclasses.dataclass(frozen=True)

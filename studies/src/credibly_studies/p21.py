@@ -23,7 +23,6 @@ from credibly.predictions import (
     as_labels,
     as_predictions,
 )
-from credibly.predictions.ensemble import normalised
 from credibly.predictions.passes import without_graph
 from credibly.results.base import Result, require_level
 from credibly.results.tests import HypotestResult
@@ -116,7 +115,7 @@ def member_functions(
     if not isinstance(given, (Gaussian, Samples)) or not has_members(given):
         raise InputTypeError(
             "`member_functions`",
-            "needs real-valued predictions with members",
+            "needs real-valued predictions with members, and one weight per member if these have weights",
             f"got {given!r}",
             "Pass a Gaussian (n, m) or Samples (n, m, s).",
         )
@@ -133,7 +132,8 @@ def member_functions(
         )
     generator = np.random.default_rng(as_seed(rng))
     m = given.n_members
-    shares = None if given.weights is None else to_host(normalised(given.weights))
+    weights = given.shares if isinstance(given, Gaussian) else None
+    shares = None if weights is None else to_host(weights)[0]
     members = np.sort(generator.choice(m, size=min(n_functions, m), replace=False, p=shares))
     order = np.argsort(feature, kind="stable")
     levels = [(1 - level) / 2, (1 + level) / 2, 0.5]
@@ -264,7 +264,7 @@ def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0
     share = float(to_host(one.cdf(label))[0])
     if isinstance(one, Samples):
         below = float(to_host(one.share_below(as_float64(label)[None, :], strict=True))[0, 0])
-        number = one.n_effective
+        number = one.n_draws
         # rounding keeps counts of equal draws whole
         fewer = round(min(share, 1.0 - below) * number, 9)
         pvalue = min(1.0, 2.0 * (1.0 + fewer) / (1.0 + number))

@@ -7,18 +7,20 @@ the combinations are those on the test part.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from credibly.hypotests import calibration_test, credal_test, reliability_curve
-from credibly.learners import NeuralLearner
+from credibly.hypotests import calibration_test, reliability_curve, weights_test
 from credibly.plots.curves import ReliabilityDisplay
+from credibly.results.credal import WeightsResult
 from credibly.statistics import accuracy, classwise_ece, confidence_ece, log_loss
-from credibly_studies import j25_printed, m23_printed
+from credibly_studies import j25, j25_printed, m23, m23_printed
 from credibly_studies.judging import holds
 from credibly_studies.networks import DATA_SETS, MODELS
+from credibly_studies.neural import NeuralLearner
 from credibly_studies.outcomes import Share, more_than
 from credibly_studies.real_sets import SNLI, real_set
 from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable, drawn
@@ -34,13 +36,13 @@ def _j25(score: Literal["brier", "log_loss"], penalty: str) -> NeuralLearner:
     )
 
 
-WAYS: dict[str, dict[str, Any]] = {
-    "mean, SKCE": {"weights": "mean"},
-    "M23, confidence ECE": {"paper": "M23", "statistics": "confidence_ece"},
-    "M23, classwise ECE": {"paper": "M23", "statistics": "classwise_ece"},
-    "J25, CE_2": {"paper": "J25", "statistics": "kde_ce", "learner": _j25("brier", "kde_ce")},
-    "J25, CE_KL": {"paper": "J25", "statistics": "kl_ce", "learner": _j25("log_loss", "kl_ce")},
-    "learned (default), SKCE": {"method": "weights"},
+WAYS: dict[str, Callable[..., WeightsResult]] = {
+    "mean, SKCE": functools.partial(weights_test, weights="mean"),
+    "M23, confidence ECE": functools.partial(m23.credal_test, statistics="confidence_ece"),
+    "M23, classwise ECE": functools.partial(m23.credal_test, statistics="classwise_ece"),
+    "J25, CE_2": functools.partial(j25.credal_test, statistics="kde_ce", learner=_j25("brier", "kde_ce")),
+    "J25, CE_KL": functools.partial(j25.credal_test, statistics="kl_ce", learner=_j25("log_loss", "kl_ce")),
+    "learned (default), SKCE": weights_test,
 }
 """How a set is tested, and thereby combined."""
 
@@ -93,7 +95,7 @@ def _row(task: tuple[str, str, str, TableSize]) -> tuple[Cell, ...]:
     data_set, model, way, size = task
     given = real_set(data_set, model, size.rows)
     settings: dict[str, Any] = {"n_resamples": size.n_resamples} if way == LEARNED else {}
-    found = credal_test(given.validation, given.validation_labels, rng=0, **WAYS[way], **settings)
+    found = WAYS[way](given.validation, given.validation_labels, rng=0, **settings)
     point, labels = found.combine(given.test), given.test_labels
     hits = int(np.sum(np.argmax(point.probs, axis=1) == labels))
     return (

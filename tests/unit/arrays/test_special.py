@@ -68,11 +68,6 @@ def test_softmax_of_the_largest_numbers(library):
     assert read(found).tolist() == [[1.0, 0.0], [0.5, 0.5]]
 
 
-def test_softmax_along_another_axis(library):
-    values = library.asarray([[0.0, 5.0], [0.0, 5.0]])
-    assert read(special.softmax(values, axis=0)).tolist() == [[0.5, 0.5], [0.5, 0.5]]
-
-
 def test_gradient_of_softmax_is_the_covariance():
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     logits = torch.tensor([0.3, -1.0, 2.0], dtype=torch.float64, requires_grad=True)

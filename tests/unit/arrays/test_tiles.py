@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import credibly as cr
-from credibly._arrays.namespace import blas_threads, memory_budget, rows_within_budget, tiles
+from credibly._arrays.namespace import memory_budget, one_blas_thread, rows_within_budget, tiles
 
 MIB = 2**20
 
@@ -58,7 +58,7 @@ def test_blas_threads_are_limited_inside_the_block():
     import threadpoolctl
 
     np.ones((2, 2)) @ np.ones((2, 2))  # loads the BLAS
-    with blas_threads(1):
+    with one_blas_thread():
         pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
         assert pools
         assert {pool["num_threads"] for pool in pools} == {1}

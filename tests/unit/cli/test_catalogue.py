@@ -34,6 +34,8 @@ def test_list_has_the_tests_with_their_references(credibly: Command) -> None:
         "pit_test": ["array (n,)"],
         "predictive_check": ["array (n,) or LabelCounts"],
         "validity_test": ["LabelCounts or array (n, k) of int"],
+        "weights_test": ["array (n,) or LabelCounts"],
+        "witness_test": ["array (n,) or LabelCounts"],
     }
     assert "Vaicenavicius et al." in tests["calibration_test"]["reference"]
     assert "Harrison" in tests["validity_test"]["reference"]

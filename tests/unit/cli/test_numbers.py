@@ -298,7 +298,7 @@ def test_weights_of_members(credibly: Command, tmp_path: Path) -> None:
     table = cr.save(tmp_path / "members.csv", cr.Ensemble(members), labels)
     ran = credibly("test", table, "--weights", "mean", "--member-weights", "0.75,0.25", *FAST, "--seed", 3)
     weighted = cr.Ensemble(members, weights=[0.75, 0.25])
-    direct = cr.credal_test(weighted, labels, weights="mean", n_resamples=99, rng=3)
+    direct = cr.hypotests.weights_test(weighted, labels, weights="mean", n_resamples=99, rng=3)
     assert float(ran.rows[0]["value"]) == pytest.approx(direct.statistic, rel=1e-9)
     assert "weighted mean of 2 members" in ran.err
     wrong = credibly("test", table, "--member-weights", "a,b", *FAST)

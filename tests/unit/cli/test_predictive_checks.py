@@ -94,6 +94,20 @@ def test_paper_mode(credibly: Command, members: Path) -> None:
     assert "paper mode P21" in ran.err
 
 
+def test_weights_by_row_are_checked_under_independence(credibly: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    mean, weights = rng.normal(size=(80, 3)), rng.dirichlet(np.ones(3), size=80)
+    path = tmp_path / "mixture.npz"
+    np.savez(path, mean=mean, std=np.ones((80, 3)), member_weights=weights, y=mean[:, 0])
+    ran = credibly("check", path, *FAST)
+    assert ran.code == 0, ran.err
+    assert {row["hypothesis"] for row in ran.rows} == {"independent"}
+    assert "members have other weights in every row, so the Bayesian hypothesis" in ran.err
+    refused = credibly("check", path, *FAST, "--hypothesis", "bayesian")
+    assert refused.code == 2
+    assert "needs one weight per member" in refused.err
+
+
 def test_regression_files(credibly: Command, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     path = tmp_path / "gaussian.npz"

@@ -52,7 +52,7 @@ def test_a_set_gets_the_test_of_sets(credibly: Command, world: World, members: P
         (("--weights", "mean"), {"weights": "mean"}),
         (("--weights", "mean", "--statistic", "brier"), {"weights": "mean", "statistics": "brier"}),
         (("--learner", "gating", "--no-refit"), {"learner": "gating", "refit": False}),
-        (("--method", "weights", "--no-refit"), {"method": "weights", "refit": False}),
+        (("--method", "weights", "--no-refit"), {"refit": False}),
         (("--split", 0.3, "--no-refit"), {"split": 0.3, "refit": False}),
         (("--cv", 3, "--no-refit"), {"cv": 3, "refit": False}),
     ],
@@ -62,18 +62,18 @@ def test_flags_are_settings(
     credibly: Command, world: World, members: Path, flags: tuple[object, ...], settings: dict[str, object]
 ) -> None:
     ran = credibly("test", members, *flags, "--n-resamples", 19, "--json", "--quiet")
-    expected = cr.credal_test(cr.Ensemble(world.members), world.labels, n_resamples=19, rng=0, **settings)
+    expected = cr.hypotests.weights_test(
+        cr.Ensemble(world.members), world.labels, n_resamples=19, rng=0, **settings
+    )
     found = json.loads(ran.out)
     assert found["pvalue"] == expected.pvalue
-    assert found["type"] == "CredalTestResult"
+    assert found["type"] == "WeightsResult"
 
 
 def test_a_witness_by_itself(credibly: Command, world: World, tmp_path: Path) -> None:
     features = np.random.default_rng(5).normal(size=(len(world.labels), 2))
     np.savez(tmp_path / "f.npz", probs=world.members, y=world.labels, features=features)
-    expected = cr.credal_test(
-        cr.Ensemble(world.members), world.labels, features=features, method="witness", given="features", rng=0
-    )
+    expected = cr.hypotests.witness_test(cr.Ensemble(world.members), world.labels, features=features, rng=0)
     ran = credibly("test", tmp_path / "f.npz", "--method", "witness", "--given", "features")
     assert [row["statistic"] for row in ran.rows] == ["witness"]
     assert float(ran.rows[0]["pvalue"]) == expected.pvalue
@@ -93,9 +93,7 @@ def test_a_witness_alone_fails_on_conflict(credibly: Command, tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def tested(world: World) -> cr.results.CredalTestResult:
-    return cr.credal_test(
-        cr.Ensemble(world.members), world.labels, split=0.5, refit=False, n_resamples=99, rng=0
-    )
+    return cr.credal_test(cr.Ensemble(world.members), world.labels, n_resamples=39, rng=0)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +146,27 @@ def test_flags_of_sets_are_refused_for_points(credibly: Command, calibrated: Pat
     assert "`--weights` has no meaning here; the predictions are not sets" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("flags", "refused"),
+    [
+        (("--method", "both", "--learner", "gating"), "`--learner` has no meaning here; the method is both"),
+        (("--given", "features"), "`--given` has no meaning here; the method is both"),
+        (
+            ("--weights", "mean", "--given", "features"),
+            "`--given` has no meaning here; the method is weights",
+        ),
+        (("--method", "witness", "--cv", 3), "`--cv` has no meaning here; a witness has no weights"),
+        (("--method", "witness", "--statistic", "brier"), "`--statistic` has no meaning here; a witness"),
+    ],
+)
+def test_flags_of_another_method_are_refused(
+    credibly: Command, members: Path, flags: tuple[object, ...], refused: str
+) -> None:
+    ran = credibly("test", members, *flags)
+    assert (ran.code, ran.out) == (2, "")
+    assert refused in ran.err
+
+
 def test_a_plan_needs_no_labels(credibly: Command, world: World, tmp_path: Path) -> None:
     np.save(tmp_path / "alone.npy", world.calibrated)
     ran = credibly("plan", tmp_path / "alone.npy", "--width", 0.05, "--labels-each", 2)
@@ -180,7 +199,9 @@ def test_features_of_the_file_are_what_weights_depend_on(
     np.savez(tmp_path / "f.npz", probs=world.members, y=world.labels, features=features)
     ran = credibly("test", tmp_path / "f.npz", "--no-refit", "--n-resamples", 19)
     sets = cr.Ensemble(world.members)
-    expected = cr.credal_test(sets, world.labels, features=features, refit=False, n_resamples=19, rng=0)
+    expected = cr.hypotests.weights_test(
+        sets, world.labels, features=features, refit=False, n_resamples=19, rng=0
+    )
     assert float(ran.rows[-1]["pvalue"]) == expected.pvalue  # after those of its folds
 
 

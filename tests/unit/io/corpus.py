@@ -784,7 +784,7 @@ row(
     S,
     "`p_0, p_1, p_2, label`",
     table({**{f"p_{c}": P3[:, c] for c in range(3)}, "label": Y3}, member_weights=SHARES.tolist()),
-    refused="belong to members, or to draws",
+    refused="belong to members",
     said="--member-weights 0.4,0.3,0.2,0.1",
 )
 row(
@@ -984,6 +984,21 @@ row(
     "`sample_0, sample_1, ..., y`",
     table({f"sample_{j}": MEAN + d for j, d in enumerate((-1.0, 0.0, 1.0))} | {"y": REAL}),
     number=R,
+)
+
+MIXTURE = MEMBERS[:, :, 0] / MEMBERS[:, :, 0].sum(axis=1, keepdims=True)
+MEANS = np.stack([MEAN, MEAN - 1, MEAN + 1, MEAN + 2], axis=1)
+row(
+    S,
+    "npz `mean`, `std`, `member_weights` (n, m), `y`",
+    npz(mean=MEANS, std=np.ones((N, 4)), member_weights=MIXTURE, y=REAL),
+    number=misses((MIXTURE * MEANS).sum(axis=1)),
+)
+row(
+    S,
+    "npz `samples` (n, s), `member_weights` (s,), `y`",
+    npz(samples=MEANS, member_weights=SHARES, y=REAL),
+    refused="cannot be used with draws",
 )
 
 S = "Sets and intervals with a claimed coverage"

@@ -122,7 +122,7 @@ def test_of_several_pictures_one_is_the_default() -> None:
 
 
 def test_what_a_picture_needs_is_said() -> None:
-    test = cr.credal_test(PROBS[:, None], LABELS, weights="mean", n_resamples=19, rng=0)
+    test = cr.hypotests.weights_test(PROBS[:, None], LABELS, weights="mean", n_resamples=19, rng=0)
     assert type(picture(test)) is NullDisplay  # weights need a feature
     assert test.plot(kind="weights", feature=PROBS[:, 0]).get_xlabel() == "feature"
     with pytest.raises(cr.InputTypeError, match=r'`kind="weights"` needs `feature=`'):

@@ -24,9 +24,9 @@ def world() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def learned(world: tuple[np.ndarray, ...]) -> cr.results.CredalTestResult:
+def learned(world: tuple[np.ndarray, ...]) -> cr.results.WeightsResult:
     members, labels, x = world
-    return cr.credal_test(
+    return cr.hypotests.weights_test(
         members, labels, features=x[:, None], learner="gating", refit=False, n_resamples=19, rng=0
     )
 
@@ -47,7 +47,7 @@ def test_weights_along_a_feature(world, learned) -> None:
 
 def test_one_weight_vector_for_all_is_flat(world) -> None:
     members, labels, x = world
-    constant = cr.credal_test(members, labels, weights="constant", n_resamples=19, rng=0)
+    constant = cr.hypotests.weights_test(members, labels, weights="constant", n_resamples=19, rng=0)
     display = CombinationDisplay(constant, x)
     for own in display.weights.values():
         assert np.ptp(own) == pytest.approx(0.0)
@@ -83,7 +83,9 @@ def test_failing_regions() -> None:
     """Forty fair coins; the half with x > 19.5 always shows class 1."""
     probs, x = np.full((40, 1, 2), 0.5), np.arange(40.0)
     labels = np.where(x > 19.5, 1, np.arange(40) % 2)
-    result = cr.credal_test(probs, labels, weights="mean", statistics="brier", n_resamples=19, rng=0)
+    result = cr.hypotests.weights_test(
+        probs, labels, weights="mean", statistics="brier", n_resamples=19, rng=0
+    )
     found = result.regions(probs, labels, space=x)
     display = RegionDisplay(found, class_names=["heads", "tails"])
     assert display.failing.tolist() == [True, False]
@@ -123,7 +125,7 @@ def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
     rng = np.random.default_rng(0)
     members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))
     labels = np.where(rng.random(200) < 0.8, 2, 0)
-    result = cr.credal_test(members, labels, method="witness", rng=0).validity
+    result = cr.hypotests.witness_test(members, labels, rng=0)
     display = WitnessDisplay(result, class_names=["cat", "dog", "whale"], limit=3)
     assert next(iter(display.directions)) == "whale, more often"
     first, *others = display.directions.values()
@@ -132,10 +134,7 @@ def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
     assert "whale occurs more often" in display.finding
     assert len(display.table().rows) == len(display.directions) <= 3
     result.plot().figure.savefig(io.BytesIO(), format="png")
-    assert (
-        cr.credal_test(members, labels, method="witness", rng=0).plot().get_xlabel()
-        == "frequency of the class"
-    )
-    silent = cr.credal_test(np.full((4, 2, 2), 0.5), [0, 1, 0, 1], method="witness", rng=0).validity
+    assert cr.hypotests.witness_test(members, labels, rng=0).plot().get_xlabel() == "frequency of the class"
+    silent = cr.hypotests.witness_test(np.full((4, 2, 2), 0.5), [0, 1, 0, 1], rng=0)
     assert WitnessDisplay(silent).finding.startswith("No class was found to occur more or less often")
     silent.plot().figure.savefig(io.BytesIO(), format="png")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.predictions import require_order
+from credibly.predictions.convert import require_order
 from libraries import read
 
 PROBS = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])

@@ -149,10 +149,6 @@ def test_the_label_bandwidth_follows_the_weights() -> None:
     assert little == pytest.approx(bandwidth(cr.Gaussian(far[:, 0], wide[:, 0])), rel=0.1)
     assert bandwidth(cr.Gaussian(far, wide)) > 100
     assert bandwidth(WEIGHTED) == pytest.approx(bandwidth(REPEATED), rel=1e-12)
-    draws = np.concatenate([RNG.normal(size=(N, 9)), np.full((N, 3), 1000.0)], axis=1)
-    shares = np.r_[np.full(9, 0.111), np.full(3, 0.001 / 3)]
-    found = cr.skce(cr.Samples(draws, weights=shares), LABELS).settings["label_bandwidth"]
-    assert float(found) < 3
 
 
 def test_an_evaluation_says_that_members_have_weights() -> None:
@@ -165,8 +161,6 @@ def test_an_evaluation_says_that_members_have_weights() -> None:
     assert ("Members M", "3 (weighted)") in facts(found)
     plain = cr.evaluate(PLAIN, LABELS, tests=False)
     assert (plain.predictions.weighted, plain.heading) == (False, "Evaluation of Gaussian (n = 40, m = 3)")
-    few = cr.Samples(RNG.normal(size=(N, 5)), weights=[0.4, 0.3, 0.1, 0.1, 0.1])
-    assert ("Draws", "weighted") in facts(cr.evaluate(few, LABELS, tests=False))
 
 
 def test_a_fit_knows_its_data_by_their_weights() -> None:
@@ -212,7 +206,7 @@ def test_weights_go_where_rows_go() -> None:
     assert given[:5].weights is weights
     assert not without_graph(given).weights.requires_grad
     found, direct = (
-        cr.credal_test(one, y, n_resamples=9, refit=False, rng=0)
+        cr.hypotests.weights_test(one, y, n_resamples=9, refit=False, rng=0)
         for one, y in ((given, torch.tensor(labels)), (cr.Ensemble(probs, weights=SHARES), labels))
     )
     assert found.pvalue == pytest.approx(direct.pvalue, rel=1e-9)

@@ -81,7 +81,7 @@ def test_a_margin_enlarges_what_no_spread_can_save(margin: str, weights: object,
     new = cr.Ensemble.from_logits(np.asarray(new.logits), weights=weights)
     after = found.apply(new)
     assert after.n_members == 4  # two members moved towards two classes
-    assert not cr.credal_test(after, seen, weights="constant", n_resamples=99, rng=0).rejects(0.01)
+    assert not cr.hypotests.weights_test(after, seen, weights="constant", n_resamples=99, rng=0).rejects(0.01)
     if margin == "vacuous":  # (1 - r) mean + r uniform
         expected = (1 - found.radius) * new.mean().probs + found.radius / 2
         np.testing.assert_allclose(after.mean().probs, expected, atol=1e-12)

@@ -28,8 +28,8 @@ KINDS = {
     "mixture": cr.Gaussian(MEAN, STD),
     "weighted mixture": cr.Gaussian(MEAN, STD, weights=SHARES),
     "samples": cr.Samples(DRAWS[:, 0]),
-    "weighted samples": cr.Samples(DRAWS[:, :, 0], weights=SHARES),
-    "samples of weighted members": cr.Samples(DRAWS, weights=SHARES),
+    "mixture weighted by row": cr.Gaussian(MEAN, STD, weights=RNG.dirichlet(np.ones(3), size=N)),
+    "samples of members": cr.Samples(DRAWS),
     "quantiles": cr.Quantiles(np.sort(DRAWS[:, 0], axis=1), [0.2, 0.4, 0.6, 0.8]),
 }
 BESIDE = {
@@ -100,7 +100,7 @@ def test_clusters_of_rows_in_chunks_of_one_process(kind: str) -> None:
     np.testing.assert_allclose(cut.statistic, whole.statistic, **SAME)
 
 
-@pytest.mark.parametrize("kind", ["samples", "weighted samples", "samples of weighted members", "quantiles"])
+@pytest.mark.parametrize("kind", ["samples", "samples of members", "quantiles"])
 def test_labels_of_a_part_are_choices_in_chunks_too(kind: str) -> None:
     """Of draws a replicate names the number that is the label, of quantiles its cell."""
     asked = {"statistics": Subsampled(cr.skce, np.arange(0, N, 2)), "n_resamples": 19, "rng": 4}

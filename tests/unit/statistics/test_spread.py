@@ -227,10 +227,6 @@ def test_other_kinds_are_refused() -> None:
             cr.statistics.registered()[name](QUANTILES, Y)
         with pytest.raises(cr.UnsupportedError, match=r"at least 4 draws per instance.*got 3"):
             cr.statistics.registered()[name](cr.Samples(np.zeros((len(Y), 2, 3))), Y)
-        with pytest.raises(cr.UnsupportedError, match="got 2 by weight"):
-            cr.statistics.registered()[name](
-                cr.Samples(np.zeros((len(Y), 5)), weights=[0.4, 0.3, 0.1, 0.1, 0.1]), Y
-            )
     with pytest.raises(cr.InputTypeError, match="`spread_curve` needs a stated variance"):
         cr.hypotests.spread_curve(QUANTILES, Y)
     with pytest.raises(cr.InputTypeError, match=r"`spread_curve` needs .* got Point"):
@@ -419,14 +415,13 @@ def test_clusters_of_draws_have_a_spread_test_and_a_band() -> None:
     assert (together.band[1] > apart.band[1]).any()
 
 
-@pytest.mark.parametrize("kind", ["draws", "weighted draws", "members"])
+@pytest.mark.parametrize("kind", ["draws", "members"])
 def test_chunks_of_draws_in_clusters(kind: str) -> None:
     """A chunk takes the same draws of its rows, and may split a cluster."""
     rng = np.random.default_rng(0)
     draws, labels, ids = rng.normal(size=(60, 8)), rng.normal(size=60), np.arange(60) // 4
     given = {
         "draws": cr.Samples(draws, member_axis=1),
-        "weighted draws": cr.Samples(draws, member_axis=1, weights=np.arange(4, 12) / 60),
         "members": cr.Samples(draws.reshape(60, 2, 4), member_axis=1),
     }[kind]
     ask = {"statistics": ["mean_slope", "spread_slope", "crps"], "n_resamples": 49, "rng": 0}

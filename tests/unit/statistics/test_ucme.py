@@ -60,7 +60,6 @@ def test_every_kind_is_tested() -> None:
         (cr.Gaussian(MEAN + 3, STD), Y),
         (cr.Quantiles(table + 3, levels), Y),
         (cr.Samples(table + 3), Y),
-        (cr.Samples(table + 3, weights=[0.5, 0.25, 0.25]), Y),
         (probs, probs.argmin(axis=1)),
     ):
         found = cr.calibration_test(given, labels, statistics=UCME, n_resamples=99, rng=0)
@@ -212,20 +211,18 @@ def test_chunks_have_the_locations_of_all_rows() -> None:
 DRAWS = MEAN[:, None] + STD[:, None] * RNG.normal(size=(N, 6))
 
 
-@pytest.mark.parametrize("weights", [None, [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]])
-def test_draws_against_a_loop(weights: list[float] | None) -> None:
+def test_draws_against_a_loop() -> None:
     """Places are means of the Gaussian kernel over label and draws; a residual leaves the label out."""
-    found = UCME(cr.Samples(DRAWS, weights=weights), Y, locations=4)
-    w = np.full(6, 1 / 6) if weights is None else np.array(weights)
-    q = (w**2).sum()
-    pools, chances = np.column_stack([Y, DRAWS]), np.append(q, w) / (1 + q)
+    found = UCME(cr.Samples(DRAWS), Y, locations=4)
+    w, chances = np.full(6, 1 / 6), np.full(7, 1 / 7)
+    pools = np.column_stack([Y, DRAWS])
     width, reach = found.settings["label_bandwidth"], found.settings["bandwidth"]
 
     def product(a: np.ndarray, u: np.ndarray, b: np.ndarray, v: np.ndarray) -> float:
         return float(u @ np.exp(-((a[:, None] - b) ** 2) / (2 * width**2)) @ v)
 
     at = np.array([0, 10, 19, 29])  # rows in the order of their draws
-    order = np.sort(DRAWS, axis=1) if weights is None else DRAWS
+    order = np.sort(DRAWS, axis=1)
     located = order[np.lexsort(order.T[::-1])][at]
     total = []
     for draws, label, mean in zip(located, found.label, found.predicted, strict=True):

@@ -309,7 +309,7 @@ def bootstrapped(
         uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
         chosen = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
         drawn = Replicates(xp.take(probs, chosen, axis=0), seed).labels(slice(d, d + 1))
-        own = {name: xp.take(getattr(given, name), chosen, axis=0) for name in given.row_fields}
+        own = {name: xp.take(array, chosen, axis=0) for name, array in given.row_arrays().items()}
         yield given.replace_rows(**own), drawn
 
 

@@ -11,19 +11,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, rows_within_budget, tiles
 from credibly._arrays.progress import Progress
-from credibly.hypotests.calibration.group_scores import Measure, Moments, Scoring
+from credibly._arrays.sums import State, group_sums
+from credibly.hypotests.calibration.group_scores import Scoring
 from credibly.hypotests.calibration.lattice import Lattice
+from credibly.hypotests.resampling.loop import share_of_replicates
 from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly.hypotests.resampling.wild import signs
 from credibly.predictions import Rows
 from credibly.predictions.clusters import Clusters
+from credibly.statistics.protocol import widening
 
 _TIE = 1e-9  # scores closer than this differ by rounding
 
@@ -45,8 +49,8 @@ class GroupSums:
     score: HostArray
     cells: tuple[HostArray, HostArray]
     replicates: Callable[[int], Iterator[HostArray]]
-    two_sided: HostArray
-    """(measures,)"""
+    one_sided: bool = False
+    """Of sets, which bound the scores on one side."""
     n_clusters: int | None = None
     smallest_pvalue: float = 0.0
     notes: tuple[str, ...] = ()
@@ -54,71 +58,49 @@ class GroupSums:
     """Of clusters: ends of all effects that a test with this critical score would not reject."""
 
 
-def _moments(rows: Rows, scoring: Scoring) -> Moments:
-    first, *rest = rows.map(scoring.moments)
-    for one in rest:
-        first = first + one
-    return first
-
-
-def _two_sided(measures: Sequence[Measure]) -> HostArray:
-    return np.array([one.bound == "" for one in measures])
-
-
 def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress | None) -> GroupSums:
     """Compare with labels that are drawn from the predictions."""
     own = rows.with_groups(lattice.cells)
-    cell = _moments(own, scoring)
-    over = lattice.membership
-    residual, variance, third, score = (
-        _over_groups(over, one) for one in (cell.score - cell.mean, cell.variance, cell.third, cell.score)
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = np.where(variance > 0, third / variance**1.5, 0.0)
-    mean, square, cube = (
-        residual / lattice.sizes,
-        *(_over_groups(over, one) for one in (cell.square, cell.cube)),
-    )
+    cell = reduce(add, own.map(scoring.sums))
+    found = _over_groups(lattice, cell)
+    over, expected = lattice.membership, cell["expected"]
+    residual, variance, square = (found[name] for name in ("residual", "variance", "square"))
+    mean = residual / lattice.sizes
     centred = square - residual * mean
-    scatter = cube - 3.0 * mean * square + 2.0 * residual * mean**2
+    scatter = found["cube"] - 3.0 * mean * square + 2.0 * residual * mean**2
     wider = centred > variance  # where predictions are off, or by chance; never less than they say
     with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = np.where(variance > 0, found["third"] / variance**1.5, 0.0)
         shape = np.where(wider, scatter / centred**1.5, skewness)
-    spread = np.sqrt(np.maximum(variance, centred)) / lattice.sizes
-    expected = cell.mean
 
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         most = rows_within_budget(16 * expected.size + 24 * variance.size, 0.25)
         for reps in tiles(n_resamples, most):
-            total = np.zeros(())
-            for sums in own.map(partial(scoring.replicated, reps), _scaled(report, reps, n_resamples)):
-                total = total + sums
+            share = None if report is None else partial(share_of_replicates, report, reps, n_resamples)
+            total = reduce(add, own.map(partial(scoring.replicated, reps), share))
             yield np.stack([over @ (total[:, m] - expected[m]).T for m in range(len(expected))])
 
     return GroupSums(
         residual,
         variance,
         skewness,
-        spread,
+        np.sqrt(np.maximum(variance, centred)) / lattice.sizes,
         shape,
-        score,
-        (cell.score - cell.mean, cell.variance),
+        found["observed"],
+        (cell["residual"], cell["variance"]),
         replicates,
-        _two_sided(scoring.measures),
+        scoring.as_sets,
     )
 
 
-def _scaled(report: Progress | None, reps: slice, n_resamples: int) -> Progress | None:
-    """Return progress over rows as a part of that over all replicates."""
-    if report is None:
-        return None
-    share = reps.stop - reps.start
-    return lambda done, total: report(round(reps.start + share * done / total), n_resamples)
+def _over_groups(lattice: Lattice, cell: State) -> State:
+    """Add cells (measures, cells) up in every group, (measures, groups); residuals join the sums of both."""
+    cell["residual"] = cell["observed"] - cell["expected"]
+    return State({name: _joined(lattice, one) for name, one in cell.items()})
 
 
-def _over_groups(membership: Any, cells: HostArray) -> HostArray:
-    """Add cells (measures, cells) up in every group, (measures, groups)."""
-    return np.asarray((membership @ cells.T).T)
+def _joined(lattice: Lattice, cells: HostArray) -> HostArray:
+    return np.asarray((lattice.membership @ cells.T).T)
 
 
 def wild_sums(
@@ -130,7 +112,8 @@ def wild_sums(
     n_clusters, codes = clusters.number, rows.cluster_codes()
     pairs, own = np.unique(lattice.cells * n_clusters + codes, return_inverse=True)
     cell_of, cluster_of = np.divmod(pairs, n_clusters)
-    found = _moments(rows.with_groups(own.reshape(-1)), dataclasses.replace(scoring, n_cells=len(pairs)))
+    by_pair = dataclasses.replace(scoring, n_cells=len(pairs))
+    found = reduce(add, rows.with_groups(own.reshape(-1)).map(by_pair.sums))
     shape = (len(pairs), n_clusters)
 
     def by_cluster(values: HostArray) -> Any:
@@ -138,28 +121,22 @@ def wild_sums(
         into = csr_array((values, cluster_of, np.arange(len(pairs) + 1)), shape=shape)
         return lattice.membership[:, cell_of] @ into
 
-    apart = found.score - found.mean  # (measures, pairs)
-    every = [by_cluster(one) for one in apart]
-    rows_of = by_cluster(found.rows.astype(np.float64))
-    residual = np.stack([np.asarray(one.sum(axis=1)).ravel() for one in every])
+    every = [by_cluster(one) for one in found["observed"] - found["expected"]]
+    rows_of = by_cluster(found["size"][0])
     seen = np.stack([np.asarray((one * one).sum(axis=1)).ravel() for one in every])
-    here = np.diff((rows_of > 0).tocsr().indptr)
-    spread = np.full(residual.shape, np.inf)
-    weight = np.asarray((rows_of * rows_of).sum(axis=1)).ravel()
     shared = np.stack([np.asarray((one * rows_of).sum(axis=1)).ravel() for one in every])
-    for at, one in enumerate(every):
-        centred = one - rows_of * (residual[at] / lattice.sizes)[:, None]
-        square = np.asarray((centred * centred).sum(axis=1)).ravel() * here / np.maximum(here - 1, 1)
-        spread[at] = np.where(here > 1, np.sqrt(square) / lattice.sizes, np.inf)
-
-    def into_cells(values: HostArray) -> HostArray:
-        return np.stack([np.bincount(cell_of, weights=one, minlength=lattice.n_cells) for one in values])
-
+    weight = np.asarray((rows_of * rows_of).sum(axis=1)).ravel()
+    here = np.diff((rows_of > 0).tocsr().indptr)
+    cell = State({name: group_sums(one, cell_of, lattice.n_cells) for name, one in found.items()})
+    summed = _over_groups(lattice, cell)
+    residual, predicted = summed["residual"], summed["variance"]
+    mean = residual / lattice.sizes
+    centred = np.maximum(seen - 2.0 * mean * shared + mean**2 * weight, 0.0) * here / np.maximum(here - 1, 1)
     # where none of a few expected events happened, residuals are small and alike: never less than independent
     # rows would scatter, or such groups would set off the test far too often
-    predicted = _over_groups(lattice.membership, into_cells(found.variance))
-    variance, spread = np.maximum(seen, predicted), np.maximum(spread, np.sqrt(predicted) / lattice.sizes)
-    wider = np.sqrt(np.divide(variance, seen, out=np.ones_like(seen), where=seen > 0))[..., None]
+    variance = np.maximum(seen, predicted)
+    spread = np.where(here > 1, np.sqrt(np.maximum(centred, predicted)) / lattice.sizes, np.inf)
+    wider = widening(predicted, seen)[..., None]
 
     def effects(critical: float) -> tuple[HostArray, HostArray]:
         return _not_rejected(residual, seen, shared, weight, predicted, lattice.sizes, critical)
@@ -177,10 +154,10 @@ def wild_sums(
         np.zeros_like(variance),
         spread,
         np.zeros_like(variance),
-        _over_groups(lattice.membership, into_cells(found.score)),
-        (into_cells(apart), into_cells(found.variance)),
+        summed["observed"],
+        (cell["residual"], cell["variance"]),
         replicates,
-        _two_sided(scoring.measures),
+        False,
         n_clusters,
         2.0 ** (1 - n_clusters),  # of all signs two give the observation: itself and its mirror image
         clusters.notes,
@@ -266,8 +243,7 @@ def _scores(source: GroupSums, residual: HostArray) -> HostArray:
             variance > 0, residual / np.sqrt(variance), np.where(large, np.copysign(np.inf, residual), 0.0)
         )
     score = normal_scores(z, skewness)
-    two_sided = source.two_sided.reshape(-1, *(1,) * (residual.ndim - 1))
-    return np.asarray(np.where(two_sided, np.abs(score), score))
+    return score if source.one_sided else np.abs(score)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -359,7 +335,7 @@ def explained_groups(
         return {}
     apart, variance = source.cells[0].copy(), source.cells[1]
     over = lattice.membership
-    shared = _over_groups(over, variance)
+    shared = _joined(lattice, variance)
     needed = min(tested.critical, float(tested.score[rejected].min()))
     left, listed, score = rejected.copy(), [], tested.score
     variance_seen = (source.spread * lattice.sizes) ** 2
@@ -373,7 +349,7 @@ def explained_groups(
         for own in np.flatnonzero(rejected[:, g] & (shared[:, g] > 0)):
             apart[own, inside] -= variance[own, inside] * (apart[own, inside].sum() / shared[own, g])
         left[:, g] = False
-        score = _scores(scattered, _over_groups(over, apart))
+        score = _scores(scattered, _joined(lattice, apart))
     found: dict[tuple[int, int], str | None] = {}
     for m, g in np.argwhere(rejected).tolist():
         by = None if (m, g) in listed else _nearest(m, g, listed, lattice, variance)

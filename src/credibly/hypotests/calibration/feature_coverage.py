@@ -64,11 +64,6 @@ def foretold(table: HostArray, folds: HostArray, claimed: float, every: HostArra
     return total
 
 
-def shortfall(slabs: Slabs, claimed: float, every: HostArray) -> HostArray:
-    """Return the claim minus the smallest coverage of all slabs, (b,)."""
-    return claimed + slabs.lowest(every)
-
-
 class Slabs:
     """Slabs between quantiles of every feature, and of random directions."""
 
@@ -93,11 +88,12 @@ class Slabs:
         )
         return found
 
-    def lowest(self, every: HostArray) -> HostArray:
-        """Return minus the smallest coverage of all slabs, (b,)."""
-        found = np.full(every.shape[0], -np.inf)
+    def shortfall(self, claimed: float, every: HostArray) -> HostArray:
+        """Return the claim minus the smallest coverage of all slabs, (b,)."""
+        lowest = np.full(every.shape[0], np.inf)
         for order in self.orders:
-            found = np.maximum(found, -self._shares(order, every).min(axis=1))
+            lowest = np.minimum(lowest, self._shares(order, every).min(axis=1))
+        found: HostArray = claimed - lowest
         return found
 
     def worst(self, held: HostArray, pvalue: float | None) -> Slab:

@@ -58,7 +58,8 @@ from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import smallest_pvalue
 from credibly.statistics import quantile_calibration_error
-from credibly.statistics.coverage import LevelShares, OrderedShares, central_coverage
+from credibly.statistics.coverage import central_coverage, ordered_steps
+from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, State
 
 _POINT = 0.01
@@ -250,15 +251,15 @@ def coverage_curve(
     return _curve("coverage", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
 
-def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> LevelShares:
+def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> Linear:
     if isinstance(predictions, ClassPredictions):
-        return OrderedShares(predictions, levels)
+        return ordered_steps(predictions, levels)
     bound = quantile_calibration_error.with_(levels=levels).bind(predictions)
-    assert isinstance(bound, LevelShares)
+    assert isinstance(bound, Linear)
     return bound
 
 
-def _intervals(levels: int, predictions: Predictions) -> LevelShares:
+def _intervals(levels: int, predictions: Predictions) -> Linear:
     assert isinstance(predictions, RealPredictions)
     return central_coverage(predictions, levels)
 
@@ -296,14 +297,14 @@ def checked_rows(
 
 
 def _shares(bound: Bound, state: State) -> Array:
-    assert isinstance(bound, LevelShares)
+    assert isinstance(bound, Linear)
     return bound.shares(state)
 
 
 def _curve(
     name: Literal["pit", "coverage"],
     rows: Rows,
-    bind: Callable[[Predictions], LevelShares],
+    bind: Callable[[Predictions], Linear],
     hypothesis: Hypothesis,
     level: float,
     n_resamples: int,
@@ -339,8 +340,8 @@ def _curve(
         curves, centre = _wild_curves(rows, bind, clusters, seed, n_resamples)
         words, least = CLUSTERED, smallest_pvalue(clusters.number)
         notes = (*bound.notes, *taken_notes(few), *clusters.notes)
-    assert isinstance(bound, LevelShares)
-    stated = to_host(bound.levels)
+    assert isinstance(bound, Linear)
+    stated = to_host(bound.terms.levels)
     pvalue, lower, upper = envelope(curves, level) if clusters is None else _even_band(curves, centre, level)
     return EnvelopeCurve(
         name=name,
@@ -382,7 +383,7 @@ def _even_band(curves: HostArray, centre: HostArray, level: float) -> tuple[floa
 
 def _wild_curves(
     rows: Rows,
-    bind: Callable[[Predictions], LevelShares],
+    bind: Callable[[Predictions], Linear],
     clusters: Clusters,
     seed: Seed,
     n_resamples: int,
@@ -395,13 +396,11 @@ def _wild_curves(
     drawn = np.concatenate(
         [np.ones((1, number)), signs(seed, slice(0, n_resamples), number), np.zeros((1, number))]
     )
-    curves = np.asarray(bound.shares(bound.wild_state(expected, added, drawn)))
+    curves = to_host(bound.terms.shares(bound.terms.wild_state(expected, added, drawn)))
     return curves[:-1], curves[-1]
 
 
-def _wild_sums(
-    bind: Callable[[Predictions], LevelShares], clusters: Clusters, seed: Seed, chunk: Dataset
-) -> Sums:
+def _wild_sums(bind: Callable[[Predictions], Linear], clusters: Clusters, seed: Seed, chunk: Dataset) -> Sums:
     codes = clusters.codes(chunk.clusters)
     bound, labels = bound_in_clusters(bind, chunk, seed)
     expected, added = bound.wild_sums(labels, codes, clusters.number)

@@ -32,17 +32,10 @@ from credibly.hypotests.calibration.feature_coverage import (
     Slabs,
     folds_of,
     foretold,
-    shortfall,
     standardised,
 )
 from credibly.hypotests.calibration.lattice import crossed_levels
-from credibly.hypotests.resampling.pvalues import (
-    acceptance_region,
-    distance,
-    monte_carlo_pvalue,
-    pooled_pvalues,
-    westfall_young,
-)
+from credibly.hypotests.resampling.pvalues import pooled_pvalues, result_of, westfall_young
 from credibly.hypotests.resampling.wild import signs
 from credibly.predictions import (
     Classes,
@@ -62,17 +55,19 @@ from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Strata
 from credibly.results.estimates import ONE_INSTANCE, Estimate, mean_error
 from credibly.results.tests import HypotestResult, smallest_pvalue
-from credibly.statistics.protocol import widening
+from credibly.statistics.protocol import State, widening
 from credibly.statistics.regression import central_interval
+from credibly.statistics.terms import Events
 
 _SLAB = "worst_slab"
+_RANGES = {"set_coverage": (0.0, 1.0), "coverage_by_size": (0.0, np.inf), "coverage_by_group": (0.0, np.inf)}
 _MANY_DRAWS = 500
 """From here on, intervals between draws hold at most 0.2 points less than they claim."""
 _SIZES = 3
 """Equally filled parts that widths of intervals are cut into, as MAPIE does."""
 
 
-Measure = Callable[[HostArray], HostArray]
+Search = Callable[[HostArray], HostArray]
 """From coins (b, n), which labels are held, to numbers (b,) that are large where it goes wrong."""
 
 
@@ -173,20 +168,25 @@ def coverage_of(
     own = _one_group(groups, n)
     if own is not None:
         strata["group"] = np.unique(own, return_inverse=True)
-    measures: dict[str, Measure] = {"set_coverage": _share}
-    compared = {by: one for by, one in strata.items() if one[0].size > 1}  # one part alone is the average
-    measures |= {f"coverage_by_{by}": partial(_chi_square, *one, claimed) for by, one in compared.items()}
+    hits = Events(np.full(n, claimed), event=np.ones(n, dtype=np.uint8))
+    split = {by: hits.split(place, names.size) for by, (names, place) in strata.items()}
+    # one part alone is the average
+    compared = {f"coverage_by_{by}": one for by, one in split.items() if one.n_parts > 1}
+    searches: dict[str, Search] = {}
     slabs = None
     if features is not None:
         table = standardised(features, n)
         slabs = Slabs(table, least, seed)
-        measures["coverage_by_features"] = partial(foretold, table, folds_of(n, seed, codes), claimed)
-        measures[_SLAB] = partial(shortfall, slabs, claimed)
-    places = {f"coverage_by_{by}": place for by, (_, place) in compared.items()}
-    values = _values(measures, held, claimed, n_resamples, seed, codes, places)
+        searches["coverage_by_features"] = partial(foretold, table, folds_of(n, seed, codes), claimed)
+        searches[_SLAB] = partial(slabs.shortfall, claimed)
+    values = _values({"set_coverage": hits} | compared, searches, held, n_resamples, seed, codes)
     tests = _tests(values, held, claimed, seed, clusters) if n_resamples else {}
     pvalue = {name: one.pvalue for name, one in tests.items()}
     exact = binomial_pvalue(int(held.sum()), n, claimed)
+    by = {
+        name: _strata(name, strata[name][0], one, held, pvalue.get(f"coverage_by_{name}"))
+        for name, one in split.items()
+    }
     return SetCoverage(
         kind="intervals" if real else "sets",
         claimed=claimed,
@@ -195,10 +195,8 @@ def coverage_of(
         size=_mean("interval_width" if real else "set_size", size, "normal", codes),
         score=_mean("interval_score", score, "normal", codes) if score is not None else None,
         empty=float((size == 0).mean()),
-        by_size=_strata("size", *strata["size"], held, pvalue.get("coverage_by_size")),
-        by_group=None
-        if own is None
-        else _strata("group", *strata["group"], held, pvalue.get("coverage_by_group")),
+        by_size=by["size"],
+        by_group=by.get("group"),
         features_pvalue=pvalue.get("coverage_by_features"),
         slab=None if slabs is None else slabs.worst(held, pvalue.get(_SLAB)),
         tests=tests,
@@ -227,9 +225,9 @@ def _notes_of_steps(ends: HostArray | None) -> tuple[str, ...]:
 
 def _notes_of_draws(predictions: Predictions, claimed: float) -> tuple[str, ...]:
     """Say what intervals between few draws hold if a label is one more draw: r of s + 1 gaps."""
-    if not isinstance(predictions, Samples) or predictions.n_effective >= _MANY_DRAWS:
+    if not isinstance(predictions, Samples) or predictions.n_draws >= _MANY_DRAWS:
         return ()
-    s = round(predictions.n_effective)
+    s = predictions.n_draws
     low, high = (math.ceil(s * (1.0 + sign * claimed) / 2.0 - 1e-9) for sign in (-1, 1))
     usual = (high - max(low, 1)) / (s + 1)
     note = (
@@ -382,46 +380,84 @@ def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
 
 
 def _values(
-    measures: dict[str, Measure],
+    sums: dict[str, Events],
+    searches: dict[str, Search],
     held: HostArray,
-    claimed: float,
     n_resamples: int,
     seed: Seed,
     codes: HostArray | None,
-    places: dict[str, HostArray],
 ) -> dict[str, HostArray]:
     """Return every measure of the observation, then of coins, (1 + b,): all coins in tiles.
 
     Rows in clusters keep their dependence: what they hold beyond the claim changes its sign by cluster, and
-    varies at least as much as coins would in every part (`places`, by measure). Signs are symmetric, and few
-    labels are missed, so a slab of a few clusters must also be worse than those of coins that depend as much
-    inside clusters (`_shares_of_clusters`).
+    varies at least as much as coins would in every part. Signs are symmetric, and few labels are missed, so a
+    slab of a few clusters must also be worse than those of coins that depend as much inside clusters
+    (`_shares_of_clusters`).
     """
+    hits = sums["set_coverage"]
+    claimed = float(hits.chance[0])
     away = held - claimed
-    moved = (
-        {}
-        if codes is None
-        else {
-            name: away * _widened(away, codes, places.get(name, np.zeros_like(codes)), claimed)
-            for name in measures
-        }
-    )
-    found = {name: [one(held[None, :].astype(np.float64))] for name, one in measures.items()}
+    found = {name: [_value(one, one.observed(_labels(held[None, :])))] for name, one in sums.items()}
+    found |= {name: [one(held[None, :].astype(np.float64))] for name, one in searches.items()}
+    moved = {} if codes is None else {name: _by_cluster(one, held, codes) for name, one in sums.items()}
     apart: list[HostArray] = []
     uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
     for reps in tiles(n_resamples, rows_within_budget(32 * held.size, 0.25)):
-        if codes is None or _SLAB in measures:
+        if codes is None or _SLAB in searches:
             share = claimed if codes is None else _shares_of_clusters(uniforms, reps, codes, away, claimed)
-            coins = (uniforms.block(reps, rows) < share).astype(np.float64)
-        if codes is not None:
-            drawn = signs(seed, reps, int(codes.max()) + 1)[:, codes]
-            apart += [measures[_SLAB](coins)] if _SLAB in measures else []
-        for name, one in measures.items():
-            found[name].append(one(coins if codes is None else claimed + drawn * moved[name]))
+            coins = uniforms.block(reps, rows) < share
+        if codes is None:
+            drawn = {name: one.observed(_labels(coins)) for name, one in sums.items()}
+            every = coins.astype(np.float64) if searches else coins
+        else:
+            factor = signs(seed, reps, int(codes.max()) + 1)
+            drawn = {
+                name: _fixed(sums[name])["expected"] + factor @ (beyond * wider)
+                for name, (beyond, wider) in moved.items()
+            }
+            if searches:
+                every = claimed + factor[:, codes] * (away * moved["set_coverage"][1])
+                apart.append(searches[_SLAB](coins.astype(np.float64)))
+        for name, one in sums.items():
+            found[name].append(_value(one, drawn[name]))
+        for name, search in searches.items():
+            found[name].append(search(every))
     values = {name: np.concatenate(own) for name, own in found.items()}
     if apart:
         values[_SLAB][1:] = _no_smaller(values[_SLAB][1:], np.concatenate(apart))
     return values
+
+
+def _labels(coins: HostArray) -> Classes:
+    """Return coins (b, n) as labels: 1 says that the label is held."""
+    return Classes(coins.view(np.uint8), 2)
+
+
+def _fixed(hits: Events) -> State:
+    """Return size, expected count and its variance in every part, (1, parts)."""
+    return hits.fixed(None, frozenset({"expected", "variance"}))
+
+
+def _value(hits: Events, counts: HostArray) -> HostArray:
+    """Return from counts (b, parts) their share or, of several parts, sum (count - expected)^2 / variance."""
+    if hits.part is None:
+        return counts[:, 0] / hits.n
+    sums = _fixed(hits)
+    found: HostArray = ((counts - sums["expected"]) ** 2 / sums["variance"]).sum(axis=1)
+    return found
+
+
+def _by_cluster(hits: Events, held: HostArray, codes: HostArray) -> tuple[HostArray, HostArray]:
+    """Return how many labels beyond the expected ones every cluster holds, (clusters, parts), and a factor.
+
+    Where hardly a label of a few is missed, these numbers are small and alike: times the factor of their
+    part, at least 1, they vary as much as coins would.
+    """
+    number, size = int(codes.max()) + 1, hits.n_parts
+    part = codes if hits.part is None else codes * size + hits.part
+    away = hits.beyond(_labels(held[None, :]))
+    beyond = hits.split(part, number * size).per_cell(away[None, ...]).reshape(number, size)
+    return beyond, widening(_fixed(hits)["variance"][0], (beyond**2).sum(axis=0))
 
 
 def _shares_of_clusters(
@@ -453,61 +489,37 @@ def _no_smaller(values: HostArray, others: HostArray) -> HostArray:
     return found
 
 
-def _widened(away: HostArray, codes: HostArray, place: HostArray, claimed: float) -> HostArray:
-    """Return by how much the sums of clusters vary too little in the part of every row: at least 1, (n,).
-
-    Where hardly a label of a few is missed, the sums are small and alike; coins would vary by claimed
-    (1 - claimed) each.
-    """
-    number = int(place.max()) + 1
-    sums = np.bincount(codes * number + place, away, minlength=(int(codes.max()) + 1) * number)
-    seen = (sums.reshape(-1, number) ** 2).sum(axis=0)
-    coins = np.bincount(place, minlength=number) * claimed * (1.0 - claimed)
-    return widening(coins, seen)[place]
-
-
 def _tests(
     values: dict[str, HostArray], held: HostArray, claimed: float, seed: Seed, clusters: Clusters | None
 ) -> dict[str, HypotestResult]:
     """Return the test of every measure; adjusted p-values hold for all of them together."""
     fewest = 0.0 if clusters is None else smallest_pvalue(clusters.number)
-    parts: list[Tail] = ["greater"] * (len(values) - 1)
-    tails: tuple[Tail, ...] = ("two-sided", *parts)
+    tails: tuple[Tail, ...] = tuple("two-sided" if one == "set_coverage" else "greater" for one in values)
     _, adjusted, _ = westfall_young(pooled_pvalues(np.stack(list(values.values())), tails))
     made = {}
     for (name, own), tail, together in zip(values.items(), tails, adjusted, strict=True):
-        observed, null = float(own[0]), own[1:]
-        effect, z_score = distance(observed, null)
-        pvalue, interval = monte_carlo_pvalue(observed, null, tail)
-        bounds = (0.0, np.inf) if name in ("coverage_by_size", "coverage_by_group") else None
-        region, limits = acceptance_region(null, tail, bounds), None
-        exact: dict[str, Any] = {"pvalue": pvalue, "pvalue_interval": interval}
-        if pvalue < fewest:  # fewer clusters than a p-value so small needs
-            exact = {"pvalue": fewest, "pvalue_interval": None}
-        if name == "set_coverage" and clusters is not None:
-            limits = (0.0, 1.0)
-            region = (max(0.0, region[0]), min(1.0, region[1]))
-        elif name == "set_coverage":
-            exact = {"pvalue": binomial_pvalue(int(held.sum()), held.size, claimed), "pvalue_interval": None}
-            region, limits = _accepted(held.size, claimed), (0.0, 1.0)
-        made[name] = HypotestResult(
+        found = result_of(
+            own,
+            tail,
+            _RANGES.get(name),
             name="set_coverage",
             hypothesis=CLAIM if clusters is None else f"{CLAIM}; clusters of rows are independent",
             statistic_name=name,
-            statistic=observed,
-            **exact,
-            tail=tail,
-            null_distribution=null,
-            acceptance_region=region,
-            effect_size=effect,
-            z_score=z_score,
             n=held.size,
-            n_resamples=null.size,
-            statistic_range=limits,
-            settings={"claimed": claimed, "seed": list(seed), "n_resamples": int(null.size)},
-            adjusted_pvalue=max(float(together), exact["pvalue"]),
+            settings={"claimed": claimed, "seed": list(seed), "n_resamples": own.size - 1},
             n_clusters=None if clusters is None else clusters.number,
         )
+        exact: dict[str, Any] = {}
+        if found.pvalue < fewest:  # fewer clusters than a p-value so small needs
+            exact = {"pvalue": fewest, "pvalue_interval": None}
+        if name == "set_coverage":
+            low, high = found.acceptance_region
+            exact |= {"statistic_range": (0.0, 1.0), "acceptance_region": (max(0.0, low), min(1.0, high))}
+            if clusters is None:
+                exact |= {"pvalue": binomial_pvalue(int(held.sum()), held.size, claimed)}
+                exact |= {"pvalue_interval": None, "acceptance_region": _accepted(held.size, claimed)}
+        found = dataclasses.replace(found, **exact)
+        made[name] = dataclasses.replace(found, adjusted_pvalue=max(float(together), found.pvalue))
     return made
 
 
@@ -519,22 +531,6 @@ def _accepted(n: int, claimed: float, level: float = 0.05) -> tuple[float, float
     return low / n, max(low, high) / n
 
 
-def _share(every: HostArray) -> HostArray:
-    """Return the share of coins (b, n) that say held."""
-    found: HostArray = every.mean(axis=1)
-    return found
-
-
-def _chi_square(names: HostArray, place: HostArray, claimed: float, every: HostArray) -> HostArray:
-    """Return sum over parts of (count - expected)^2 / variance for coins (b, n)."""
-    parts = np.eye(names.size)[place]  # (n, s)
-    sizes = parts.sum(axis=0)
-    away = every @ parts - sizes * claimed
-    found: HostArray = (away**2 / (sizes * claimed * (1 - claimed))).sum(axis=1)
-    return found
-
-
-def _strata(by: str, names: HostArray, place: HostArray, held: HostArray, pvalue: float | None) -> Strata:
-    sizes = np.bincount(place, minlength=names.size)
-    counts = np.bincount(place, weights=held, minlength=names.size)
-    return Strata(by, tuple(names.tolist()), sizes, counts / sizes, pvalue)
+def _strata(by: str, names: HostArray, hits: Events, held: HostArray, pvalue: float | None) -> Strata:
+    sizes, counts = _fixed(hits)["size"][0], hits.observed(_labels(held[None, :]))[0]
+    return Strata(by, tuple(names.tolist()), sizes.astype(np.int64), counts / sizes, pvalue)

@@ -14,7 +14,6 @@ from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import central_band, wider
-from credibly.hypotests.resampling.choices import without_choices
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.wild import wild
@@ -22,8 +21,9 @@ from credibly.predictions import as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
+from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, State
-from credibly.statistics.spread import ExpectedNormalisedError, SpreadBound, require_spread
+from credibly.statistics.spread import ExpectedNormalisedError, require_spread
 
 
 @takes_rng
@@ -130,6 +130,5 @@ def _errors(bound: Bound, state: State) -> Array:
 
 def _wild_errors(bound: Bound, expected: State, added: State, signs: HostArray) -> HostArray:
     """Return the same of errors with drawn signs."""
-    own = without_choices(bound)[0]
-    assert isinstance(own, SpreadBound)
-    return np.asarray(_errors(own, own.wild_state(expected, added, signs)))
+    assert isinstance(bound, Linear)
+    return np.asarray(_errors(bound, bound.terms.wild_state(expected, added, signs)))

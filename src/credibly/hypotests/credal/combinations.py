@@ -23,24 +23,23 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed
-from credibly._arrays.sums import count_cells
 from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
+from credibly.hypotests.resampling.loop import replicates_per_tile
 from credibly.hypotests.resampling.replicates import Replicates
-from credibly.learners.basis import FittedBasis, check_features, set_features
-from credibly.learners.linear import LinearLearner
+from credibly.learners.basis import check_features, set_features
+from credibly.learners.linear import FittedWeights, Learner
 from credibly.learners.mixing import mixed
 from credibly.learners.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.predictions import Classes, Point, as_point, as_predictions
-from credibly.results.credal import LocalDeviations
+from credibly.results.combinations import LocalDeviations
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, accuracy, brier, log_loss
+from credibly.statistics.terms import Events
 
 LEAST_INSTANCES = 20
 
 MOST_REGIONS = 16
-
-_LABELS_AT_ONCE = 2**22
 
 
 def local_deviations(
@@ -79,16 +78,17 @@ def local_deviations(
     region = np.empty(n, dtype=np.int64)
     for number, (rows, _) in enumerate(parts):
         region[rows] = number
-    probs = to_host(as_float64(point.probs))
-    expected = np.stack([probs[rows].sum(axis=0) for rows, _ in parts])
-    variance = np.stack([(probs[rows] * (1 - probs[rows])).sum(axis=0) for rows, _ in parts])
-    counted = _counts(observed.values, region, len(parts), k)
-    scores = _scores(counted, expected, variance)[0]
-    largest = np.empty(n_resamples)
+    terms = Events(point.probs).split(like(region, point.probs), len(parts))
+    fixed = terms.fixed(None, frozenset({"expected", "variance"}))
+    expected, variance = (to_host(fixed[name]).reshape(-1, k) for name in ("expected", "variance"))
+
+    def scores_of(labels: Classes) -> HostArray:
+        return _scores(to_host(terms.observed(labels)).reshape(-1, *expected.shape), expected, variance)
+
+    scores, largest = scores_of(observed)[0], np.empty(n_resamples)
     replicates = Replicates(point.probs, seed)
-    for reps in tiles(n_resamples, max(1, _LABELS_AT_ONCE // n)):
-        drawn = _counts(replicates.labels(reps).values, region, len(parts), k)
-        largest[reps] = np.abs(_scores(drawn, expected, variance)).max(axis=(1, 2))
+    for reps in tiles(n_resamples, replicates_per_tile(n, replicates)):
+        largest[reps] = np.abs(scores_of(replicates.labels(reps))).max(axis=(1, 2))
     classes = np.abs(scores).argmax(axis=1)
     own = scores[np.arange(len(parts)), classes]
     order = np.argsort(-np.abs(own), kind="stable")
@@ -100,7 +100,7 @@ def local_deviations(
         sizes=sizes[order],
         classes=classes[order],
         predicted=(expected[chosen] / sizes)[order],
-        observed=(counted[0][chosen] / sizes)[order],
+        observed=(to_host(terms.observed(observed)).reshape(-1, k)[chosen] / sizes)[order],
         scores=own[order],
         adjusted_pvalues=adjusted[order],
         columns=tuple(columns),
@@ -162,13 +162,6 @@ def _words(conditions: tuple[Cut, ...], columns: Sequence[str]) -> str:
         )
         or "all instances"
     )
-
-
-def _counts(labels: Any, region: HostArray, n_regions: int, k: int) -> HostArray:
-    """Count labels (b, n) by region and class, (b, regions, k)."""
-    xp = namespace(labels)
-    cells = xp.astype(labels, xp.int64) + like(region * k, labels)
-    return to_host(count_cells(cells, n_regions * k)).reshape(-1, n_regions, k)
 
 
 def _scores(counted: HostArray, expected: HostArray, variance: HostArray) -> HostArray:
@@ -261,7 +254,7 @@ class PointCombination(Combination):
 class ConstantCombination(PointCombination):
     """One weight vector for all instances."""
 
-    weights: Any = None  # host (a,)
+    weights: HostArray  # (a,)
 
     def apply(self, predictions: Any, features: Any = None) -> Point:
         """Return the weighted mean."""
@@ -279,35 +272,18 @@ class ConstantCombination(PointCombination):
 
 
 @dataclasses.dataclass(frozen=True)
-class FittedLearner:
-    """A learner with its parameters: weights for any instances."""
-
-    learner: LinearLearner
-    basis: FittedBasis
-    uses_features: bool
-    scale: Any  # host (s,)
-    parameters: Array  # (1, p)
-    penalty: float
-
-    def weights(self, points: Points, features: Array) -> Array:
-        """Return weights on the points of the learner, (n, a)."""
-        columns = self.learner.scaled_columns(points, self.basis, features, self.uses_features, self.scale)
-        return columns.weights(self.parameters)[0, ...]
-
-
-@dataclasses.dataclass(frozen=True)
 class LearnedCombination(PointCombination):
-    """Weights that depend on the instance; several fits (of cross-fitting) are averaged."""
+    """Weights that depend on the instance."""
 
-    fits: Sequence[Any] = ()
-    n_features: int | None = None
+    learner: Learner
+    fit: FittedWeights
+    n_features: int | None
 
     def apply(self, predictions: Any, features: Any = None) -> Point:
         """Return the combination at other instances."""
         given = self._points(predictions)
-        made = self.features(given, predictions, features)
-        points = self.fits[0].learner.points(given)
-        weights = sum(fit.weights(points, made) for fit in self.fits) / len(self.fits)
+        points = self.learner.points(given)
+        weights = self.fit.weights(points, self.features(given, predictions, features))
         return Point._trusted(mixed(weights[None, ...], points.probs)[0, ...])
 
     def features(self, given: Points, predictions: Any, features: Any) -> Array:
@@ -339,12 +315,8 @@ class LearnedCombination(PointCombination):
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the learner's settings, penalties and parameters."""
-        return {
-            "combination": "learned",
-            "learner": self.fits[0].learner.settings(),
-            "penalty": [fit.penalty for fit in self.fits],
-        }
+        """Return the learner's settings and what it keeps of the fit."""
+        return {"combination": "learned", "learner": self.learner.settings(), **self.fit.to_dict()}
 
 
 class Finding(NamedTuple):

@@ -9,8 +9,6 @@ weights are compared, then closer and closer ones around the best, beside the pu
 For a fixed w a statistic is bound once and evaluated on many label vectors, and the cells of binned
 statistics are counted for many pairs of weights and labels at once. So replicates are searched together
 (`smallest_of_many`).
-
-Tests with one weight vector for all instances: the library's own and M23's Algorithm 1.
 """
 
 from __future__ import annotations
@@ -21,21 +19,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, like, tiles, to_host
-from credibly._arrays.philox import Stream, Uniforms
+from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
+from credibly._arrays.philox import Stream
 from credibly.hypotests.credal.combinations import ConstantCombination, Finding
-from credibly.hypotests.credal.task import CredalTask
-from credibly.hypotests.resampling.loop import paired_values
+from credibly.hypotests.credal.pairs import cell_values, counted_in_pairs, one_of_many, values_of_pairs
+from credibly.hypotests.credal.task import WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.mixing import mixed
 from credibly.predictions import Classes, Point
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, log_loss
-from credibly.statistics.binned import BinnedStatistic
 from credibly.statistics.cells import CellStatistic
-from credibly.statistics.hosmer_lemeshow import HosmerLemeshow
 from credibly.statistics.proper import Brier, LogLoss
-from credibly.statistics.protocol import State
 from credibly.statistics.skce import Skce
 
 Slope = Callable[[HostArray], tuple[float, HostArray]]
@@ -140,7 +135,7 @@ class WeightSearch:
         Where there is a formula for the slope, every vector is descended from the best of its starts, the
         `known` weights, the centre and the corners; elsewhere many weights are compared.
         """
-        if self._slope(_one(labels, 0), exact=False) is None:
+        if self._slope(one_of_many(labels, 0), exact=False) is None:
             return smallest_of_many(self, labels, known, _REFIT_CHAINS, generator)[0]
         convex = isinstance(self.statistic, LogLoss | Brier)
         starts = np.concatenate([known, self.centre[None], np.eye(self.centre.size)])
@@ -151,7 +146,7 @@ class WeightSearch:
             unit, enough = _BEND * unit, _REFIT_ENOUGH / _BEND
         found = np.empty_like(first)
         for d in range(len(labels)):
-            slope = self._slope(_one(labels, d), exact=False)
+            slope = self._slope(one_of_many(labels, d), exact=False)
             assert slope is not None
             found[d] = self._descend(slope, first[d], unit, enough)
         return found
@@ -383,7 +378,7 @@ def smallest_of_many(
         return on_weights(chosen + side * radius * (others - chosen))
 
     chosen = search.statistic
-    if not (isinstance(chosen, BinnedStatistic | HosmerLemeshow) and counted_in_pairs(chosen)):
+    if not (isinstance(chosen, CellStatistic) and counted_in_pairs(chosen)):
         tries = _TRIED if chosen.traits.reduction == "sum" else _TRIED_PAIRS
         best, values = tried[found.argmin(axis=0)], found.min(axis=0)
         for radius in np.geomspace(*_RADII, tries):
@@ -410,36 +405,7 @@ def mixed_pairs(points: HostArray, weights: HostArray) -> HostArray:
     return np.asarray(flat.reshape(len(weights), n, k))
 
 
-def counted_in_pairs(statistic: BinnedStatistic | HosmerLemeshow) -> bool:
-    """Tell whether bins do not depend on the predictions, so that those of many can be counted at once."""
-    return statistic.binning == "equal_width" and "square" not in statistic.needs
-
-
-def cell_values(statistic: CellStatistic, probs: HostArray, labels: Classes) -> HostArray:
-    """Return a binned statistic where each label vector has its own predictions, (b, n, k), (b, n) -> (b,).
-
-    All pairs are counted at once, in cells that are numbered on from one pair to the next.
-    """
-    b, n, k = probs.shape
-    every = Point._trusted(probs.reshape(b * n, k))
-    made = statistic.terms(every, statistic.plan(Point._trusted(probs[0])))
-    assert made.cell is not None
-    numbered = made.cell.reshape(b, n, -1) + made.n_cells * np.arange(b)[:, None, None]
-    if made.event is None:
-        happened = np.take_along_axis(numbered, labels.values.astype(np.int64)[:, :, None], axis=2)
-    else:
-        happened = numbered[made.event.reshape(b, n) == labels.values]
-
-    def counted(cells: HostArray, amounts: HostArray | None = None) -> HostArray:
-        found = np.bincount(cells.ravel(), amounts, minlength=b * made.n_cells)
-        return found.reshape(b, made.n_cells).astype(np.float64)
-
-    expected = counted(numbered, made.chance.ravel())
-    sums = State(size=counted(numbered), expected=expected, observed=counted(happened))
-    return to_host(statistic.value(sums))
-
-
-def constant_test(task: CredalTask, refit: bool) -> Finding:
+def constant_test(task: WeightsTask, refit: bool) -> Finding:
     """Minimise over the weights, and compare with labels drawn from a combination with constant weights.
 
     Several statistics have no one minimum, so the log loss is minimised for them.
@@ -463,61 +429,32 @@ def constant_test(task: CredalTask, refit: bool) -> Finding:
         values = task.values(bounds, tested, task.observed)
         notes = (*notes, "weights were learned on the tested labels and kept in replicates: conservative")
     else:
-        settled = [bound.statistic for bound in bounds]
-        pairs = _refitted_pairs(task, search, best, generator)
-        values = paired_values(settled, pairs, task.n_resamples + 1, task.progress)
+        values = values_of_pairs(
+            bounds, _refitted_pairs(task, search, best, generator), task.n_resamples + 1, task.progress
+        )
         notes = (*notes, "replicates are drawn from the likeliest combination and minimised as well")
-    return _finding(task, task.result(bounds, values), best, notes)
+    return constant_finding(task, task.result(bounds, values), best, notes)
 
 
 def _refitted_pairs(
-    task: CredalTask, search: WeightSearch, best: Minimiser, generator: np.random.Generator
-) -> Iterator[tuple[Point, Classes]]:
+    task: WeightsTask, search: WeightSearch, best: Minimiser, generator: np.random.Generator
+) -> Iterator[tuple[HostArray, Classes]]:
     """Yield the observation, then labels of replicates with the weights that are smallest for them."""
-    likeliest = search.likeliest(on_host(task.observed))
-    probs = search.at(likeliest).probs
-    drawn = Replicates(probs, task.seed).labels(slice(0, task.n_resamples))
-    known = np.stack([likeliest, best.weights])
-    yield search.at(best.weights), on_host(task.observed)
-    for d, weights in enumerate(search.refits(drawn, known, generator)):
-        yield search.at(weights), _one(drawn, d)
+    observed = on_host(task.observed)
+    yield search.at(best.weights).probs[None], observed
+    likeliest = search.likeliest(observed)
+    drawn = Replicates(search.at(likeliest).probs, task.seed).labels(slice(0, task.n_resamples))
+    found = search.refits(drawn, np.stack([likeliest, best.weights]), generator)
+    n, _, k = search.points.shape
+    for reps in tiles(task.n_resamples, rows_within_budget(16 * n * k, 0.25)):
+        probs = np.stack([combined(search.points, weights) for weights in found[reps]])
+        yield probs, Classes(drawn.values[reps, :], drawn.n_classes)
 
 
-def _one(labels: Classes, d: int) -> Classes:
-    """Return one of several label vectors."""
-    return Classes(labels.values[d : d + 1], labels.n_classes)
-
-
-def m23_test(task: CredalTask) -> Finding:
-    """Compare the minimum with bootstrapped instances labelled by combinations with random known weights.
-
-    M23 rejects where t > q, the (1 - alpha)-quantile of D values; here where (1 + #{values >= t}) / (D + 1)
-    <= alpha: at D = 100 and alpha = 5 % that is at most 4 larger values, the printed rule allows 5.
-    """
-    statistic = task.statistics[0]
-    search = WeightSearch(task.points.probs, statistic)
-    best = search.searched(on_host(task.observed), search.centre, "the centre")
-    pairs = _random_pairs(task, search, best)
-    values = paired_values([search.statistic], pairs, task.n_resamples + 1, task.progress)
-    bound = search.statistic.bind(search.at(best.weights))
-    notes = (f"{statistic.name} {best.value:.4g} is the smallest found, from {best.start}",)
-    return _finding(task, task.result([bound], values), best, notes)
-
-
-def _random_pairs(task: CredalTask, search: WeightSearch, best: Minimiser) -> Iterator[tuple[Point, Classes]]:
-    n, a, _ = search.points.shape
-    yield search.at(best.weights), on_host(task.observed)
-    weights = np.random.default_rng([*task.seed, Stream.WEIGHTS]).dirichlet(np.ones(a), size=task.n_resamples)
-    rows_of = Uniforms(task.seed, Stream.ROWS)
-    for d in range(task.n_resamples):
-        rows = np.arange(n)
-        if task.resample == "instances":
-            rows = (rows_of.block(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
-        probs = combined(search.points[rows], weights[d])
-        yield Point._trusted(probs), Replicates(probs, task.seed).labels(slice(d, d + 1))
-
-
-def _finding(task: CredalTask, result: HypotestResult, best: Minimiser, notes: tuple[str, ...]) -> Finding:
+def constant_finding(
+    task: WeightsTask, result: HypotestResult, best: Minimiser, notes: tuple[str, ...]
+) -> Finding:
+    """Return a test together with the weights that were tested."""
     combination = ConstantCombination(
         task.statistics,
         task.points.names,

@@ -1,6 +1,6 @@
 """How much larger would a set have to be to hold the truth?
 
-J25 names this as the step after a rejection: the smallest enlargement that `credal_test` no longer rejects.
+J25 names this as the step after a rejection: the smallest enlargement that a test no longer rejects.
 The witness answers it by default: quick, without weights, and it never rejects the set of all distributions.
 
 The smallest radius that a test does not reject: doubling, then bisection, with a quick look first.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,20 +24,24 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, as_set, require_positive_number
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.credal.credal_test import credal_test
+from credibly.hypotests.credal.credal_test import together
+from credibly.hypotests.credal.weights_test import weights_test
+from credibly.hypotests.credal.witness import witness_test
 from credibly.learners.basis import set_features
-from credibly.learners.neural import NeuralLearner
+from credibly.learners.linear import Learner, LinearLearner
 from credibly.learners.points import DRAWS, points_of
 from credibly.predictions import Point, Predictions, as_predictions, cluster_codes, paired
 from credibly.results.base import Result, require_level
-from credibly.results.credal import CredalTestResult, Method
+from credibly.results.combinations import CombinationResult
 from credibly.results.tests import smallest_pvalue
+
+Method = Literal["both", "witness", "weights"]
 
 _FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
 
 _CLEAR = 4.0  # a quick p-value of so many times the level is not looked at again
 
-Test = Callable[[float, bool], CredalTestResult]
+Test = Callable[[float, bool], CombinationResult]
 """From a radius, and whether a quick look is enough, to the test."""
 
 
@@ -45,7 +49,7 @@ class Bracket(NamedTuple):
     """A radius that is not rejected, its test, and one just below it that is (None at radius 0)."""
 
     radius: float
-    result: CredalTestResult
+    result: CombinationResult
     rejected: float | None
 
 
@@ -71,7 +75,7 @@ def smallest_radius(test: Test, level: float, resolution: float, *, quick: bool)
     whole: set[float] = set()
     rejected: set[float] = set()
 
-    def decide(radius: float, quick: bool) -> CredalTestResult:
+    def decide(radius: float, quick: bool) -> CombinationResult:
         if quick:
             found = test(radius, True)
             smallest = (1.0 + 1e-9) / (found.n_resamples + 1)
@@ -135,7 +139,7 @@ class Inflation(Result):
         What was tried, in order; a radius appears twice if a few replicates were not enough.
     rejected_radius : float or None
         The largest radius below `radius` that was rejected; None if `radius` is 0.
-    test : CredalTestResult
+    test : WitnessResult, WeightsResult or CredalTestResult
         The test of the enlarged set.
     own_features : bool
         Whether learned weights depend on the log-probabilities of the original set.
@@ -163,7 +167,7 @@ class Inflation(Result):
     radii: HostArray
     pvalues: HostArray
     rejected_radius: float | None
-    test: CredalTestResult
+    test: CombinationResult
     own_features: bool
     n_draws: int
     seed: Seed
@@ -218,6 +222,7 @@ def inflate(
     labels: Any = None,
     *,
     features: Any = None,
+    method: Method | None = None,
     by: By = "vacuous",
     level: float = 0.05,
     resolution: float = 0.01,
@@ -228,7 +233,7 @@ def inflate(
     progress: Progress | bool | None = None,
     **settings: Any,
 ) -> Inflation:
-    """Find the smallest enlargement of the sets that `credal_test` does not reject.
+    """Find the smallest enlargement of the sets that a test does not reject.
 
     Parameters
     ----------
@@ -237,8 +242,12 @@ def inflate(
     labels : array (n,)
         Observed classes.
     features : array (n, d), optional
-        What learned weights may depend on, as in :func:`credal_test`. Default: at every radius, the
-        log-probabilities of the original set. With ``given="features"``, also what the witness may use.
+        What learned weights may depend on, as in :func:`weights_test`; default: at every radius, the
+        log-probabilities of the original set. With ``method="witness"``, what the witness may use, as in
+        :func:`witness_test`.
+    method : {"witness", "weights", "both"}, optional
+        Which test decides: :func:`witness_test`, the default, :func:`weights_test`, the default if one of its
+        settings is given, or both: the witness first, and weights only if it rejects.
     by : {"vacuous", "ball"}
         "vacuous" mixes with the set of all distributions: the radius is its share. "ball" moves every member
         towards each class by `radius` in total variation: for two classes this is the ball around the set,
@@ -250,7 +259,7 @@ def inflate(
     n_draws : int
         Number of draws per instance that represent a Dirichlet.
     clusters : array (n,), optional
-        Ids that say which rows belong together (a patient, a day), as in :func:`credal_test`.
+        Ids that say which rows belong together (a patient, a day), as in :func:`witness_test`.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
@@ -259,10 +268,9 @@ def inflate(
         Called with (done, total) tests, where the total is an upper limit; True writes to standard
         error after one second, if that is a terminal.
     **settings
-        Settings of :func:`credal_test`. The default method is "witness"; settings of weights (`weights`,
-        `statistic`, `learner`, `refit`, ...) make it "weights", and ``method="both"`` asks the witness first
-        and searches for weights only if it rejects. Refits use 99 replicates by default; constant weights are
-        kept in replicates, which is conservative, unless ``refit=True``.
+        Settings of :func:`weights_test`: `weights`, `statistics`, `learner`, `refit`, ... Refits use 99
+        replicates by default; constant weights are kept in replicates, which is conservative, unless
+        ``refit=True``.
 
     Returns
     -------
@@ -301,18 +309,19 @@ def inflate(
     predictions, labels = paired(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
-    of_weights = [name for name in settings if name not in ("method", "given")]
-    method: Method = settings.pop("method", None) or ("weights" if of_weights else "witness")
+    method = method or ("weights" if settings else "witness")
     one_of("`method`", method, ("both", "witness", "weights"))
+    if method == "witness" and settings:
+        raise InputError(
+            f"`{next(iter(settings))}`",
+            "belongs to tests of weights",
+            'got method="witness"',
+            "Leave it out.",
+        )
     if settings.get("weights") == "constant":
         settings.setdefault("refit", False)  # m k points are mixed at every radius, for every replicate
-    given = settings.pop("given", "predictions")
-    learns = (
-        method != "witness"
-        and settings.get("weights") in (None, "learned")
-        and settings.get("paper") != "M23"
-    )
-    seen = features
+    learns = method != "witness" and settings.get("weights") in (None, "learned")
+    seen = features if method == "witness" else None
     own_features = features is None and learns
     if own_features:  # those of the enlarged set would be k times as many, and others at every radius
         features = _set_features(credal, n_draws, seed)
@@ -325,25 +334,18 @@ def inflate(
     most = 2 * (int(np.log2(32)) + 2 + max(1, int(np.ceil(np.log2(1 / resolution)))))
     tried: list[tuple[float, float]] = []
 
-    def test(radius: float, quick: bool) -> CredalTestResult:
+    def test(radius: float, quick: bool) -> CombinationResult:
         fewer = {"n_resamples": looks} if quick else {}
         larger = enlarged(credal, radius, by)
+        found: CombinationResult
         if method != "weights":
-            only = settings if method == "witness" else {}
-            found = credal_test(
-                larger, labels, features=seen, method="witness", given=given, clusters=codes, rng=seed, **only
-            )
+            found = witness = witness_test(larger, labels, features=seen, clusters=codes, rng=seed)
         if method == "weights" or (method == "both" and found.rejects(level)):
-            found = credal_test(
-                larger,
-                labels,
-                features=features,
-                method=method,
-                given=given,
-                clusters=codes,
-                rng=seed,
-                **(settings | fewer),
+            found = weights = weights_test(
+                larger, labels, features=features, clusters=codes, rng=seed, **(settings | fewer)
             )
+            if method == "both":
+                found = together(witness, weights)
         if not quick:
             _require_reach(found, level)
         tried.append((radius, found.pvalue))
@@ -371,11 +373,11 @@ def inflate(
 def _refits(settings: dict[str, Any]) -> bool:
     """Tell whether weights are learned again in every replicate, which is what takes time."""
     learner = settings.get("learner")
-    neural = learner == "neural" or isinstance(learner, NeuralLearner)
-    return not neural and settings.get("paper") is None and settings.get("refit") is not False
+    light = not isinstance(learner, Learner) or isinstance(learner, LinearLearner)
+    return light and settings.get("refit") is not False
 
 
-def _require_reach(result: CredalTestResult, level: float) -> None:
+def _require_reach(result: CombinationResult, level: float) -> None:
     """Raise where so few replicates cannot reject anything: every set would pass."""
     if result.n_clusters is not None and smallest_pvalue(result.n_clusters) > level:
         raise InputError(

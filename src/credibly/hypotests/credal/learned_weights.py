@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,25 +40,26 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.calibration.calibration_test import calibration_test
-from credibly.hypotests.credal.combinations import Finding, FittedLearner, LearnedCombination
-from credibly.hypotests.credal.task import CredalTask
-from credibly.hypotests.resampling.loop import paired_values
+from credibly.hypotests.credal.combinations import Finding, LearnedCombination
+from credibly.hypotests.credal.pairs import values_of_pairs
+from credibly.hypotests.credal.task import WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import check_features, set_features
-from credibly.learners.linear import Learner, LinearLearner, Part
-from credibly.learners.mixing import Columns, fit_weights, mixed
-from credibly.learners.neural import NeuralLearner, NeuralPartFit, learn_network
-from credibly.learners.points import Points
+from credibly.learners.linear import FittedWeights, Learner, Lesson, LinearFit, LinearLearner
+from credibly.learners.mixing import mixed
 from credibly.predictions import Classes, Point, as_point
 from credibly.results.tests import HypotestResult
 
 _LEAST = 1e-200
 
-_REFIT_STEPS = 60
-
-_PATIENCE = 2  # smaller penalties that are no better before the search ends: weaker ones take long to fit
-
 LEAST_LEARNED_FROM = 2
+
+
+class Part(NamedTuple):
+    """Which instances weights are learned on and which are tested, as sorted indices."""
+
+    learn: HostArray
+    test: HostArray
 
 
 def random_parts(
@@ -82,126 +83,6 @@ def random_parts(
     ]
 
 
-@dataclasses.dataclass(frozen=True)
-class PartFit:
-    """The fit of one part, and what refits it to other labels."""
-
-    part: Part
-    fitted: FittedLearner
-    columns: Columns  # of all instances
-    points: Points
-    penalty: Array  # (p,)
-    notes: tuple[str, ...]
-
-    def weights(self) -> Array:
-        """Return the weights at all instances, (n, a)."""
-        return self.columns.weights(self.fitted.parameters)[0, ...]
-
-    def probs(self) -> Array:
-        """Return the combination at all instances, (n, k)."""
-        return mixed(self.weights()[None, ...], self.points.probs)[0, ...]
-
-    def refitted(self, labels: Array) -> tuple[Array, int]:
-        """Learn from replicates (b, n) and return the combinations at the tested instances, (b, t, k)."""
-        xp = namespace(self.points.probs)
-        learn, test = (like(rows, self.points.probs) for rows in self.part)
-        found = fit_weights(
-            self.columns.rows(learn),
-            xp.take(self.points.probs, learn, axis=0),
-            xp.take(labels, learn, axis=1),
-            self.penalty,
-            start=self.fitted.parameters,
-            max_steps=_REFIT_STEPS,
-        )
-        weights = self.columns.rows(test).weights(found.parameters)
-        return mixed(weights, xp.take(self.points.probs, test, axis=0)), found.n_unfinished
-
-
-def learn_part(
-    learner: LinearLearner,
-    points: Points,
-    features: Array,
-    labels: Array,
-    part: Part,
-    seed: Seed,
-    codes: HostArray | None = None,
-) -> PartFit:
-    """Choose the penalty and learn the weights of one part.
-
-    `points` are those the learner mixes, `labels` (n,) the observed ones, `codes` (n,) their clusters.
-    """
-    xp = namespace(points.probs)
-    basis = learner.basis.fit(features, seed)
-    rows = like(part.learn, points.probs)
-    chosen = xp.take(points.probs, rows, axis=0)
-    observed = xp.take(labels, rows, axis=0)[None, :]
-    candidates = [value for value in learner.penalties if basis.kept.size or np.isinf(value)] or [np.inf]
-    columns, scales = {}, {}
-    for flexible in {bool(np.isfinite(value)) for value in candidates}:
-        made = basis.columns(features)
-        plain = learner.columns(points, made if flexible else made[:, :1])
-        scales[flexible] = _root_mean_square(plain)
-        columns[flexible] = learner.scaled_columns(points, basis, features, flexible, scales[flexible])
-    own = None if codes is None else codes[part.learn]
-    value = _best_penalty(learner, candidates, columns, chosen, observed, rows, own)
-    flexible = bool(np.isfinite(value))
-    penalty = like(learner.penalty(columns[flexible], value), chosen)
-    found = fit_weights(columns[flexible].rows(rows), chosen, observed, penalty)
-    fitted = FittedLearner(learner, basis, flexible, scales[flexible], found.parameters, value)
-    chosen_as = "weights do not depend on features" if np.isinf(value) else f"penalty {value:g} on features"
-    notes = [f"{chosen_as}, by cross-validation", *basis.notes]
-    if found.n_unfinished:
-        notes.append(f"learning stopped after {found.steps} steps before it converged")
-    return PartFit(part, fitted, columns[flexible], points, penalty, tuple(notes))
-
-
-def _root_mean_square(columns: Columns) -> HostArray:
-    own = to_host(columns.own)
-    scale = np.sqrt((own**2).mean(axis=(0, 1)))
-    return np.where(scale > 1e-12, scale, 1.0)
-
-
-def _best_penalty(
-    learner: LinearLearner,
-    candidates: list[float],
-    columns: dict[bool, Columns],
-    points: Array,
-    labels: Array,
-    rows: Array,
-    codes: HostArray | None,
-) -> float:
-    """Return the penalty with the smallest log loss of held-out folds, all folds in one batch."""
-    xp = namespace(points)
-    n = points.shape[0]
-    folds = min(learner.n_folds, n)
-    if len(candidates) == 1 or folds < 2:
-        return candidates[0]
-    # every fourth one: the order of instances may mean something; of clusters every fourth one
-    places = np.arange(n) if codes is None else np.unique(codes, return_inverse=True)[1]
-    held_out = places[None, :] % folds == np.arange(folds)[:, None]
-    counted = like((~held_out).astype(np.float64), points)
-    best, least, worse = candidates[0], np.inf, 0
-    start: dict[bool, Array] = {}
-    for value in sorted(candidates, reverse=True):
-        flexible = bool(np.isfinite(value))
-        kept = columns[flexible].rows(rows)
-        penalty = like(learner.penalty(kept, value), points)
-        # each penalty starts where the larger one ended
-        found = fit_weights(kept, points, labels, penalty, start=start.get(flexible), counted=counted)
-        start[flexible] = found.parameters
-        mixtures = mixed(kept.weights(found.parameters), points)
-        index = xp.broadcast_to(xp.astype(labels, xp.int64)[0, None, :, None], (*mixtures.shape[:2], 1))
-        likely = to_host(xp.take_along_axis(mixtures, index, axis=2))[:, :, 0]
-        loss = float((-np.log(np.maximum(likely, 1e-300)) * held_out).sum())
-        if loss < least:
-            best, least, worse = value, loss, 0
-            continue
-        worse += 1
-        if worse == _PATIENCE:
-            break
-    return best
-
-
 def require_enough(n: int, cv: int | None, what: str = "instances") -> None:
     """Raise unless both parts of every split have instances, or clusters, to learn from and to test."""
     least = 2 * (2 if cv is None else cv)
@@ -210,7 +91,7 @@ def require_enough(n: int, cv: int | None, what: str = "instances") -> None:
             "learned weights",
             f"need at least {least} {what}, 2 per part",
             f"got {n}",
-            'Use method="witness", which has no folds, or weights="constant", which does not split the data.',
+            'Use `witness_test`, which has no folds, or weights="constant", which does not split the data.',
         )
 
 
@@ -235,24 +116,30 @@ def kept_spread(learned: HostArray, mean: HostArray) -> float:
     return math.sqrt(held_out_share(learned, mean))
 
 
-AnyFit = PartFit | NeuralPartFit
-
 _ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds are put in order
 
 
-def learned_test(
-    task: CredalTask,
-    features: Any,
-    learner: Learner,
-    split: float | None,
-    cv: int | None,
-    refit: bool,
-    codes: HostArray | None = None,
-) -> Finding:
-    """Learn weights, test the combination on instances it was not learned on.
+class PartFit(NamedTuple):
+    """Weights that were learned on one part, at all instances."""
 
-    `codes` (n,) are the clusters of the rows, None where all are independent.
-    """
+    part: Part
+    fit: FittedWeights
+    weights: Array  # (n, a)
+    probs: Array  # (n, k), the combination
+
+
+def _learned(learner: Learner, lesson: Lesson, parts: Sequence[Part]) -> list[PartFit]:
+    """Learn the weights of every part."""
+    fits = learner.learn_parts(lesson, [part.learn for part in parts])
+    weights = [fit.weights(lesson.points, lesson.features) for fit in fits]
+    probs = [mixed(one[None, ...], lesson.points.probs)[0, ...] for one in weights]
+    return [PartFit(*one) for one in zip(parts, fits, weights, probs, strict=True)]
+
+
+def learned_test(
+    task: WeightsTask, features: Any, learner: Learner, split: float | None, cv: int | None, refit: bool
+) -> Finding:
+    """Learn weights, test the combination on instances it was not learned on."""
     n = len(task.given)
     require_enough(n, cv)
     if refit and not isinstance(learner, LinearLearner):
@@ -263,44 +150,39 @@ def learned_test(
             "Use refit=False, or a light learner.",
         )
     made = set_features(task.points.probs) if features is None else check_features(features, task.given)
-    points = learner.points(task.points)
-    labels = task.observed.values[0, :]
-
-    def learn(part: Part) -> AnyFit:
-        if isinstance(learner, NeuralLearner):
-            return learn_network(learner, points, made, labels, part, task.seed, task.progress)
-        assert isinstance(learner, LinearLearner)
-        return learn_part(learner, points, made, labels, part, task.seed, codes)
-
-    fits = [learn(part) for part in random_parts(n, split, cv, task.seed, codes)]
-    whole = np.arange(n)
-    source = fits[0] if cv is None else learn(Part(whole, whole))
-    if codes is not None:
-        result, unfinished, kept = _signed(task, fits, codes), 0, 1.0
+    points, labels = learner.points(task.points), task.observed.values[0, :]
+    lesson = Lesson(points, made, labels, task.seed, task.codes, task.progress)
+    parts, whole = random_parts(n, split, cv, task.seed, task.codes), np.arange(n)
+    *fits, source = _learned(learner, lesson, parts if cv is None else [*parts, Part(whole, whole)])
+    fits = fits or [source]
+    unfinished, kept = 0, 1.0
+    if task.codes is not None:
+        result = _signed(task, fits, task.codes)
     elif refit:
-        result, unfinished, kept = _refitted(task, source, fits)
+        result, unfinished, kept = _refitted(task, lesson, source, fits)
     elif cv is None:
-        result, unfinished, kept = _resampled(task, fits[0]), 0, 1.0
+        result = _resampled(task, fits[0])
     else:
-        result, unfinished, kept = fold_result([_resampled(task, fit) for fit in fits]), 0, 1.0
+        result = fold_result([_resampled(task, fit) for fit in fits])
     combination = LearnedCombination(
         task.statistics,
         task.points.names,
         task.given.n_classes,
         task.n_draws,
         task.seed,
-        fits=(source.fitted,),
-        n_features=None if features is None else int(made.shape[1]),
+        learner,
+        source.fit,
+        None if features is None else int(made.shape[1]),
     )
     rows = np.sort(np.concatenate([fit.part.test for fit in fits]))
     notes = (*task.points.notes, *_notes(task, fits, source, unfinished, kept, features is None))
-    return Finding(result, combination, to_host(source.weights()), points.names, rows, notes)
+    return Finding(result, combination, to_host(source.weights), points.names, rows, notes)
 
 
 def _notes(
-    task: CredalTask,
-    fits: Sequence[AnyFit],
-    source: AnyFit,
+    task: WeightsTask,
+    fits: Sequence[PartFit],
+    source: PartFit,
     unfinished: int,
     kept: float,
     own_features: bool,
@@ -310,7 +192,7 @@ def _notes(
             "weights depend on the mean, upper and lower log-probabilities of the set, because no "
             "features were given"
         )
-    yield from source.notes
+    yield from source.fit.notes
     labels = to_host(task.observed.values)[0]
     for what in ("learn", "test"):
         missing = [
@@ -330,13 +212,13 @@ def _notes(
         yield f"{unfinished} of {task.n_resamples * len(fits)} refits stopped before they converged"
 
 
-def _tested(task: CredalTask, fits: Sequence[AnyFit]) -> tuple[Point, Classes, Array, Array]:
+def _tested(task: WeightsTask, fits: Sequence[PartFit]) -> tuple[Point, Classes, Array, Array]:
     """Return the combination at the tested instances, their labels, their indices and the order of parts."""
     xp = namespace(task.points.probs)
     tests = np.concatenate([fit.part.test for fit in fits])
     order = like(np.argsort(tests), task.points.probs)
     rows = like(np.sort(tests), task.points.probs)
-    own = [xp.take(fit.probs(), like(fit.part.test, task.points.probs), axis=0) for fit in fits]
+    own = [xp.take(fit.probs, like(fit.part.test, task.points.probs), axis=0) for fit in fits]
     tested = Point._trusted(xp.take(xp.concat(own, axis=0), order, axis=0))
     return tested, _labels_at(task.observed, rows), rows, order
 
@@ -346,14 +228,14 @@ def _labels_at(labels: Classes, rows: Array) -> Classes:
     return Classes(xp.take(labels.values, rows, axis=1), labels.n_classes)
 
 
-def _resampled(task: CredalTask, fit: AnyFit) -> HypotestResult:
+def _resampled(task: WeightsTask, fit: PartFit) -> HypotestResult:
     """Draw labels of the tested part from the combination: exact where it is calibrated, rows kept."""
     tested, seen, _, _ = _tested(task, [fit])
     bounds = [one.bind(tested) for one in task.statistics]
     return task.result(bounds, task.values(bounds, tested, seen))
 
 
-def _signed(task: CredalTask, fits: Sequence[AnyFit], codes: HostArray) -> HypotestResult:
+def _signed(task: WeightsTask, fits: Sequence[PartFit], codes: HostArray) -> HypotestResult:
     """Draw a sign per cluster for the residuals around combinations learned on other clusters.
 
     The error of learning is not in the replicates. It need not be: what a cluster has too much of, the fits
@@ -363,7 +245,7 @@ def _signed(task: CredalTask, fits: Sequence[AnyFit], codes: HostArray) -> Hypot
     return calibration_test(
         tested,
         seen,
-        statistics=task.statistics if task.several else task.statistics[0],
+        statistics=task.asked,
         n_resamples=task.n_resamples,
         clusters=codes[to_host(rows)],
         rng=task.seed,
@@ -371,39 +253,39 @@ def _signed(task: CredalTask, fits: Sequence[AnyFit], codes: HostArray) -> Hypot
     )
 
 
-def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple[HypotestResult, int, float]:
+def _refitted(
+    task: WeightsTask, lesson: Lesson, source: PartFit, fits: Sequence[PartFit]
+) -> tuple[HypotestResult, int, float]:
     """Draw labels of all instances from one combination and learn again in every replicate.
 
     Also return how many refits did not end and how far the combination was from the mean, as a share.
     """
+    points = lesson.points
     xp = namespace(task.points.probs)
     tested, seen, rows, order = _tested(task, fits)
     bounds = [one.bind(tested) for one in task.statistics]
+    light = [(fit.part, fit.fit) for fit in fits if isinstance(fit.fit, LinearFit)]
+    columns = [fit.columns(points, lesson.features) for _, fit in light]
     mean = as_float64(as_point(task.given)[0].probs)
     kept = _kept_spread(tested, xp.take(mean, rows, axis=0), seen)
-    replicates = Replicates(kept * source.probs() + (1.0 - kept) * mean, task.seed)
+    replicates = Replicates(kept * source.probs + (1.0 - kept) * mean, task.seed)
     n, k = len(task.given), task.given.n_classes
     unfinished = 0
 
-    def pairs() -> Iterator[tuple[Point, Classes]]:
+    def pairs() -> Iterator[tuple[Array, Classes]]:
         nonlocal unfinished
-        yield tested, seen
+        yield tested.probs[None, ...], seen
         for reps in tiles(task.n_resamples, rows_within_budget(_ARRAYS * 8 * n * k, 0.25)):
             drawn = replicates.labels(reps)
             again = []
-            for fit in fits:
-                assert isinstance(fit, PartFit)
-                found, left = fit.refitted(drawn.values)
+            for (part, fit), own in zip(light, columns, strict=True):
+                found, left = fit.refitted(own, points.probs, drawn.values, *part)
                 again.append(found)
                 unfinished += left
-            combinations = xp.take(xp.concat(again, axis=1), order, axis=1)  # (reps, tested, k)
-            labels = _labels_at(drawn, rows)
-            for d in range(combinations.shape[0]):
-                own = Classes(labels.values[d : d + 1, :], labels.n_classes)
-                yield Point._trusted(combinations[d, ...]), own
+            # (reps, tested, k)
+            yield xp.take(xp.concat(again, axis=1), order, axis=1), _labels_at(drawn, rows)
 
-    settled = [bound.statistic for bound in bounds]  # bandwidths stay what they were for the observation
-    values = paired_values(settled, pairs(), task.n_resamples + 1, task.progress)
+    values = values_of_pairs(bounds, pairs(), task.n_resamples + 1, task.progress)
     return task.result(bounds, values), unfinished, kept
 
 

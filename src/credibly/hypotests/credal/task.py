@@ -1,50 +1,72 @@
-"""The checked input of every credal test."""
+"""The checked input of tests of sets."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
+from credibly._arrays.checks import require_integer
 from credibly._arrays.namespace import HostArray
-from credibly._arrays.philox import Seed
+from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress
-from credibly.hypotests.calibration.calibration_test import bootstrapped
-from credibly.hypotests.resampling.loop import paired_values, resampled_values
+from credibly.hypotests.calibration.calibration_test import observed_classes
+from credibly.hypotests.resampling.loop import resampled_values
 from credibly.hypotests.resampling.pvalues import omnibus, single_result
 from credibly.hypotests.resampling.replicates import Replicates
-from credibly.learners.points import Points
-from credibly.predictions import Classes, ClassPredictions, Point
+from credibly.learners.points import Points, as_class_predictions, points_of
+from credibly.predictions import Classes, ClassPredictions, Point, cluster_codes, paired
+from credibly.predictions.passes import without_graph
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.protocol import Bound
 
-Resample = Literal["labels", "instances"]
-
 
 @dataclasses.dataclass(frozen=True)
-class CredalTask:
-    """Checked input of a credal test."""
+class SetTask:
+    """Sets and one label per instance."""
 
     given: ClassPredictions
     observed: Classes
     points: Points
+    codes: HostArray | None  # (n,) clusters of the rows; None where all are independent
+    n_draws: int
+    seed: Seed
+    notes: tuple[str, ...]  # about the labels
+
+    @classmethod
+    def of(
+        cls, predictions: Any, labels: Any, n_draws: int, clusters: Any, blocks: int | None, rng: Any
+    ) -> SetTask:
+        """Check what a user gives."""
+        codes = cluster_codes(predictions, clusters, blocks)
+        predictions, labels = paired(predictions, labels)
+        sets = without_graph(as_class_predictions(predictions))
+        seed = as_seed(rng)
+        observed, notes = observed_classes(sets, labels, "a test of sets", seed)
+        points = points_of(sets, require_integer(n_draws, "n_draws", 1), seed)
+        return cls(sets, observed, points, codes, n_draws, seed, notes)
+
+
+@dataclasses.dataclass(frozen=True)
+class WeightsTask(SetTask):
+    """The same for a test of weights: what is compared, and with how many replicates."""
+
     statistics: tuple[Statistic, ...]
     several: bool
     n_resamples: int
-    n_draws: int
-    seed: Seed
     settings: Mapping[str, Any]
     progress: Progress | None
-    resample: Resample = "labels"
+
+    @property
+    def asked(self) -> Statistic | tuple[Statistic, ...]:
+        """The statistics as `calibration_test` takes them."""
+        return self.statistics if self.several else self.statistics[0]
 
     def values(self, bounds: Sequence[Bound], tested: Point, seen: Classes) -> HostArray:
-        """Evaluate bound statistics of one combination, (s, 1 + b): labels drawn from it, or rows as well."""
-        if self.resample == "labels":
-            replicates = Replicates(tested.probs, self.seed)
-            return resampled_values(bounds, seen, replicates, self.n_resamples, self.progress)
-        pairs = bootstrapped(tested, seen, self.seed, self.n_resamples)
-        return paired_values([one.statistic for one in bounds], pairs, self.n_resamples + 1, self.progress)
+        """Evaluate bound statistics of one combination on labels drawn from it, (s, 1 + b)."""
+        replicates = Replicates(tested.probs, self.seed)
+        return resampled_values(bounds, seen, replicates, self.n_resamples, self.progress)
 
     def result(self, bounds: Sequence[Bound], values: HostArray) -> HypotestResult:
         """Return the result of one statistic or the omnibus of several, from (s, 1 + b) values."""

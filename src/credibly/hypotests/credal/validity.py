@@ -68,7 +68,6 @@ from credibly.predictions import (
     as_pair,
     as_predictions,
     require_independent,
-    require_order,
 )
 from credibly.predictions.passes import without_graph
 from credibly.results.credal import ValidityResult
@@ -306,7 +305,6 @@ def validity_test(
     """
     require_resamples(n_resamples)
     report = as_progress(progress)
-    require_order(predictions, counts)
     require_independent(predictions, "`validity_test`")
     predictions, counts = as_pair(predictions, counts)
     credal, seed = _as_set(predictions), as_seed(rng)

@@ -21,12 +21,8 @@ Clusters. Blocks hold whole clusters. Whatever the dependence inside, cluster c 
 so the product over clusters of the means is an exact e-value, and sum S_c over its standard error, which is
 at least that of independent rows, is compared with Student's t.
 
-Three experts make u, weighted by what each has earned in the blocks before:
-
-    g / pi     g a ridge regression of the label on scores of the set (and features), pi the point of the set
-               nearest to g (reverse information projection): 1 where g is inside the set. Two penalties.
-    portfolio  bets on a class at its upper probability and against it at its lower one, in the shares that
-               would have earned most so far (Cover 1984)
+The experts behind u are in `experts`. The witness at a row did not see its label, so frequencies among the
+rows it points at are not chosen.
 
 Gruenwald, de Heide and Koolen, Safe testing, 2024. Lugannani and Rice, Saddle point approximation, 1980.
 """
@@ -34,26 +30,36 @@ Gruenwald, de Heide and Koolen, Safe testing, 2024. Lugannani and Rice, Saddle p
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
-from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
+from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.bounds import singleton_bounds, support_of
-from credibly.credal.distances import nearest_distribution
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.credal.combinations import Combination
-from credibly.hypotests.credal.directions import directions
-from credibly.hypotests.credal.task import CredalTask
-from credibly.learners.basis import centre_and_spread, check_features
+from credibly.hypotests.credal.experts import (
+    PENALTIES,
+    TINY,
+    Bets,
+    Scores,
+    View,
+    nearest_to,
+    regression,
+    witness_of,
+)
+from credibly.hypotests.credal.task import SetTask
+from credibly.learners.basis import check_features
+from credibly.learners.points import DRAWS
 from credibly.predictions import Dirichlet, Ensemble, Point, as_predictions
 from credibly.results.estimates import degrees_of_freedom
 from credibly.results.tests import smallest_pvalue
-from credibly.results.witness import WitnessResult
+from credibly.results.witness import WitnessDirection, WitnessResult
+from credibly.statistics import skce
 
 Given = Literal["predictions", "features"]
 
@@ -65,31 +71,97 @@ HYPOTHESES: dict[str, str] = {
 ORDERS = 5
 """Random orders of the instances; the mean of their scores decides."""
 
-START, BLOCKS = 0.15, 6  # learn from 15 % of the rows first, then from more, in equal ratios
-
-_PENALTIES = ((4.0, 5.0), (20.0, 50.0))  # of scores of the set and of features: a weak one and a strong one
-_CASH = 3.0  # rows that a portfolio imagines on which only keeping the money pays
-_STAKE = 0.5  # share that is put on g / pi: a wrong g costs little
-_FEW = 6  # classes with coefficients of their own, the most frequently predicted ones
-_CELLS = 40_000  # instances x classes that one regression learns from
-_CONTAMINATION = 0.05
-_FLOOR, _TINY = 1e-4, 1e-12  # probabilities below are read as these, in scores and in ratios
 _LOWEST, _HIGHEST = -5.0, 38.0  # scores of an order; the normal tail beyond 38 is 0
-_NEWTON_STEPS, _NEWTON_GAIN = 5, 1e-3
-_EM_STEPS = 60
-_BELIEF_TOLERANCE = 1e-3
 _SAME = 1e-9
 
+Column = tuple[str, int | None, HostArray]
+"""What a condition may be about: its name, the class in it, a value per instance."""
 
+_NOTICEABLE = 0.02  # log odds of a bet below which a row is not said to point anywhere
+_LEAST_ROWS = 5  # of a direction that is told
+_CLEAR_CUT = 0.35  # share of rows inside minus outside of a condition, above which it is told
+
+
+@takes_rng
 def witness_test(
-    task: CredalTask, features: Array | None, codes: HostArray | None = None
-) -> tuple[WitnessResult, WitnessCombination]:
-    """Test whether the truth is in the set at every instance, given it and `features`.
+    predictions: Any,
+    labels: Any = None,
+    *,
+    features: Any = None,
+    n_draws: int = DRAWS,
+    clusters: Any = None,
+    blocks: int | None = None,
+    rng: Any = None,
+    progress: Progress | bool | None = None,
+) -> WitnessResult:
+    """Test whether the distribution of the label is in a set of distributions.
 
-    `codes` (n,) are the clusters of the rows, None where all are independent.
+    Parameters
+    ----------
+    predictions : Ensemble, Intervals, Belief, Dirichlet, Point or array
+        Sets of distributions: the hull of the members, all distributions between bounds, all that a belief
+        function allows; for a Dirichlet, the hull of `n_draws` draws.
+    labels : array (n,) or LabelCounts
+        Observed classes, one per instance; with several raters, one is drawn with the seed.
+    features : array (n, d), optional
+        What the witness may use besides the predictions. With features the claim is stronger: a calibrated
+        model that ignores an informative feature is then in conflict.
+    n_draws : int
+        Number of draws that represent a Dirichlet.
+    clusters : array (n,), optional
+        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
+        depend on each other in any way.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
+    rng : None, int or Generator
+        Seed of the random orders, and of draws.
+    progress : callable or True, optional
+        Called with (done, total); True writes to standard error after one second, if that is a terminal.
+
+    Returns
+    -------
+    WitnessResult
+        The p-value, an exact e-value, and where the truth lies outside the set: ``sentence()`` says it in
+        words. ``combine`` gives the points of any sets nearest to what was learned about the labels.
+
+    Notes
+    -----
+    The test holds its level for every truth in the set; nothing is assumed about which combination is true.
+    The tail of its statistic is computed, so it draws no replicates.
+
+    With clusters, the witness for a cluster is learned from other clusters. The e-value is exact: that of a
+    cluster is the mean over its rows. The p-value compares sums over clusters with Student's t and is never
+    below 2^(1 - C) with C clusters.
+
+    References
+    ----------
+    Grünwald, de Heide and Koolen, *Safe testing*, JRSS B 2024; Lugannani and Rice, *Saddle point
+    approximation for the distribution of the sum of independent random variables*, 1980.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(1)
+    >>> members = rng.dirichlet(np.ones(3), size=(300, 4))
+    >>> labels = (rng.random((300, 1)) > members[:, 2].cumsum(axis=1)).sum(axis=1)
+    >>> cr.hypotests.witness_test(cr.Ensemble(members), labels, rng=0).verdict()
+    'no conflict found'
+    >>> cr.hypotests.witness_test(cr.Ensemble(members), np.zeros(300, dtype=int), rng=0).verdict()
+    'conflict'
     """
-    credal, seed = task.points.credal, task.seed
-    labels = to_host(task.observed.values)[0].astype(np.int64)
+    report = as_progress(progress)
+    sets = SetTask.of(predictions, labels, n_draws, clusters, blocks, rng)
+    columns = None if features is None else check_features(features, sets.given)
+    return tested_witness(sets, columns, report)
+
+
+def tested_witness(
+    sets: SetTask, features: Array | None = None, report: Progress | None = None
+) -> WitnessResult:
+    """Test whether the truth is in checked sets at every instance, given them and `features`."""
+    credal, seed, codes = sets.points.credal, sets.seed, sets.codes
+    labels = to_host(sets.observed.values)[0].astype(np.int64)
     hosted = _on_host(credal)
     n, k = len(hosted), hosted.n_classes
     columns = None if features is None else to_host(as_float64(features))
@@ -104,8 +176,8 @@ def witness_test(
     logs, tested, summed = np.zeros((n, k)), np.zeros(n), np.zeros(n)
     tails: list[Tail] = []
     evalues = []
-    for order in shuffled:
-        rows, u = _witness(hosted, scores, bets, labels, order, codes)
+    for at, order in enumerate(shuffled):
+        rows, u = witness_of(hosted, scores, bets, labels, order, codes)
         if not rows.size:
             break
         own, seen = hosted[rows], labels[rows]
@@ -120,6 +192,8 @@ def witness_test(
         logs[rows] += v
         summed[rows] += tail.excess
         tested[rows] += 1
+        if report is not None:
+            report(at + 1, ORDERS)
     running = _running(hosted, scores, bets, labels, codes)
     ruled_out = upper[np.arange(n), labels] <= 0  # by every law in the set: no truth in it explains them
     evalue = float(np.exp(np.minimum(evalues, 700.0)).mean()) if evalues else 1.0
@@ -134,8 +208,12 @@ def witness_test(
     # what no distribution allows is no matter of chance, however few clusters there are
     least = 0.0 if codes is None or ruled_out.any() else smallest_pvalue(number)
     spread = float(np.mean([one.spread / one.excess.size for one in tails])) if tails else 0.0
-    result = WitnessResult(
-        name="credal_test",
+    blank = np.zeros(scores.columns.shape[2])
+    slopes = tuple(regression(scores, labels, penalty, blank) for penalty in PENALTIES)
+    # notes about corners concern weights; a witness knows the whole set
+    notes = sets.points.notes if isinstance(sets.given, Ensemble | Dirichlet) else sets.given.notes
+    return WitnessResult(
+        name="witness_test",
         hypothesis=HYPOTHESES[given],
         statistic_name="witness",
         statistic=statistic,
@@ -148,10 +226,11 @@ def witness_test(
         z_score=score,
         n=n,
         n_resamples=0,
-        settings={"method": "witness", "given": given, "orders": ORDERS, "seed": list(seed)},
-        # notes about corners concern weights; a witness knows the whole set
-        notes=task.points.notes if isinstance(task.given, Ensemble | Dirichlet) else task.given.notes,
+        settings={"given": given, "orders": ORDERS, "n_draws": sets.n_draws, "seed": list(seed)},
+        notes=(*notes, *sets.notes),
         n_clusters=None if codes is None else number,
+        test_rows=np.flatnonzero(tested),
+        combination=WitnessCombination((skce,), view, slopes, sets.n_draws, seed),
         given=given,
         evalue=evalue,
         exact_pvalue=min(1.0, 1.0 / max(evalue, 1e-300)),
@@ -163,10 +242,6 @@ def witness_test(
         directions=directions(hosted, view.classes, columns, logs, tested > 0, labels),
         impossible_rows=np.flatnonzero(ruled_out),
     )
-    slopes = tuple(
-        _regression(scores, labels, penalty, np.zeros(scores.columns.shape[2])) for penalty in _PENALTIES
-    )
-    return result, WitnessCombination(task.statistics, view, slopes, task.n_draws, seed)
 
 
 def _on_host(credal: CredalSet) -> CredalSet:
@@ -175,258 +250,6 @@ def _on_host(credal: CredalSet) -> CredalSet:
         **{name: to_host(as_float64(getattr(credal, name))) for name in credal.row_fields}
     )
     return host
-
-
-# What a witness sees
-
-
-@dataclasses.dataclass(frozen=True)
-class Scores:
-    """What a regression sees of some instances: columns (n, k, d) of which `n_own` come from the set."""
-
-    mean: HostArray  # (n, k), the offset
-    columns: HostArray
-    n_own: int
-
-    def rows(self, rows: HostArray) -> Scores:
-        """Return those of some instances."""
-        return Scores(self.mean[rows], self.columns[rows], self.n_own)
-
-    def probs(self, slopes: HostArray) -> HostArray:
-        """Return g = mean * exp(columns @ slopes), normalised."""
-        logits = np.log(np.maximum(self.mean, _TINY)) + self.columns @ slopes
-        raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
-
-
-@dataclasses.dataclass(frozen=True)
-class View:
-    """How columns are made of sets and features: scales that were taken without looking at labels."""
-
-    scales: HostArray  # (5,)
-    classes: HostArray  # those with coefficients of their own
-    centre: HostArray | None  # (d,)
-    width: HostArray | None
-
-    @classmethod
-    def of(cls, credal: CredalSet, features: HostArray | None) -> View:
-        """Take the scales of all instances."""
-        own = _set_scores(credal)
-        scales = np.array([max(float(one.std()), _SAME) for one in own])
-        mean = to_host(credal.mean().probs)
-        classes = np.sort(np.argsort(-mean.mean(axis=0), kind="stable")[:_FEW])
-        if features is None:
-            return cls(scales, classes, None, None)
-        centre, spread, varies = centre_and_spread(features)
-        return cls(scales, classes, centre, np.where(varies, spread, np.inf))  # what is constant says nothing
-
-    def scores(self, credal: CredalSet, features: HostArray | None) -> Scores:
-        """Return the columns: the same whatever the order of the members."""
-        own = [one / scale for one, scale in zip(_set_scores(credal), self.scales, strict=True)]
-        n, k = own[0].shape
-
-        def of_class(values: HostArray, j: int) -> HostArray:
-            column = np.zeros((n, k))
-            column[:, j] = values
-            return np.asarray(column - column.mean(axis=1, keepdims=True))
-
-        columns = [*own]
-        columns += [0.7 * of_class(one[:, j], j) for one in (own[0], own[3]) for j in self.classes]
-        columns += [of_class(np.ones(n), j) for j in self.classes]
-        n_own = len(columns)
-        if self.centre is not None:
-            assert features is not None
-            scaled = features / self.width - self.centre / self.width
-            columns += [of_class(one, j) for one in scaled.T for j in self.classes]
-        return Scores(to_host(credal.mean().probs), np.stack(columns, axis=2), n_own)
-
-
-def _set_scores(credal: CredalSet) -> list[HostArray]:
-    """Log-probabilities of the set, and how much a small share of a foreign law raises each class."""
-    lower, upper = (to_host(one) for one in singleton_bounds(credal))
-    mean = to_host(credal.mean().probs)
-    logs = np.log(np.maximum(mean, _FLOOR))
-    kept = 1.0 - _CONTAMINATION
-    made = [
-        logs,
-        np.log(np.maximum(upper, _FLOOR)) - logs,
-        np.log(np.maximum(lower, _FLOOR)) - logs,
-        np.log(kept + _CONTAMINATION / np.maximum(upper, _FLOOR)),
-        np.log(kept + _CONTAMINATION / np.maximum(1.0 - lower, _FLOOR)),
-    ]
-    return [one - one.mean(axis=1, keepdims=True) for one in made]
-
-
-# Experts
-
-
-def _regression(
-    scores: Scores, labels: HostArray, penalty: tuple[float, float], start: HostArray
-) -> HostArray:
-    """Minimise the log loss of g plus half the penalty times squared slopes, by Newton's method."""
-    n, k, d = scores.columns.shape
-    most = max(50, _CELLS // k)
-    if n > most:  # evenly among the rows, which are in random order
-        chosen = np.linspace(0, n - 1, most).astype(int)
-        scores, labels = scores.rows(chosen), labels[chosen]
-    columns = scores.columns
-    flat = columns.reshape(-1, d)
-    wanted = columns[np.arange(len(labels)), labels].sum(axis=0)
-    ridge = np.where(np.arange(d) < scores.n_own, *penalty)
-
-    def loss(slopes: HostArray) -> tuple[float, HostArray]:
-        g = scores.probs(slopes)
-        likely = np.maximum(g[np.arange(len(labels)), labels], 1e-300)
-        return float(0.5 * (ridge * slopes**2).sum() - np.log(likely).sum()), g
-
-    slopes = start
-    value, g = loss(slopes)
-    for _ in range(_NEWTON_STEPS):
-        weighted = columns * g[:, :, None]
-        means = weighted.sum(axis=1)
-        gradient = means.sum(axis=0) - wanted + ridge * slopes
-        bends = weighted.reshape(-1, d).T @ flat - means.T @ means
-        bends[np.diag_indices(d)] += ridge
-        step = np.linalg.solve(bends, gradient)
-        gain = float(gradient @ step)
-        if gain < _NEWTON_GAIN:
-            break
-        share = 1.0
-        while share > 1e-3:
-            tried, at = loss(slopes - share * step)
-            if tried <= value - 1e-4 * share * gain:
-                slopes, value, g = slopes - share * step, tried, at
-                break
-            share /= 2
-        else:
-            break
-    return slopes
-
-
-def nearest_to(credal: CredalSet, g: HostArray) -> HostArray:
-    """Return pi, about the KL-nearest point of each set to g; what is missing costs power, never validity."""
-    if isinstance(credal, Ensemble):
-        weights = np.full(credal.probs.shape[:2], 1.0 / credal.probs.shape[1])
-        for _ in range(_EM_STEPS):  # EM for the weights of a mixture
-            pi = np.matmul(weights[:, None, :], credal.probs)[:, 0, :]
-            weights = weights * np.matmul(credal.probs, (g / np.maximum(pi, 1e-300))[:, :, None])[:, :, 0]
-        weights /= weights.sum(axis=1, keepdims=True)
-        return np.asarray(np.matmul(weights[:, None, :], credal.probs)[:, 0, :])
-    try:
-        return to_host(nearest_distribution(credal, g, "kl", _BELIEF_TOLERANCE))
-    except UnsupportedError:  # beliefs of many classes: any point of the set will do
-        return to_host(credal.mean().probs)
-
-
-@dataclasses.dataclass(frozen=True)
-class Bets:
-    """What bets pay, each at most 1 on average under every law in the set.
-
-    Keep the money; for every class, and for the one and two most probable ones of each instance: bet on it at
-    1 / upper, and against it at 1 / (1 - lower).
-    """
-
-    on: HostArray  # (n, k)
-    against: HostArray
-    ranked: HostArray  # (n, r)
-
-    @classmethod
-    def of(cls, lower: HostArray, upper: HostArray, mean: HostArray) -> Bets:
-        """Return the odds that the bounds of the set give."""
-        ranked = np.argsort(-mean, axis=1, kind="stable")[:, : min(2, mean.shape[1] - 1)]
-        return cls(1.0 / np.maximum(upper, _TINY), 1.0 / np.maximum(1.0 - lower, _TINY), ranked)
-
-    def rows(self, rows: HostArray) -> Bets:
-        """Return those of some instances."""
-        return Bets(self.on[rows], self.against[rows], self.ranked[rows])
-
-    def paid(self, labels: HostArray) -> HostArray:
-        """Return what every bet pays for these labels, (n, 1 + 2 k + 2 r)."""
-        happens = np.zeros(self.on.shape)
-        happens[np.arange(len(labels)), labels] = 1.0
-        at_rank = np.take_along_axis(happens, self.ranked, axis=1)
-        return np.concatenate(
-            [
-                np.ones((len(labels), 1)),
-                self.on * happens,
-                self.against * (1.0 - happens),
-                np.take_along_axis(self.on, self.ranked, axis=1) * at_rank,
-                np.take_along_axis(self.against, self.ranked, axis=1) * (1.0 - at_rank),
-            ],
-            axis=1,
-        )
-
-    def values(self, shares: HostArray) -> HostArray:
-        """Return what a portfolio pays for every class, (n, k)."""
-        k, r = self.on.shape[1], self.ranked.shape[1]
-        kept, on, against, on_rank, against_rank = np.split(shares, np.cumsum([1, k, k, r]))
-        lost = self.against * against
-        values = kept + self.on * on + lost.sum(axis=1, keepdims=True) - lost
-        at = np.arange(len(values))
-        for j, classes in enumerate(self.ranked.T):
-            values += against_rank[j] * self.against[at, classes][:, None]
-            values[at, classes] += on_rank[j] * self.on[at, classes]
-            values[at, classes] -= against_rank[j] * self.against[at, classes]
-        return np.asarray(values)
-
-
-def _portfolio(paid: HostArray) -> HostArray:
-    """Return the constant shares (j,) that would have earned most from paid (n, j), mostly cash at first."""
-    count = paid.shape[1]
-    shares = np.full(count, 0.5 / (count - 1))
-    shares[0] = 0.5
-    for _ in range(_EM_STEPS):
-        shares = shares * (paid.T @ (1.0 / (paid @ shares)))
-        shares[0] += _CASH
-        shares /= shares.sum()
-    return shares
-
-
-def _cuts(n: int, ordered: HostArray | None = None) -> HostArray:
-    """Return where blocks begin and end; clusters `ordered` (n,), which stand together, stay whole."""
-    cuts = np.unique(np.round(np.geomspace(max(START * n, 1.0), n, BLOCKS + 1)).astype(int))
-    if ordered is None:
-        return cuts
-    ends = np.append(np.flatnonzero(np.diff(ordered)) + 1, n)
-    return np.unique(ends[np.searchsorted(ends, cuts)])
-
-
-def _witness(
-    credal: CredalSet,
-    scores: Scores,
-    bets: Bets,
-    labels: HostArray,
-    order: HostArray,
-    codes: HostArray | None = None,
-) -> tuple[HostArray, HostArray]:
-    """Return the tested rows in their order and u (t, k): of each from the labels of earlier blocks alone."""
-    n, k = scores.mean.shape
-    cuts = _cuts(n, None if codes is None else codes[order])
-    rows = order[cuts[0] :]
-    if not rows.size:
-        return rows, np.empty((0, k))
-    slopes = [np.zeros(scores.columns.shape[2])] * len(_PENALTIES)
-    made = np.empty((len(_PENALTIES) + 1, rows.size, k))
-    for begin, end in itertools.pairwise(cuts):
-        past, now = order[:begin], order[begin:end]
-        place = slice(begin - cuts[0], end - cuts[0])
-        learned, looked = scores.rows(past), scores.rows(now)
-        for j, penalty in enumerate(_PENALTIES):
-            slopes[j] = _regression(learned, labels[past], penalty, slopes[j])
-            made[j, place] = looked.probs(slopes[j])
-        made[-1, place] = bets.rows(now).values(_portfolio(bets.rows(past).paid(labels[past])))
-    own = credal[rows]
-    for j in range(len(_PENALTIES)):
-        g = np.maximum(made[j], _TINY)
-        made[j] = 1.0 - _STAKE + _STAKE * g / np.maximum(nearest_to(own, g), _TINY)
-    made /= support_of(own, made)[0][:, :, None]  # e-variables, whatever pi is
-    earned = np.log(np.maximum(made[:, np.arange(rows.size), labels[rows]], 1e-300)).cumsum(axis=1)
-    u = np.empty((rows.size, k))
-    for begin, end in itertools.pairwise(cuts - cuts[0]):
-        before = earned[:, begin - 1] if begin else np.zeros(len(made))
-        shares = np.exp(before - before.max())
-        u[begin:end] = np.tensordot(shares / shares.sum(), made[:, begin:end], axes=1)
-    return rows, np.maximum(u / support_of(own, u[None, ...])[0][0][:, None], _TINY)
 
 
 def _running(
@@ -442,7 +265,7 @@ def _running(
         last = np.zeros(int(codes.max()) + 1, dtype=np.intp)
         np.maximum.at(last, codes, np.arange(n))
         order = np.argsort(last[codes], kind="stable")
-    rows, u = _witness(credal, scores, bets, labels, order, codes)
+    rows, u = witness_of(credal, scores, bets, labels, order, codes)
     logs, paid = np.zeros(n), u[np.arange(rows.size), labels[rows]]
     if codes is None:
         logs[rows] = np.log(paid)
@@ -455,9 +278,6 @@ def _cluster_means(values: HostArray, codes: HostArray) -> HostArray:
     """Return the mean of every cluster that has rows, by its code."""
     sizes = np.bincount(codes)
     return np.asarray(np.bincount(codes, values)[sizes > 0] / sizes[sizes > 0])
-
-
-# The tail
 
 
 @dataclasses.dataclass(frozen=True)
@@ -556,7 +376,71 @@ def _normal_score(pvalue: float) -> float:
     return min(float(-ndtri(pvalue)), _HIGHEST)
 
 
-# What was learned, for any instances
+def directions(
+    credal: CredalSet,
+    classes: HostArray,
+    features: HostArray | None,
+    logs: HostArray,
+    tested: HostArray,
+    labels: HostArray,
+) -> tuple[WitnessDirection, ...]:
+    """Compare labels with the bounds of the set where the witness points at a class, the clearest first."""
+    lower, upper = (to_host(one) for one in singleton_bounds(credal))
+    mean = to_host(credal.mean().probs)
+    k = mean.shape[1]
+    columns: list[Column] = [(f"the mean probability of class {j}", int(j), mean[:, j]) for j in classes]
+    columns.append(("the largest mean probability", None, mean.max(axis=1)))
+    if features is not None:
+        columns += [(f"feature {j}", None, one) for j, one in enumerate(features.T)]
+    found = []
+    for more in (True, False):
+        signed = logs if more else -logs
+        pointed = np.where(tested & (signed.max(axis=1) > _NOTICEABLE), signed.argmax(axis=1), -1)
+        for j in range(k):
+            rows = pointed == j
+            count = int(rows.sum())
+            if count < _LEAST_ROWS:
+                continue
+            bound = upper[rows, j] if more else lower[rows, j]
+            observed = float((labels[rows] == j).mean())
+            gap = observed - float(bound.mean()) if more else float(bound.mean()) - observed
+            spread = np.sqrt(max(float((bound * (1 - bound)).sum()), 1e-12)) / count
+            width = (f"the width of the set for class {j}", j, upper[:, j] - lower[:, j])
+            where, about = _condition([*columns, width], rows)
+            found.append(
+                WitnessDirection(
+                    label=j,
+                    more=more,
+                    n=count,
+                    observed=observed,
+                    lower=float(lower[rows, j].mean()),
+                    upper=float(upper[rows, j].mean()),
+                    score=float(gap / spread),
+                    where=where,
+                    where_label=about,
+                )
+            )
+    return tuple(sorted(found, key=lambda one: -one.score))
+
+
+def _condition(columns: list[Column], rows: HostArray) -> tuple[str, int | None]:
+    """Return the cut of one column that separates `rows` best and its class, or "" where none does."""
+    best, words, about = _CLEAR_CUT, "", None
+    if rows.all():
+        return words, about
+    for name, label, values in columns:
+        # values that occur: between huge ones nothing can be interpolated
+        cuts = np.unique(np.quantile(values, np.arange(1, 10) / 10, method="inverted_cdf"))
+        above = values > cuts[:, None]
+        gains = above[:, rows].mean(axis=1) - above[:, ~rows].mean(axis=1)
+        at = int(np.abs(gains).argmax())
+        gain, threshold = float(gains[at]), float(cuts[at])
+        if abs(gain) > best:
+            best, about = abs(gain), label
+            words = f"{name} is {'above' if gain > 0 else 'at most'} {threshold:.2g}"
+            if label is not None and 0 <= threshold < 0.001:  # of a probability 4.6e-05 says nothing more
+                words = f"{name} is {'not ' if gain > 0 else ''}nearly 0"
+    return words, about
 
 
 @dataclasses.dataclass(frozen=True)
@@ -585,7 +469,7 @@ class WitnessCombination(Combination):
             columns = to_host(as_float64(check_features(features, given)))
         scores = self.view.scores(hosted, columns)
         g = np.mean([scores.probs(slopes) for slopes in self.slopes], axis=0)
-        return Point._trusted(like(nearest_to(hosted, np.maximum(g, _TINY)), credal._leading))
+        return Point._trusted(like(nearest_to(hosted, np.maximum(g, TINY)), credal._leading))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what it is."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, is_array, to_host
-from credibly.hypotests.resampling.choices import is_joint, n_equal
+from credibly.hypotests.resampling.choices import is_joint
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
@@ -396,7 +396,7 @@ _LEVEL = 0.05
 def has_members(predictions: Predictions) -> bool:
     """Tell whether members are stored, so that one can be drawn for all instances."""
     if isinstance(predictions, Gaussian):
-        return int(predictions.mean.ndim) == 2
+        return int(predictions.mean.ndim) == 2 and not predictions.weights_by_row
     if isinstance(predictions, Samples):
         return int(predictions.values.ndim) == 3
     return isinstance(predictions, (Ensemble, Dirichlet))
@@ -406,6 +406,13 @@ def require_hypothesis(predictions: Predictions, hypothesis: Hypothesis) -> None
     """Raise where a hypothesis cannot be tested with these predictions."""
     if hypothesis == "independent" or has_members(predictions):
         return
+    if isinstance(predictions, Gaussian) and predictions.weights_by_row:
+        raise UnsupportedError(
+            "the Bayesian hypothesis",
+            "needs one weight per member, because one member states the distribution of all labels",
+            f"got {predictions!r}, with weights for each instance",
+            'Pass `hypothesis="independent"`, or weights (m,) if these are members of an ensemble.',
+        )
     kind = type(predictions).__name__
     single = {
         "Point": "`Ensemble(probs[:, None, :])`",
@@ -437,7 +444,6 @@ def limits_of(
     if "bayesian" in names and m == 1:
         limits.append("With one member both hypotheses are the same.")
     elif "bayesian" in names and isinstance(predictions, Samples) and is_joint(predictions):
-        m = n_equal(predictions) or m
         if 2 / (m + 1) > _LEVEL:
             limits.append(f"{m} joint draws give no two-sided p-value below {2 / (m + 1):.2g}.")
     elif "bayesian" in names and 2 / (_equal_members(predictions) + 1) > _LEVEL:

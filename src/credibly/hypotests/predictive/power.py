@@ -31,8 +31,6 @@ from credibly.predictions import (
     Samples,
     as_point,
 )
-from credibly.predictions.ensemble import normalised
-from credibly.predictions.regression import over_members
 from credibly.results.base import require_level
 from credibly.results.power import PowerCurve
 from credibly.statistics import Statistic
@@ -99,12 +97,10 @@ def _moved(predictions: Samples | Quantiles, scale: float, shift: float) -> Arra
     values = as_float64(predictions.values)
     # of one draw per member the spread is that between members
     draws = values[..., 0] if values.ndim == 3 and values.shape[-1] == 1 else values
-    axis = draws.ndim - 1
-    weights = normalised(predictions.weights) if isinstance(predictions, Samples) and axis == 1 else None
-    centre = over_members(draws, weights, axis)[..., None]
-    spread = over_members((draws - centre) ** 2, weights, axis)[..., None] ** 0.5
-    moved = centre + scale * (draws - centre) + shift * spread
-    return namespace(values).reshape(moved, values.shape)
+    xp = namespace(values)
+    centre = xp.mean(draws, axis=-1, keepdims=True)
+    spread = xp.mean((draws - centre) ** 2, axis=-1, keepdims=True) ** 0.5
+    return xp.reshape(centre + scale * (draws - centre) + shift * spread, values.shape)
 
 
 def simulate_power(

@@ -23,18 +23,18 @@ import numpy as np
 from credibly._arrays.namespace import (
     Array,
     HostArray,
-    blas_threads,
     is_numpy,
     like,
     namespace,
     on_accelerator,
+    one_blas_thread,
     rows_within_budget,
     tiles,
     to_host,
 )
 from credibly._arrays.progress import Progress, share_of
 from credibly._arrays.remembered import is_remembering, keep, recalled
-from credibly.hypotests.resampling.choices import bound_to, without_choices
+from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource, rows_at_once
 from credibly.predictions import (
@@ -50,7 +50,8 @@ from credibly.predictions import (
     Samples,
     as_point,
 )
-from credibly.predictions.passes import Sums, merged
+from credibly.predictions.passes import Sums
+from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import planned
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
@@ -115,8 +116,8 @@ class Resampled:
 
     @classmethod
     def of(cls, bound: Bound, values: Sequence[HostArray], observed: State | None) -> Resampled:
-        """Join the values of tiles; of choices the statistic is told as it is without them."""
-        return cls(without_choices(bound)[0], np.concatenate(values), observed)
+        """Join the values of tiles."""
+        return cls(bound, np.concatenate(values), observed)
 
 
 def targets_of(
@@ -251,7 +252,7 @@ def _posed(
 
 
 def _values(target: Target, bound: Bound, state: State) -> HostArray:
-    return to_host(target.finish(*without_choices(bound, state)))
+    return to_host(target.finish(bound, state))
 
 
 def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
@@ -275,13 +276,14 @@ def label_tiles(observed: Any, drawing: Drawing | None, reps: slice) -> Iterator
     if drawing is None:
         yield slice(0, 0), observed
         return
-    with blas_threads(1):  # products of a few columns: starting a second thread costs more than it saves
-        for tile in tiles(reps.stop - reps.start, _replicates_per_tile(observed.n, drawing)):
+    with one_blas_thread():  # products of a few columns: starting a second thread costs more than it saves
+        for tile in tiles(reps.stop - reps.start, replicates_per_tile(observed.n, drawing)):
             part = slice(reps.start + tile.start, reps.start + tile.stop)
             yield part, with_observed(observed, drawing, part)
 
 
-def _replicates_per_tile(n: int, drawing: Drawing) -> int:
+def replicates_per_tile(n: int, drawing: Drawing) -> int:
+    """Return how many label vectors are drawn at once: on the host those that stay in cache."""
     per_tile = rows_within_budget(_BYTES_PER_LABEL * n, 0.5)
     return per_tile if drawing.on_device else min(per_tile, max(1, _TILE_LABELS // n))
 
@@ -342,7 +344,7 @@ def _at_once(
         if known is not None:
             narrow.remove(at)
             values[at].append(_values(jobs[at].target, jobs[at].bound, State(known)))
-            first[at] = _first(without_choices(jobs[at].bound, State(known))[1])
+            first[at] = _first(State(known))
     for order, at in enumerate(narrow):
         any(jobs[at].bound.share_with(jobs[before].bound) for before in narrow[:order])
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
@@ -351,7 +353,7 @@ def _at_once(
             state = job.bound.state(job.labels(batch))
             values[at].append(_values(job.target, job.bound, state))
             if reps.start == 0 and job.target.additive:
-                first[at] = _first(without_choices(job.bound, state)[1])
+                first[at] = _first(state)
             if at in keys and _is_small(state, n_resamples):
                 sums.setdefault(at, []).append(_every_replicate(state, len(batch)))
         if progress is not None and not wide:
@@ -372,7 +374,9 @@ def _lasts(job: _Job) -> bool:
 
 def _summed(job: _Job) -> tuple[Hashable, ...]:
     """Return what tells the sums of a bound statistic from those of others over the same labels."""
-    return type(job.bound).state, type(without_choices(job.bound)[0]).state, job.bound.statistic
+    bound = job.bound
+    made = (type(bound.terms).sums, type(bound.terms).observed) if isinstance(bound, Linear) else ()
+    return type(bound).state, *made, bound.statistic
 
 
 def _is_small(state: State, n_resamples: int) -> bool:
@@ -515,7 +519,7 @@ def merged_replicates(
     batches = list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]
     for reps in batches:
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
-        (total,) = merged(rows, [_Work(tuple(targets), tuple(draws), reps, n_resamples, picked)], report)
+        (total,) = rows.merged([_Work(tuple(targets), tuple(draws), reps, n_resamples, picked)], report)
         noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
         bounds = [[job.bound for job in jobs] for _, _, jobs in _posed(alone, noted, draws, n_resamples)]
         for order in range(len(draws)):
@@ -523,7 +527,7 @@ def merged_replicates(
                 name = _name(order, at)
                 values.setdefault(name, []).append(_values(target, bound, total.states[name]))
                 if reps.start == 0:
-                    first[name] = _first(without_choices(bound, total.states[name])[1])
+                    first[name] = _first(total.states[name])
         if picked is not None:
             drawn.append(total.states[_name(0, None)]["labels"])
     found = [

@@ -188,6 +188,30 @@ CLUSTERED = "every row is calibrated given its prediction, and clusters of rows 
 """What is tested where rows belong together."""
 
 
+def result_of(
+    values: HostArray, tail: Tail, bounds: tuple[float, float] | None, **told: Any
+) -> HypotestResult:
+    """Make a result from the values of a number, the observation first.
+
+    `bounds` are those of its acceptance region; `told` are the other fields, or such that are known better.
+    """
+    observed, null = float(values[0]), values[1:]
+    pvalue, interval = monte_carlo_pvalue(observed, null, tail)
+    effect, z_score = distance(observed, null)
+    found: dict[str, Any] = {
+        "statistic": observed,
+        "pvalue": pvalue,
+        "pvalue_interval": interval,
+        "tail": tail,
+        "null_distribution": null,
+        "acceptance_region": acceptance_region(null, tail, bounds),
+        "effect_size": effect,
+        "z_score": z_score,
+        "n_resamples": null.size,
+    }
+    return HypotestResult(**(found | told))
+
+
 def single_result(
     bound: Bound,
     values: HostArray,
@@ -205,39 +229,31 @@ def single_result(
     """
     statistic = bound.statistic
     require_numbers(values, statistic.name)
-    observed, null = float(values[0]), values[1:]
     tail = statistic.traits.tail
-    require_finite_region(null, tail, statistic.name)
-    pvalue, interval = monte_carlo_pvalue(observed, null, tail)
+    require_finite_region(values[1:], tail, statistic.name)
     notes = (*bound.notes, *notes)
     reference = bound.chi_square(sums) if referred else None
     if reference is not None:
         degrees, name = reference
-        limit = float(chdtrc(degrees, observed))
+        limit = float(chdtrc(degrees, float(values[0])))
         chance = "p < 0.0001" if limit < 1e-4 else f"p = {limit:.3g}"
         notes = (*notes, f"{chance} from the {name}")
-    effect, z_score = distance(observed, null)
-    if clusters is not None:
-        pvalue = max(pvalue, smallest_pvalue(clusters.number))
-    return HypotestResult(
+    found = result_of(
+        values,
+        tail,
+        statistic.traits.range,
         name="calibration_test",
         hypothesis=HYPOTHESIS if clusters is None else CLUSTERED,
         statistic_name=statistic.name,
-        statistic=observed,
-        pvalue=pvalue,
-        pvalue_interval=interval,
-        tail=tail,
-        null_distribution=null,
-        acceptance_region=acceptance_region(null, tail, statistic.traits.range),
-        effect_size=effect,
-        z_score=z_score,
         n=bound.n,
-        n_resamples=null.size,
         statistic_range=statistic.traits.range,
         settings={**settings, **statistic.settings()},
         notes=notes,
         n_clusters=None if clusters is None else clusters.number,
     )
+    if clusters is None:
+        return found
+    return dataclasses.replace(found, pvalue=max(found.pvalue, smallest_pvalue(clusters.number)))
 
 
 def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict[str, Any]) -> HypotestResult:
@@ -252,24 +268,15 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
         for result, own in zip(results, adjusted, strict=True)
     }
     score = -np.log10(smallest) + 0.0  # not -0.0
-    _, interval = monte_carlo_pvalue(float(score[0]), score[1:], "greater")
-    effect = float(score[0] - score[1:].mean())
-    spread = float(score[1:].std(ddof=1)) if score.size > 2 else float("nan")
-    names = ", ".join(components)
-    return HypotestResult(
+    return result_of(
+        score,
+        "greater",
+        (0.0, float(np.log10(score.size))),
         name="calibration_test",
         hypothesis=results[0].hypothesis,
-        statistic_name=f"smallest p of {names} (-log10)",
-        statistic=float(score[0]),
+        statistic_name=f"smallest p of {', '.join(components)} (-log10)",
         pvalue=pvalue,
-        pvalue_interval=interval,
-        tail="greater",
-        null_distribution=score[1:],
-        acceptance_region=acceptance_region(score[1:], "greater", (0.0, float(np.log10(score.size)))),
-        effect_size=effect,
-        z_score=effect / spread if spread > 0 else float("nan"),
         n=results[0].n,
-        n_resamples=results[0].n_resamples,
         settings={**settings, "statistics": list(components)},
         notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
         components=components,

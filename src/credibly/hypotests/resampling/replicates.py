@@ -54,7 +54,6 @@ from credibly.hypotests.resampling.choices import (
     in_cells,
     is_joint,
     is_stratified,
-    n_equal,
     pooled,
 )
 from credibly.predictions import (
@@ -144,8 +143,7 @@ class Replicates:
     def _draw_few(self, out: Array, replicate: int, row: int) -> None:
         """Count passed steps by comparing 16-bit pieces with each of them; `out` starts at zero."""
         pieces = np.empty(out.shape, dtype=np.uint16)
-        for j, line in enumerate(pieces):
-            self.pieces.fill_pieces(line, replicate + j, self.first_row + row)
+        self.pieces.fill_pieces(pieces, replicate, self.first_row + row)
         reached = np.zeros_like(out)
         passed = np.empty(out.shape, dtype=bool)
         for floor in self.floors[:, row : row + out.shape[1]]:
@@ -162,8 +160,7 @@ class Replicates:
     def _draw_many(self, out: Array, replicate: int, row: int) -> None:
         """Find the number of passed steps by bisection."""
         uniform = np.empty(out.shape)
-        for j, line in enumerate(uniform):
-            self.rests.fill(line, replicate + j, self.first_row + row)
+        self.rests.fill(uniform, replicate, self.first_row + row)
         steps = self.steps[:, row : row + out.shape[1]]
         columns = np.arange(out.shape[1])
         last = steps.shape[0]
@@ -245,13 +242,13 @@ class RealReplicates:
         self.n, self.m = len(predictions), predictions.n_members
         self.uniforms, self.choices = Uniforms(seed, Stream.RESTS), Uniforms(seed, Stream.MEMBERS)
         self.on_device = on_accelerator(leading)
-        self.steps: HostArray | None = None  # of members with weights: where each but the last ends
+        self.steps: Array | None = None  # of weights: where each member but the last ends, (1 or n, m - 1)
         self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
         self.normal = isinstance(predictions, Gaussian)
         if isinstance(predictions, Gaussian):
             self.mean, self.std = (self._here(part) for part in predictions.members())
             shares = predictions.shares
-            self.steps = None if shares is None else np.cumsum(to_host(shares))[:-1]
+            self.steps = None if shares is None else self._here(_ends(shares))
         else:
             assert isinstance(predictions, Quantiles)
             self.levels, self.table = self._here(predictions.levels), self._here(predictions.values)
@@ -273,15 +270,20 @@ class RealReplicates:
 
     def members(self, reps: slice) -> np.ndarray[Any, Any]:
         """Return the member that each replicate is drawn from, (b,), where one is shared by all instances."""
-        uniform = self.choices.block(reps, slice(0, 1))[:, 0]
-        return np.asarray(self._member(uniform), dtype=np.int64)
+        uniform = self.choices.block(reps, slice(0, 1))
+        assert self.steps is None or self.steps.shape[0] == 1  # one member has no weights that differ by row
+        return np.asarray(self._member(uniform, slice(0, 1)), dtype=np.int64)[:, 0]
 
-    def _member(self, uniform: Array) -> Array:
-        """Return which member uniform numbers choose, by its weight."""
+    def _member(self, uniform: Array, rows: slice) -> Array:
+        """Return which members uniform numbers (b, rows) choose, by their weights."""
         xp = namespace(uniform)
         if self.steps is None:
             return xp.astype(uniform * self.m, xp.int64)
-        return sum(xp.astype(uniform >= step, xp.int64) for step in self.steps.tolist())
+        ends = self.steps if self.steps.shape[0] == 1 else self.steps[rows, :]
+        found = xp.zeros_like(uniform, dtype=xp.int64)
+        for j in range(self.m - 1):
+            found = found + xp.astype(uniform >= ends[:, j], xp.int64)
+        return found
 
     def _draw(self, reps: slice, rows: slice) -> Array:
         return self._placed(self._rest(reps, rows), reps, rows)
@@ -301,7 +303,7 @@ class RealReplicates:
             chosen = np.zeros((1, 1), dtype=np.int64) if self.m == 1 else self.members(reps)[:, None]
             member = like(chosen, self.reference) if self.on_device else chosen
         else:
-            member = self._member(self._block(self.choices, reps, rows))
+            member = self._member(self._block(self.choices, reps, rows), rows)
         return self._quantile(rest, rows, member)
 
     def _normal(self, score: Array, rows: slice, member: Array) -> Array:
@@ -332,6 +334,12 @@ class RealReplicates:
         return start + position * (_taken(self.table, at * q + cell + 1) - start)
 
 
+def _ends(shares: Array) -> Array:
+    """Return where the members but the last end among their shares (n, m), (n, m - 1)."""
+    ends = namespace(shares).cumulative_sum(shares, axis=1)
+    return ends[:, :-1]
+
+
 def _cached_tiles(reps: slice, rows: slice) -> Iterator[tuple[slice, slice, slice, slice]]:
     """Yield tiles that stay in cache: where they are in an array, and which replicates and rows these are."""
     width = min(rows.stop - rows.start, CACHE_ELEMENTS)
@@ -352,7 +360,7 @@ _BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, 
 
 def rows_at_once(predictions: Predictions, n_targets: int) -> int:
     """Return how many rows fit the memory budget with all that is made of their members or draws."""
-    numbers = math.prod(predictions._leading.shape[1:]) * len(predictions.row_fields)
+    numbers = math.prod(predictions._leading.shape[1:]) * len(predictions.row_arrays())
     tables = n_targets if isinstance(predictions, Samples) else 0  # what every draw adds, were it the label
     losses = n_targets * TABLE_BYTES if isinstance(predictions, Gaussian) and predictions.n_members > 1 else 0
     return rows_within_budget((_BYTES_PER_NUMBER + 8 * tables) * numbers + losses, 0.25)
@@ -371,9 +379,7 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
     weights = getattr(predictions, "weights", None)
     m = predictions.n_members
     if isinstance(predictions, Samples) and is_joint(predictions):
-        number = n_equal(predictions) or m
-        # 0 chooses the labels themselves; a single draw is a member like any other
-        return (uniform * (number + 1 if number > 1 else 1)).astype(np.intp)
+        return (uniform * (m + 1)).astype(np.intp)  # 0 chooses the labels themselves
     chosen = (uniform * m).astype(np.intp)
     if weights is not None:
         steps = np.cumsum(to_host(as_float64(weights)))

@@ -34,12 +34,11 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.hypotests.resampling.choices import (
     Bind,
-    PoolBound,
+    bound_to,
     drawing_notes,
     is_stratified,
     pooled,
@@ -48,13 +47,10 @@ from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.passes import Sums, merged
-from credibly.predictions.samples import Pool
-from credibly.statistics.coverage import CoverageShares
+from credibly.predictions.passes import Sums
 from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import Pairs, Planned, for_pairs, meets_in_blocks, require_rows
 from credibly.statistics.protocol import Bound, State, Statistic
-from credibly.statistics.spread import MomentBound
 from credibly.statistics.subsampled import Subsampled
 
 FEW_CLUSTERS = 12
@@ -80,76 +76,6 @@ def _values(bound: Bound, expected: State, added: State, drawn: HostArray) -> Ar
     return bound.wild_values(expected, added, drawn)
 
 
-class SignedPool(PoolBound):
-    """A statistic of draws in clusters: a label is as likely as any number of its pool."""
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the mean over all choices, and per cluster what the label adds to it.
-
-        A label is as likely as any number of its pool, so what it adds has mean 0 whatever the pool is, and
-        however rows of a cluster depend on each other.
-        """
-        if self.mean is not None:
-            self._require_finite(to_host(self.mean.terms.amount))
-            return self.mean.wild_sums(labels, codes, number)
-        if self.places:
-            return self._wild_counts(labels, codes, number)
-        assert self.moments is not None and isinstance(self.inner, MomentBound)
-        mean, variance = self.moments  # (n, p)
-        cell, size = self.inner.cells(variance)
-        n, p = self.pool.values.shape
-        at = np.zeros((n, p), dtype=np.intp) if cell is None else to_host(cell)
-        at = at + size * np.arange(n)[:, None]
-        weight = labels.row_weights()
-        expected, added = State(), State()
-        for name, term in self.inner.terms(self.pool.labels, mean, variance).items():
-            own = to_host(term)
-            self._require_finite(own)
-            usual = np.bincount(at.ravel(), own.ravel(), n * size).reshape(n, size) / p
-            apart = np.bincount(at[:, 0], own[:, 0], n * size).reshape(n, size) - usual
-            sums = np.zeros((number, size))
-            np.add.at(sums, codes, weight[:, None] * apart)
-            varies = np.mean(own * own, axis=1) - np.sum(usual * usual, axis=1)
-            expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
-            expected[name] = weight @ usual if cell is None else (weight @ usual)[None, :]
-            added[name] = sums[:, 0] if cell is None else sums
-        return expected, added
-
-    def _wild_counts(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the same for counts of labels between quantiles."""
-        assert isinstance(self.inner, CoverageShares)
-        weight = labels.row_weights()
-        expected, added = State(weight=np.array([weight.sum()])), State()
-        for name, places in self.places.items():
-            at = to_host(places)  # (n, p)
-            size, p = self.inner.heights.shape[0] + 1, at.shape[1]
-            cells = codes[:, None] * size + at
-            usual = np.bincount(cells.ravel(), np.repeat(weight / p, p), number * size)
-            seen = np.bincount(cells[:, 0], weight, number * size)
-            expected[name] = usual.reshape(number, size).sum(axis=0)[None, :]
-            added[name] = (seen - usual).reshape(number, size)
-        return expected, added
-
-    def _require_finite(self, table: HostArray) -> None:
-        """Raise where a number of a pool (n, p) would add something infinite if it were the label."""
-        bad = int((~np.isfinite(table)).any(axis=1).sum())
-        if bad:
-            raise UnsupportedError(
-                f"a test of `{self.statistic.name}` with clusters",
-                "needs finite contributions of every label that the draws allow",
-                f"in {counted(bad, 'instance')} one of them is infinite",
-                "Use another statistic, such as `picp` or `skce`.",
-            )
-
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Widen as the statistic of draws does."""
-        return self.inner.widened(expected, added)
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return the values that the statistic of draws has with these signs."""
-        return self.inner.wild_values(expected, added, signs)
-
-
 def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Labels]:
     """Bind to rows in clusters, and return their labels as the bound statistic takes them.
 
@@ -157,22 +83,17 @@ def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Lab
     pools alone: the mean over all choices. Pairs have expectations of their own.
     """
     bound = bind(rows.predictions)
-    pools = isinstance(bound, (Linear, MomentBound, CoverageShares))
-    if not (isinstance(rows.predictions, Samples) and pools):
+    if not (isinstance(rows.predictions, Samples) and isinstance(bound, Linear)):
         return bound, rows.batch
     chosen = pooled(rows, seed, shared=False)
-    assert isinstance(chosen.predictions, Pool)
-    found = SignedPool(bind, chosen.predictions, bind(chosen.predictions.samples()))
+    found = bound_to(bind, chosen.predictions, chosen.batch)
     found.notes = (*found.notes, *taken_notes(rows.predictions))
     return found, chosen.batch
 
 
 def taken_notes(predictions: Predictions) -> tuple[str, ...]:
     """Say where a statistic is computed from a part of the draws, those that are exchanged with the label."""
-    taken = isinstance(predictions, Samples) and (
-        is_stratified(predictions) or predictions.weights is not None
-    )
-    return drawing_notes(predictions) if taken else ()
+    return drawing_notes(predictions) if is_stratified(predictions) else ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -258,7 +179,7 @@ def wild(
         for one in sums:
             require_rows(one, rows)
         planned = tuple(Planned(one, one.plan(rows)) for one in sums)
-        (total,) = merged(rows, [_Work(planned, clusters, seed, drawing)])
+        (total,) = rows.merged([_Work(planned, clusters, seed, drawing)])
         few = rows.sample
         for each in planned:
             name = each.statistic.name

@@ -11,7 +11,7 @@ from libraries import Library
 
 
 def result_of(probs: np.ndarray, labels: np.ndarray) -> cr.results.CredalTestResult:
-    return cr.credal_test(probs, labels, weights="mean", statistics="brier", n_resamples=19, rng=0)
+    return cr.hypotests.weights_test(probs, labels, weights="mean", statistics="brier", n_resamples=19, rng=0)
 
 
 def test_by_hand() -> None:
@@ -73,12 +73,12 @@ def test_learned_weights_cut_their_features() -> None:
     members = rng.dirichlet(np.ones(2), size=(200, 3))
     features = rng.normal(size=(200, 1))
     labels = rng.integers(0, 2, size=200)
-    result = cr.credal_test(members, labels, features=features, refit=False, n_resamples=19, rng=0)
+    result = cr.hypotests.weights_test(members, labels, features=features, refit=False, n_resamples=19, rng=0)
     rows = result.test_rows
     found = result.regions(members[rows], labels[rows], features=features[rows], rng=0)
     assert found.columns == ("feature 0",)
     assert found.n == len(rows)
-    plain = cr.credal_test(members, labels, refit=False, n_resamples=19, rng=0)
+    plain = cr.hypotests.weights_test(members, labels, refit=False, n_resamples=19, rng=0)
     assert plain.regions(members, labels).columns[1] == "mean P(1)"
 
 
@@ -118,7 +118,9 @@ def test_the_mean_of_weighted_members_shows_their_weights() -> None:
     rng = np.random.default_rng(0)
     members = cr.Ensemble(rng.dirichlet(np.ones(3), size=(60, 4)), weights=[0.7, 0.1, 0.1, 0.1])
     labels = rng.integers(0, 3, size=60)
-    found = cr.credal_test(members, labels, weights="mean", statistics="brier", n_resamples=19, rng=0)
+    found = cr.hypotests.weights_test(
+        members, labels, weights="mean", statistics="brier", n_resamples=19, rng=0
+    )
     assert found.weights == pytest.approx([0.7, 0.1, 0.1, 0.1])
     assert found.combine(members).probs == pytest.approx(members.mean().probs)
     assert any("weighted mean of 4 members" in note for note in found.notes)
@@ -133,7 +135,7 @@ def test_the_set_test_takes_one_of_several_raters() -> None:
     counts = cr.LabelCounts(3 * np.eye(3, dtype=int)[labels])
     for weights in ("mean", "learned"):
         settings = {"weights": weights, "statistics": "brier", "n_resamples": 9, "rng": 0}
-        found, single = (cr.credal_test(members, given, **settings) for given in (counts, labels))
+        found, single = (cr.hypotests.weights_test(members, given, **settings) for given in (counts, labels))
         assert found.pvalue == single.pvalue
         assert any("one label per instance was tested" in note for note in found.notes)
     rated = found.regions(members, counts, n_resamples=19)

@@ -150,8 +150,10 @@ def test_weights_outside_the_simplex_are_brought_back() -> None:
 
 def test_refits_are_less_conservative() -> None:
     points, labels = _data()
-    kept = cr.credal_test(points, labels.values[0], weights="constant", refit=False, n_resamples=39, rng=0)
-    again = cr.credal_test(points, labels.values[0], weights="constant", n_resamples=39, rng=0)
+    kept = cr.hypotests.weights_test(
+        points, labels.values[0], weights="constant", refit=False, n_resamples=39, rng=0
+    )
+    again = cr.hypotests.weights_test(points, labels.values[0], weights="constant", n_resamples=39, rng=0)
     # replicates that are minimised too are smaller, so the observation looks larger among them
     assert np.mean(again.null_distribution) < np.mean(kept.null_distribution)
     assert again.pvalue <= kept.pvalue
@@ -161,49 +163,12 @@ def test_refits_are_less_conservative() -> None:
 
 def test_several_statistics_share_the_likeliest_weights() -> None:
     points, labels = _data()
-    found = cr.credal_test(
+    found = cr.hypotests.weights_test(
         points, labels.values[0], weights="constant", statistics="omnibus", n_resamples=39, rng=0
     )
     assert set(found.components) == {"skce", "log_loss"}
     best = WeightSearch(points, cr.log_loss).minimum(labels, np.random.default_rng(0))
     np.testing.assert_allclose(found.weights, best.weights, atol=1e-9)
-
-
-@pytest.mark.parametrize(("statistic", "n_bins"), [(None, 5), ("classwise_ece", 10), ("confidence_ece", 10)])
-def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> None:
-    points, labels = _data()
-    found = cr.credal_test(points, labels.values[0], paper="M23", statistics=statistic, rng=0)
-    assert found.n_resamples == 100
-    assert found.settings["n_bins"] == n_bins
-    assert found.statistic_name == (statistic or "hosmer_lemeshow")
-    assert any("paper mode M23 sets" in note for note in found.notes)
-    assert found.weights.shape == (3,)
-
-
-def test_settings_of_the_caller_win_over_those_of_m23() -> None:
-    points, labels = _data()
-    ten = cr.hosmer_lemeshow.with_(n_bins=10)
-    found = cr.credal_test(points, labels.values[0], paper="M23", statistics=ten, n_resamples=9, rng=0)
-    assert found.settings["n_bins"] == 10
-    by_name = cr.credal_test(
-        points, labels.values[0], paper="M23", statistics="confidence_ece", n_resamples=9, rng=0
-    )
-    assert by_name.settings["n_bins"] == 10
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("settings", [{"paper": "M23"}, {"weights": "constant", "refit": False}])
-def test_replicates_have_new_labels_or_new_instances_too(settings: dict) -> None:
-    """With many classes an instance drawn twice cancels itself: the classwise error of replicates falls."""
-    points = np.random.default_rng(0).dirichlet(np.full(40, 0.1), size=(60, 2))
-    labels = points[:, 0].argmax(axis=1)
-    means = {
-        resample: cr.credal_test(
-            points, labels, statistics="classwise_ece", resample=resample, n_resamples=19, rng=0, **settings
-        ).null_distribution.mean()
-        for resample in ("labels", "instances")
-    }
-    assert means["instances"] < 0.95 * means["labels"]
 
 
 def test_many_members_are_searched_without_cobyla() -> None:
@@ -214,27 +179,3 @@ def test_many_members_are_searched_without_cobyla() -> None:
     found = search.searched(labels, search.centre)
     assert found.value < search.value(search.centre, labels)
     assert found.value < min(search.value(corner, labels) for corner in np.eye(36)[:3])
-
-
-def test_a_mean_with_bootstrapped_instances_is_the_calibration_test() -> None:
-    points, labels = _data()
-    given = {"resample": "instances", "n_resamples": 19, "rng": 0}
-    found = cr.credal_test(points, labels.values[0], weights="mean", statistics="brier", **given)
-    mean = cr.Point(points.mean(axis=1))
-    assert found.pvalue == cr.calibration_test(mean, labels.values[0], statistics="brier", **given).pvalue
-
-
-@pytest.mark.slow
-def test_j25_uses_a_network_and_kde() -> None:
-    pytest.importorskip("torch", reason="needs the torch extra")
-    few, some = _data(n=12)  # too few to stop early
-    assert cr.credal_test(few, some.values[0], paper="J25", rng=0).n == 6
-    points, labels = _data()
-    found = cr.credal_test(points, labels.values[0], paper="J25", rng=0)
-    assert found.statistic_name == "kde_ce"
-    assert found.n_resamples == 100
-    assert found.settings["learner"]["name"] == "neural"
-    assert tuple(found.settings["learner"]["hidden"]) == (16, 16, 16)
-    assert found.settings["split"] == 0.5
-    assert found.settings["refit"] is False
-    assert any("paper mode J25 sets" in note for note in found.notes)

@@ -1,6 +1,10 @@
-"""`credal_test`: what it equals, what it finds, what it refuses."""
+"""`credal_test` and `weights_test`: what they equal, what they find, what they refuse."""
 
 from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +14,42 @@ from credibly_studies.simulate import MulticlassWorld
 from libraries import Library
 
 K = 3
-LEARNERS = {
-    "boundary": cr.learners.BoundaryLearner,
-    "gating": cr.learners.GatingLearner,
-    "tilting": cr.learners.TiltingLearner,
-}
+LEARNERS = {"boundary": cr.learners.BoundaryLearner, "gating": cr.learners.GatingLearner}
+
+
+class Equal(cr.learners.FittedWeights):
+    """The weights of `EqualLearner`."""
+
+    notes = ("equal weights",)
+
+    def weights(self, points: Any, features: Any) -> np.ndarray:
+        return np.full(points.probs.shape[:2], 1 / points.probs.shape[1])
+
+
+@dataclasses.dataclass(frozen=True)
+class EqualLearner(cr.learners.Learner):
+    """A learner as a user would write it: it gives all members the same weight."""
+
+    name = "equal"
+
+    def learn(self, lesson: cr.learners.Lesson, rows: np.ndarray) -> cr.learners.FittedWeights:
+        return Equal()
+
+
+def test_a_learner_of_ones_own() -> None:
+    probs = members(60, 3)
+    labels = draw(probs.mean(axis=1))
+    found = cr.hypotests.weights_test(probs, labels, learner=EqualLearner(), split=0.5, n_resamples=99, rng=0)
+    assert found.settings["refit"] is False  # only light learners are fitted again
+    assert found.settings["learner"] == {"name": "equal"}
+    assert "equal weights" in found.notes
+    np.testing.assert_allclose(found.weights, 1 / 3)
+    np.testing.assert_allclose(found.combine(probs).probs, probs.mean(axis=1))
+    rows = found.test_rows
+    mean = cr.Point(probs.mean(axis=1)[rows])
+    alone = cr.calibration_test(mean, labels[rows], statistics="skce", n_resamples=99, rng=0)
+    assert found.statistic == pytest.approx(alone.statistic, rel=1e-12)
+    assert found.pvalue == alone.pvalue
 
 
 def members(n: int, m: int, seed: int = 0) -> np.ndarray:
@@ -33,7 +68,7 @@ def test_one_member_or_equal_members_are_a_calibration_test(weights: str, statis
     labels = draw(probs[:, 0])
     plain = cr.calibration_test(probs[:, 0], labels, statistics=statistic, n_resamples=99, rng=3)
     for given in (probs, np.repeat(probs, 4, axis=1)):
-        found = cr.credal_test(
+        found = cr.hypotests.weights_test(
             cr.Ensemble(given, member_axis=1),
             labels,
             weights=weights,
@@ -55,18 +90,25 @@ def test_both_calibrated_predictors_of_the_first_printed_example_are_kept() -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ways", [{}, {"method": "weights"}, {"weights": "constant"}])
-def test_the_second_printed_example_is_kept(ways: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("test", "ways"),
+    [
+        (cr.credal_test, {}),
+        (cr.hypotests.weights_test, {}),
+        (cr.hypotests.weights_test, {"weights": "constant"}),
+    ],
+)
+def test_the_second_printed_example_is_kept(test: Callable[..., Any], ways: dict[str, str]) -> None:
     # J25 App. B, example 2: members (0, 1) and (1, 0) for every x, and y is known from x. Calibrated are the
     # right member at each x, a gate as hard as can be, and (0.5, 0.5), the marginal.
     x = np.arange(200) % 2
     ensemble = cr.Ensemble(np.broadcast_to([[0.0, 1.0], [1.0, 0.0]], (200, 2, 2)), member_axis=1)
     features = {} if "weights" in ways else {"features": x}
-    found = cr.credal_test(ensemble, x, **features, **ways, n_resamples=19, rng=1)
+    found = test(ensemble, x, **features, **ways, n_resamples=19, rng=1)
     assert not found.rejects(0.05)
     # a set without the truth: both members say 0.9 for class 0
     wrong = cr.Ensemble(np.broadcast_to([[0.9, 0.1], [0.9, 0.1]], (200, 2, 2)), member_axis=1)
-    assert cr.credal_test(wrong, x, **features, **ways, n_resamples=19, rng=1).rejects(0.05)
+    assert test(wrong, x, **features, **ways, n_resamples=19, rng=1).rejects(0.05)
 
 
 @pytest.mark.slow
@@ -79,8 +121,8 @@ def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
     labels = draw(np.stack([1 - chance, chance], axis=1))
     probs = np.broadcast_to([[0.1, 0.9], [0.9, 0.1]], (600, 2, 2))
     ensemble = cr.Ensemble(probs, member_axis=1)
-    learned = cr.credal_test(ensemble, labels, features=x, learner="gating", n_resamples=19, rng=1)
-    constant = cr.credal_test(ensemble, labels, weights="constant", n_resamples=19, rng=1)
+    learned = cr.hypotests.weights_test(ensemble, labels, features=x, learner="gating", n_resamples=19, rng=1)
+    constant = cr.hypotests.weights_test(ensemble, labels, weights="constant", n_resamples=19, rng=1)
     assert not learned.rejects(0.05)
     assert not constant.rejects(0.05)
     # 300 labels per x: standard error 0.023 of a frequency, 0.029 of a weight; three times that
@@ -89,7 +131,7 @@ def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
     # neither saves a set that misses the truth: 0.9 and 0.6
     outside = cr.Ensemble(np.broadcast_to([[0.1, 0.9], [0.4, 0.6]], (600, 2, 2)), member_axis=1)
     assert cr.credal_test(outside, labels, features=x, n_resamples=19, rng=1).rejects(0.05)
-    assert cr.credal_test(outside, labels, weights="constant", n_resamples=19, rng=1).rejects(0.05)
+    assert cr.hypotests.weights_test(outside, labels, weights="constant", n_resamples=19, rng=1).rejects(0.05)
 
 
 @pytest.mark.slow
@@ -102,7 +144,7 @@ def test_learned_weights_recover_a_known_gating() -> None:
     weight = 1 / (1 + np.exp(-3 * x))
     labels = draw(weight[:, None] * first + (1 - weight)[:, None] * second)
     ensemble = cr.Ensemble(np.stack([first, second], axis=1), member_axis=1)
-    found = cr.credal_test(
+    found = cr.hypotests.weights_test(
         ensemble, labels, features=x, learner="gating", n_resamples=39, cv=2, refit=False, rng=0
     )
     assert found.weight_names == ("member 0", "member 1")
@@ -110,8 +152,8 @@ def test_learned_weights_recover_a_known_gating() -> None:
     # 2000 labels: standard error of a local frequency over a tenth of them is 0.035, of a weight 0.05
     assert np.abs(found.weights[:, 0] - weight).mean() < 0.07
     # twice the smaller p-value of two folds: 2 of 40; the larger of both p-values would hide one that is off
-    assert not found.calibration.rejects(0.05)
-    assert not found.validity.rejects(0.05)
+    assert not found.rejects(0.05)
+    assert not cr.hypotests.witness_test(ensemble, labels, rng=0).rejects(0.05)
 
 
 @pytest.mark.slow
@@ -122,7 +164,7 @@ def test_one_seed_one_pvalue_on_every_library(library: Library) -> None:
 @pytest.mark.slow
 # the strict library is slow, so the default is enough there; CUDA has its own test of the light learners
 @pytest.mark.parametrize("library", ["numpy", "torch"], indirect=True)
-@pytest.mark.parametrize(("learner", "refit"), [("boundary", False), ("gating", True), ("tilting", True)])
+@pytest.mark.parametrize(("learner", "refit"), [("boundary", False), ("gating", True)])
 def test_one_seed_one_pvalue_of_other_learners(learner: str, refit: bool, library: Library) -> None:
     check_one_seed_one_pvalue(learner, refit, library)
 
@@ -132,9 +174,9 @@ def check_one_seed_one_pvalue(learner: str, refit: bool, library: Library) -> No
     labels = draw(probs.mean(axis=1))
     features = np.linspace(0, 1, 16)[:, None]
     two = LEARNERS[learner](penalties=(np.inf, 1.0))  # every penalty is learned with in the same way
-    settings = {"learner": two, "refit": refit, "cv": 2, "n_resamples": 4, "rng": 7, "method": "weights"}
-    host = cr.credal_test(probs, labels, features=features, **settings)
-    there = cr.credal_test(
+    settings = {"learner": two, "refit": refit, "cv": 2, "n_resamples": 4, "rng": 7}
+    host = cr.hypotests.weights_test(probs, labels, features=features, **settings)
+    there = cr.hypotests.weights_test(
         library.asarray(probs), library.asarray(labels), features=library.asarray(features), **settings
     )
     assert there.pvalue == host.pvalue
@@ -147,8 +189,8 @@ def check_one_seed_one_pvalue(learner: str, refit: bool, library: Library) -> No
 def test_constant_weights_on_every_library(weights: str, library: Library) -> None:
     probs = members(60, 3)
     labels = draw(probs[:, 0])
-    host = cr.credal_test(probs, labels, weights=weights, n_resamples=19, rng=7)
-    there = cr.credal_test(
+    host = cr.hypotests.weights_test(probs, labels, weights=weights, n_resamples=19, rng=7)
+    there = cr.hypotests.weights_test(
         library.asarray(probs), library.asarray(labels), weights=weights, n_resamples=19, rng=7
     )
     assert there.pvalue == host.pvalue
@@ -173,7 +215,9 @@ def test_every_set_is_tested_and_its_combination_is_in_it(kind: str, weights: st
     given = _sets(60)[kind]
     truth = given.mean().probs
     options = {"cv": 2} if weights == "learned" else {}
-    found = cr.credal_test(given, draw(truth), weights=weights, n_resamples=19, n_draws=5, rng=0, **options)
+    found = cr.hypotests.weights_test(
+        given, draw(truth), weights=weights, n_resamples=19, n_draws=5, rng=0, **options
+    )
     assert 0 < found.pvalue <= 1
     mixed = found.combine(given)
     if kind != "dirichlet":  # its set is the hull of draws, which the notes say
@@ -188,11 +232,11 @@ def test_every_set_is_tested_and_its_combination_is_in_it(kind: str, weights: st
 def test_corners_are_indexed_by_orders_of_the_classes() -> None:
     four = cr.Intervals(np.full((20, 4), 0.1), np.full((20, 4), 0.5))
     labels = np.arange(20) % 4
-    found = cr.credal_test(four, labels, weights="constant", n_resamples=9, rng=0)
+    found = cr.hypotests.weights_test(four, labels, weights="constant", n_resamples=9, rng=0)
     assert len(found.weight_names) == 24
     assert found.weight_names[0] == "corner of order (0, 1, 2, 3)"
     five = cr.Intervals(np.full((20, 5), 0.1), np.full((20, 5), 0.5))
-    found = cr.credal_test(five, np.arange(20) % 5, weights="constant", n_resamples=9, rng=0)
+    found = cr.hypotests.weights_test(five, np.arange(20) % 5, weights="constant", n_resamples=9, rng=0)
     assert len(found.weight_names) == 10
     assert found.weight_names[:2] == ("class 0 first", "class 0 last")
     assert any("a part of the set" in note for note in found.notes)
@@ -209,7 +253,7 @@ def test_corners_are_indexed_by_orders_of_the_classes() -> None:
 )
 def test_the_notion_is_named(statistic: object, notion: str) -> None:
     probs = members(40, 2)
-    found = cr.credal_test(
+    found = cr.hypotests.weights_test(
         probs, draw(probs[:, 0]), weights="constant", statistics=statistic, n_resamples=9, rng=0
     )
     assert found.notion == notion
@@ -218,7 +262,7 @@ def test_the_notion_is_named(statistic: object, notion: str) -> None:
 def test_folds_without_refits_are_combined_validly() -> None:
     probs = members(90, 3)
     labels = draw(probs.mean(axis=1))
-    found = cr.credal_test(probs, labels, cv=3, refit=False, n_resamples=99, rng=0)
+    found = cr.hypotests.weights_test(probs, labels, cv=3, refit=False, n_resamples=99, rng=0)
     folds = sorted(fold.pvalue for fold in found.components.values())
     assert len(folds) == 3
     assert found.pvalue == pytest.approx(min(1.0, 1.5 * folds[1]))  # K / r = 3 / 2 times the second smallest
@@ -229,7 +273,7 @@ def test_folds_without_refits_are_combined_validly() -> None:
 def test_a_split_tests_the_rows_it_did_not_learn_on() -> None:
     probs = members(40, 3)
     labels = draw(probs.mean(axis=1))
-    found = cr.credal_test(probs, labels, split=0.7, n_resamples=9, rng=0)
+    found = cr.hypotests.weights_test(probs, labels, split=0.7, n_resamples=9, rng=0)
     assert found.n == found.test_rows.size == 12
     whole = cr.credal_test(probs, labels, n_resamples=9, rng=0)
     assert whole.n == 40
@@ -280,23 +324,22 @@ def test_combine_wants_the_same_members_and_features() -> None:
 def test_a_small_memory_budget_changes_nothing() -> None:
     probs = members(200, 3)
     labels = draw(probs.mean(axis=1))
-    whole = cr.credal_test(probs, labels, cv=2, n_resamples=19, rng=0)
+    whole = cr.hypotests.weights_test(probs, labels, cv=2, n_resamples=19, rng=0)
     with cr.memory_limit(2**20):  # replicates in tiles of a few
-        tiled = cr.credal_test(probs, labels, cv=2, n_resamples=19, rng=0)
+        tiled = cr.hypotests.weights_test(probs, labels, cv=2, n_resamples=19, rng=0)
     assert tiled.pvalue == whole.pvalue
     np.testing.assert_allclose(tiled.null_distribution, whole.null_distribution, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("with_features", [False, True])
-@pytest.mark.parametrize("learner", ["tilting", "boundary"])
-def test_members_may_change_places(learner: str, with_features: bool) -> None:
+def test_members_may_change_places(with_features: bool) -> None:
     world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(40, rng=0)
     probs, order = world.predictions.probs, [2, 0, 3, 1]
     features = world.features if with_features else None
-    settings = {"learner": learner, "n_resamples": 9, "cv": 2, "rng": 0}
-    one = cr.credal_test(probs, world.labels, features=features, **settings)
-    two = cr.credal_test(probs[:, order], world.labels, features=features, **settings)
+    settings = {"n_resamples": 9, "cv": 2, "rng": 0}
+    one = cr.hypotests.weights_test(probs, world.labels, features=features, **settings)
+    two = cr.hypotests.weights_test(probs[:, order], world.labels, features=features, **settings)
     moved = [*order, *range(4, one.weights.shape[1])]  # what a learner adds to the members has no order
     np.testing.assert_allclose(two.weights, one.weights[:, moved], atol=1e-6)
     found, again = (
@@ -304,15 +347,17 @@ def test_members_may_change_places(learner: str, with_features: bool) -> None:
         two.combine(probs[:9, order], features=world.features[:9] if with_features else None),
     )
     np.testing.assert_allclose(again.probs, found.probs, atol=1e-6)
-    assert two.calibration.pvalue == one.calibration.pvalue
-    assert two.pvalue == pytest.approx(one.pvalue, rel=1e-9)
+    assert two.pvalue == one.pvalue
+    witness = [
+        cr.hypotests.witness_test(given, world.labels, rng=0).pvalue for given in (probs, probs[:, order])
+    ]
+    assert witness[1] == pytest.approx(witness[0], rel=1e-9)
 
 
 @pytest.mark.parametrize(
     ("change", "match"),
     [
         ({"weights": "best"}, "`weights` must be one of"),
-        ({"paper": "X"}, "`paper` must be one of"),
         ({"learner": "forest"}, "`learner` must be one of"),
         ({"learner": 3}, "`learner` must be a name or a Learner"),
         ({"split": 1.0}, "`split` must lie strictly between 0 and 1"),
@@ -321,24 +366,38 @@ def test_members_may_change_places(learner: str, with_features: bool) -> None:
         ({"cv": 30}, "need at least 60 instances"),
         ({"refit": 1}, "`refit` must be True or False"),
         ({"weights": "constant", "split": 0.5}, '`split` belongs to weights="learned"'),
-        ({"weights": "mean", "refit": True}, "`refit` needs weights that are learned"),
-        ({"weights": "mean", "paper": "J25"}, "`paper` fixes the weights"),
-        ({"learner": "neural", "refit": True}, "learns again for every replicate"),
+        ({"weights": "mean", "refit": True}, '`refit` belongs to weights="learned"'),
+        ({"learner": EqualLearner(), "refit": True}, "learns again for every replicate"),
         ({"features": np.ones(39)}, "one row per prediction"),
         ({"features": np.full((40, 1), np.nan)}, "`features` must be finite"),
         ({"labels": np.zeros(39, dtype=int)}, "one entry per prediction"),
         ({"n_resamples": 0}, "`n_resamples` must be a positive integer"),
         ({"n_draws": 0}, "`n_draws`"),
         ({"statistics": ()}, "must name at least one"),
-        ({"paper": "M23", "statistics": ("skce", "brier")}, "minimises one statistic"),
-        ({"resample": "rows"}, "`resample` must be one of"),
-        ({"resample": "instances", "refit": True}, "keeps the combination that was learned"),
-        ({"method": "witness", "resample": "labels"}, "`resample` belongs to tests of weights"),
         ({"progress": 3}, "`progress`"),
         ({"predictions": cr.Gaussian(np.zeros(40), np.ones(40))}, "needs class predictions"),
     ],
 )
 def test_refusals(change: dict, match: str) -> None:
+    given = {"predictions": members(40, 3), "labels": np.arange(40) % 3, **change}
+    with pytest.raises(cr.CrediblyError, match=match):
+        cr.hypotests.weights_test(given.pop("predictions"), given.pop("labels"), rng=0, **given)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"features": np.ones(39)}, "one row per prediction"),
+        ({"labels": np.zeros(39, dtype=int)}, "one entry per prediction"),
+        ({"n_resamples": 0}, "`n_resamples` must be a positive integer"),
+        ({"n_draws": 0}, "`n_draws`"),
+        ({"statistics": ()}, "must name at least one"),
+        ({"statistics": "skce", "clusters": np.arange(40)}, "only the witness is tested"),
+        ({"progress": 3}, "`progress`"),
+        ({"predictions": cr.Gaussian(np.zeros(40), np.ones(40))}, "needs class predictions"),
+    ],
+)
+def test_refusals_of_both(change: dict, match: str) -> None:
     given = {"predictions": members(40, 3), "labels": np.arange(40) % 3, **change}
     with pytest.raises(cr.CrediblyError, match=match):
         cr.credal_test(given.pop("predictions"), given.pop("labels"), rng=0, **given)
@@ -368,8 +427,10 @@ def test_progress_is_reported() -> None:
 def test_features_of_constant_weights_are_noted() -> None:
     members = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 2))
     labels, features = np.zeros(20, dtype=int), np.ones((20, 1))
-    found = cr.credal_test(members, labels, features=features, weights="constant", n_resamples=9, rng=0)
+    found = cr.hypotests.weights_test(
+        members, labels, features=features, weights="constant", n_resamples=9, rng=0
+    )
     assert "constant weights do not depend on features" in found.notes
-    without = cr.credal_test(members, labels, weights="constant", n_resamples=9, rng=0)
+    without = cr.hypotests.weights_test(members, labels, weights="constant", n_resamples=9, rng=0)
     assert without.pvalue == found.pvalue
     assert not any("features" in note for note in without.notes)

@@ -47,12 +47,14 @@ def test_the_result_says_how_far_replicates_were_moved() -> None:
     members = rng.dirichlet([1.0, 1.0], size=(100, 8))
     # labels from the mean itself: all that is learned beyond it is noise
     labels = (rng.random(100) > members.mean(axis=1)[:, 0]).astype(int)
-    moved = cr.credal_test(cr.Ensemble(members), labels, learner="gating", n_resamples=9, rng=0)
+    moved = cr.hypotests.weights_test(cr.Ensemble(members), labels, learner="gating", n_resamples=9, rng=0)
     assert any("labels of replicates are drawn" in note for note in moved.notes)
-    kept = cr.credal_test(cr.Ensemble(members), labels, learner="gating", refit=False, n_resamples=9, rng=0)
+    kept = cr.hypotests.weights_test(
+        cr.Ensemble(members), labels, learner="gating", refit=False, n_resamples=9, rng=0
+    )
     assert not any("labels of replicates are drawn" in note for note in kept.notes)
     sure = np.broadcast_to([[0.9, 0.1], [0.1, 0.9]], (100, 2, 2))
-    first = cr.credal_test(  # every label is the first class, of which the first member is surest
+    first = cr.hypotests.weights_test(  # every label is the first class, of which the first member is surest
         cr.Ensemble(sure), np.zeros(100, dtype=int), learner="gating", n_resamples=9, rng=0
     )
     assert not any("labels of replicates are drawn" in note for note in first.notes)

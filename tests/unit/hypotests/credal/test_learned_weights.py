@@ -1,23 +1,18 @@
-"""Learning weights: gradients, features, the points that are mixed, refits, networks."""
+"""Learning weights: gradients, features, the points that are mixed, refits."""
 
 from __future__ import annotations
-
-import dataclasses
-import importlib.util
-import sys
 
 import numpy as np
 import pytest
 import scipy.optimize
 
 import credibly as cr
-from credibly.hypotests.credal.learned_weights import learn_part, random_parts
+from credibly.hypotests.credal.learned_weights import random_parts
 from credibly.learners.basis import Basis, set_features
 from credibly.learners.linear import Points
 from credibly.learners.mixing import Columns, fit_weights, likelihoods, mixed
-from credibly.learners.neural import learn_network
 from credibly.learners.points import points_of
-from credibly_studies.simulate import BinaryWorld, MulticlassWorld
+from credibly_studies.simulate import MulticlassWorld
 
 SEED = (1, 2)
 
@@ -176,10 +171,12 @@ def test_penalties_follow_the_data() -> None:
     chance = np.where(x[:, 0] > 0, 0.9, 0.1)
     follows = (rng.random(n) > chance).astype(int)
     learner = cr.learners.GatingLearner()
-    assert np.isfinite(learn_part(learner, points, x, follows, part, SEED).fitted.penalty)
+    assert np.isfinite(learner.learn(cr.learners.Lesson(points, x, follows, SEED), part.learn).penalty)
     # labels that ignore x: constant weights win most of the time (a useless cubic wins by luck now and then)
     flat = [(rng.random(n) > 0.5).astype(int) for _ in range(10)]
-    chosen = [learn_part(learner, points, x, labels, part, SEED).fitted.penalty for labels in flat]
+    chosen = [
+        learner.learn(cr.learners.Lesson(points, x, labels, SEED), part.learn).penalty for labels in flat
+    ]
     assert np.isinf(chosen).sum() >= 5
 
 
@@ -210,44 +207,9 @@ def test_learners_refuse() -> None:
     with pytest.raises(cr.InputError, match="`penalties` must be positive"):
         cr.learners.GatingLearner(penalties=(0.0,))
     with pytest.raises(cr.InputError, match="constant_penalty"):
-        cr.learners.TiltingLearner(constant_penalty=-1.0)
+        cr.learners.GatingLearner(constant_penalty=-1.0)
     with pytest.raises(cr.InputTypeError, match="`basis` must be a Basis"):
         cr.learners.BoundaryLearner(basis="raw")
-    with pytest.raises(cr.InputError, match="`score` must be one of"):
-        cr.learners.NeuralLearner(score="accuracy")
-    with pytest.raises(cr.InputError, match="`gamma` must not be negative"):
-        cr.learners.NeuralLearner(gamma=-1.0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("score", ["brier", "log_loss"])
-def test_a_network_learns_a_gating(score: str) -> None:
-    pytest.importorskip("torch", reason="needs the torch extra")
-    rng = np.random.default_rng(0)
-    n = 400
-    x = rng.uniform(-1, 1, n)
-    first = (x > 0)[:, None]
-    probs = np.broadcast_to([[0.9, 0.1], [0.1, 0.9]], (n, 2, 2))
-    truth = np.where(first, probs[:, 0], probs[:, 1])
-    labels = (rng.random(n) > truth[:, 0]).astype(int)
-    ensemble = cr.Ensemble(probs, member_axis=1)
-    seen: list[tuple[int, int]] = []
-    learner = cr.learners.NeuralLearner(score=score, max_epochs=80)
-    settings = {"learner": learner, "split": 0.5, "n_resamples": 19, "rng": 0}
-    found = cr.credal_test(ensemble, labels, features=x, progress=lambda *pair: seen.append(pair), **settings)
-    assert np.abs(found.weights[:, 0] - (x > 0)).mean() < 0.15
-    assert found.pvalue == cr.credal_test(ensemble, labels, features=x, **settings).pvalue
-    assert any("epochs" in note for note in found.notes)
-    assert seen
-    np.testing.assert_allclose(found.combine(ensemble, features=x).probs.sum(axis=1), 1.0)
-
-
-def test_without_torch_the_network_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    if importlib.util.find_spec("torch") is not None:
-        monkeypatch.setitem(sys.modules, "torch", None)
-    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 3))
-    with pytest.raises(cr.MissingExtraError, match="needs torch"):
-        cr.credal_test(probs, np.arange(20) % 3, learner="neural", rng=0)
 
 
 @pytest.fixture
@@ -256,32 +218,6 @@ def cuda():
     if not torch.cuda.is_available():
         pytest.skip("needs a CUDA device")
     return torch
-
-
-def test_networks_train_on_cuda(cuda) -> None:
-    sample = BinaryWorld("H0,2").draw(200, rng=4)
-    learner = cr.learners.NeuralLearner(max_epochs=60)
-    given = {"split": 0.5, "refit": False, "n_resamples": 99, "rng": 0}
-    here = cr.credal_test(
-        sample.predictions, sample.labels, features=sample.features, learner=learner, **given
-    )
-    onto = {"dtype": cuda.float64, "device": "cuda"}
-    there = cr.credal_test(
-        cr.Ensemble(cuda.tensor(sample.predictions.probs, **onto)),
-        cuda.tensor(sample.labels, device="cuda"),
-        features=cuda.tensor(sample.features, **onto),
-        learner=learner,
-        **given,
-    )
-    # sums have another order there, and 60 steps of Adam pass rounding on
-    np.testing.assert_allclose(there.weights, here.weights, atol=1e-3)
-    assert abs(there.pvalue - here.pvalue) <= 0.03
-    points = points_of(sample.predictions, 5, SEED)
-    part = random_parts(200, 0.5, None, SEED)[0]
-    moved = dataclasses.replace(learner, device="cuda")
-    fit = learn_network(moved, points, sample.features, sample.labels, part, SEED, None)
-    assert fit.fitted.network[0].weight.device.type == "cuda"
-    assert isinstance(fit.weights(), np.ndarray)
 
 
 def test_light_learners_give_the_same_pvalue_on_cuda(cuda) -> None:

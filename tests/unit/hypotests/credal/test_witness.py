@@ -11,8 +11,8 @@ import scipy.stats
 
 import credibly as cr
 from credibly.hypotests.credal import witness
-from credibly.hypotests.credal.directions import _condition
-from credibly.hypotests.credal.witness import Bets, nearest_to, worst_tail
+from credibly.hypotests.credal.experts import Bets, _cuts, nearest_to
+from credibly.hypotests.credal.witness import _condition, worst_tail
 from libraries import Library
 from unit.credal.oracles import corners, every_kind
 
@@ -45,8 +45,8 @@ def moved(probs: np.ndarray, share: float, label: int = 0) -> np.ndarray:
 
 def ask(
     predictions: Any, labels: np.ndarray, features: Any = None, **settings: Any
-) -> cr.results.CredalTestResult:
-    return cr.credal_test(predictions, labels, features=features, method="witness", rng=0, **settings)
+) -> cr.results.WitnessResult:
+    return cr.hypotests.witness_test(predictions, labels, features=features, rng=0, **settings)
 
 
 def as_sets(probs: np.ndarray) -> dict[str, Any]:
@@ -79,27 +79,27 @@ def test_a_truth_outside_is_seen_and_told(kind: str) -> None:
     labels = draw(moved(probs, 0.35, label=2))
     found = ask(as_sets(probs)[kind], labels)
     assert found.pvalue < 0.001
-    assert found.validity.exact_pvalue < 0.01
-    assert found.validity.anytime_pvalue <= np.exp(-found.validity.log_evalues[-1]) + 1e-12
+    assert found.exact_pvalue < 0.01
+    assert found.anytime_pvalue <= np.exp(-found.log_evalues[-1]) + 1e-12
     assert found.verdict() == "conflict"
-    first = found.validity.directions[0]
+    first = found.directions[0]
     assert (first.label, first.more) == (2, True)
     assert first.observed > first.upper
     assert "whale occurs more often than any distribution in the set" in found.sentence(
         class_names=["cat", "dog", "whale"]
     )
     assert "class 2 occurs more often" in str(found)
-    rows = found.validity.evidence_rows(10)
+    rows = found.evidence_rows(10)
     assert (labels[rows] == 2).all()
-    assert (np.diff(found.validity.excess[rows]) <= 0).all()
+    assert (np.diff(found.excess[rows]) <= 0).all()
 
 
 def test_the_condition_of_a_direction_names_its_feature() -> None:
     probs = members(600, 3, 3)
     x = np.random.default_rng(5).normal(size=(600, 2))
     truth = np.where(x[:, 1:] > 0.3, moved(probs, 0.6), probs.mean(axis=1))
-    found = ask(cr.Ensemble(probs, member_axis=1), draw(truth), x, given="features")
-    assert found.validity.given == "features"
+    found = ask(cr.Ensemble(probs, member_axis=1), draw(truth), x)
+    assert found.given == "features"
     assert "where feature 1 is above" in found.sentence()
 
 
@@ -113,7 +113,7 @@ def test_features_make_the_claim_stronger() -> None:
     probs = np.stack([np.stack([low, 1 - low], axis=1), np.tile([0.53, 0.47], (300, 1))], axis=1)
     ensemble = cr.Ensemble(probs, member_axis=1)
     assert not ask(ensemble, labels).rejects(0.05)
-    assert ask(ensemble, labels, x, given="features").rejects(0.001)
+    assert ask(ensemble, labels, x).rejects(0.001)
 
 
 @pytest.mark.parametrize("kind", ["Point", "Ensemble", "Intervals", "Belief"])
@@ -168,7 +168,7 @@ def test_a_label_that_no_member_allows() -> None:
     labels = np.zeros(40, dtype=int)
     labels[::2] = 1
     labels[-1] = 2
-    orders = ask(cr.Ensemble(probs, member_axis=1), labels).validity.scores
+    orders = ask(cr.Ensemble(probs, member_axis=1), labels).scores
     assert orders.max() > 30  # impossible wherever it was tested
     assert np.isfinite(orders).all()
 
@@ -203,14 +203,14 @@ def test_dirichlets_and_points() -> None:
     rng = np.random.default_rng(0)
     alpha = 5 * rng.dirichlet(np.ones(3), size=150)
     found = ask(cr.Dirichlet(alpha), draw(alpha / 5), n_draws=5)
-    assert "5 draws" in " ".join(found.validity.notes)
+    assert "5 draws" in " ".join(found.notes)
     assert found.combine(cr.Dirichlet(alpha[:4])).probs.shape == (4, 3)
     point = cr.Point(np.full((300, 2), 0.5))
     wrong = draw(np.broadcast_to([0.8, 0.2], (300, 2)))
     assert ask(point, wrong).rejects(0.01)
     plain = cr.calibration_test(point, wrong, n_resamples=99, rng=0)
     both = cr.credal_test(point, wrong, n_resamples=99, rng=0)
-    assert (both.pvalue, both.verdict(), both.method) == (plain.pvalue, plain.verdict(), "weights")
+    assert (both.pvalue, both.verdict(), both.validity) == (plain.pvalue, plain.verdict(), None)
 
 
 @pytest.mark.slow
@@ -219,11 +219,10 @@ def test_both_methods_are_the_larger_p() -> None:
     labels = draw(cautious(probs))
     ensemble = cr.Ensemble(probs, member_axis=1)
     both = cr.credal_test(ensemble, labels, n_resamples=9, rng=0)
-    weights = cr.credal_test(ensemble, labels, method="weights", n_resamples=9, rng=0)
-    witness = cr.credal_test(ensemble, labels, method="witness", rng=0)
+    weights = cr.hypotests.weights_test(ensemble, labels, n_resamples=9, rng=0)
+    witness = cr.hypotests.witness_test(ensemble, labels, rng=0)
     assert (both.calibration.pvalue, both.validity.pvalue) == (weights.pvalue, witness.pvalue)
     assert both.pvalue == max(weights.pvalue, witness.pvalue)
-    assert (weights.validity, weights.calibration, witness.calibration) == (None, None, None)
     assert {"validity", "calibration"} <= set(both.to_dict())
 
 
@@ -258,24 +257,6 @@ def test_four_outcomes(
     assert words in str(found)
 
 
-@pytest.mark.parametrize(
-    ("settings", "match"),
-    [
-        ({"method": "neither"}, "method"),
-        ({"method": "witness", "weights": "constant"}, "weights"),
-        ({"method": "witness", "n_resamples": 0}, "n_resamples"),
-        ({"method": "both", "paper": "J25"}, "paper"),
-        ({"given": "labels"}, "given"),
-        ({"given": "features"}, "features"),
-        ({"given": "features", "method": "weights", "features": np.zeros((30, 1))}, "no witness"),
-    ],
-)
-def test_options_that_make_no_sense(settings: dict[str, Any], match: str) -> None:
-    probs = members(30, 2, 3)
-    with pytest.raises(cr.InputError, match=match):
-        cr.credal_test(cr.Ensemble(probs, member_axis=1), np.zeros(30, dtype=int), **settings)
-
-
 def test_lower_bounds_of_0_make_no_label_impossible() -> None:
     rng = np.random.default_rng(0)
     truth = rng.dirichlet(np.full(3, 0.5), size=60)
@@ -283,14 +264,14 @@ def test_lower_bounds_of_0_make_no_label_impossible() -> None:
     around = cr.Intervals(np.maximum(truth - 0.15, 0.0), np.minimum(truth + 0.15, 1.0))
     everything = cr.Belief(np.ones((60, 1)), [{0, 1, 2}], 3)
     for sets in (around, everything, cr.Intervals(np.zeros((60, 3)), np.ones((60, 3)))):
-        assert cr.credal_test(sets, labels, method="witness", rng=0).pvalue > 0.2
+        assert cr.hypotests.witness_test(sets, labels, rng=0).pvalue > 0.2
 
 
 def test_a_label_that_the_whole_set_rules_out_is_a_conflict_for_every_test() -> None:
     sets = cr.Ensemble(np.tile(np.eye(3)[:2], (40, 1, 1)), member_axis=1)
     labels = np.arange(40) % 2
     labels[3] = 2
-    found = cr.credal_test(sets, labels, method="witness", rng=0).validity
+    found = cr.hypotests.witness_test(sets, labels, rng=0)
     assert (found.pvalue, found.exact_pvalue, found.anytime_pvalue) == (0.0, 0.0, 0.0)
     assert np.isinf(found.log_evalues[3:]).all()
     assert np.isfinite(found.log_evalues[:3]).all()
@@ -317,7 +298,9 @@ def test_impossible_labels_are_counted_and_named() -> None:
 def test_a_witness_needs_no_replicates_and_says_so() -> None:
     probs = members(30, 2, 3)
     sets, labels = cr.Ensemble(probs, member_axis=1), draw(cautious(probs))
-    plain, asked = ask(sets, labels), ask(sets, labels, n_resamples=99)
+    together = np.arange(30) // 2
+    plain = cr.credal_test(sets, labels, clusters=together, rng=0)
+    asked = cr.credal_test(sets, labels, clusters=together, n_resamples=99, rng=0)
     assert (asked.pvalue, asked.n_resamples) == (plain.pvalue, 0)
     assert any("draws no replicates" in note for note in asked.notes)
     assert not any("draws no replicates" in note for note in plain.notes)
@@ -325,7 +308,7 @@ def test_a_witness_needs_no_replicates_and_says_so() -> None:
 
 def test_too_few_instances_for_folds_still_have_a_witness() -> None:
     probs = members(7, 2, 3)
-    with pytest.raises(cr.InputError, match=r'got 7. Use method="witness", which has no folds'):
+    with pytest.raises(cr.InputError, match=r"got 7. Use `witness_test`, which has no folds"):
         cr.credal_test(cr.Ensemble(probs, member_axis=1), np.zeros(7, dtype=int))
     assert ask(cr.Ensemble(probs, member_axis=1), np.zeros(7, dtype=int)).pvalue > 0
 
@@ -334,7 +317,7 @@ def test_conditions_name_their_classes() -> None:
     probs = members(600, 3, 3)
     large = probs[:, :, 1].mean(axis=1) > 0.35
     truth = np.where(large[:, None], moved(probs, 0.6), probs.mean(axis=1))
-    first = ask(cr.Ensemble(probs, member_axis=1), draw(truth)).validity.directions[0]
+    first = ask(cr.Ensemble(probs, member_axis=1), draw(truth)).directions[0]
     assert first.where_label is not None
     assert f"class {first.where_label}" in first.where
     assert not set("{}") & set(first.where + first.words())
@@ -349,7 +332,7 @@ def test_evidence_rows_need_a_number(limit: Any) -> None:
     probs = members(60, 2, 3)
     found = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)))
     with pytest.raises(cr.InputError, match="`limit` must be an integer of at least 1"):
-        found.validity.evidence_rows(limit)
+        found.evidence_rows(limit)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200, 1e308])
@@ -357,15 +340,15 @@ def test_huge_features_are_standardised(scale: float) -> None:
     probs = members(150, 3, 3)
     x = np.random.default_rng(5).uniform(-1, 1, size=(150, 2))
     sets, labels = cr.Ensemble(probs, member_axis=1), draw(cautious(probs))
-    expected = ask(sets, labels, x, given="features")
+    expected = ask(sets, labels, x)
     columns = np.concatenate([scale * x, np.full((150, 1), 1e306)], axis=1)  # a constant one says nothing
-    found = ask(sets, labels, columns, given="features")
+    found = ask(sets, labels, columns)
     assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
 
 
 def test_why_nothing_could_be_found() -> None:
     probs = members(40, 2, 3)
-    found = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs))).validity
+    found = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)))
     replace = dataclasses.replace
     assert replace(found, smallest_pvalue=0.05).why_not() == ""
     assert "so wide" in replace(found, smallest_pvalue=0.99).why_not()
@@ -377,7 +360,7 @@ def test_why_nothing_could_be_found() -> None:
 def test_names_must_cover_the_classes() -> None:
     rng = np.random.default_rng(0)
     members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))
-    found = cr.credal_test(members, np.full(200, 2), method="witness", rng=0)
+    found = cr.hypotests.witness_test(members, np.full(200, 2), rng=0)
     assert "class 2 occurs more often" in found.sentence(class_names=["0", "1", "2"])
     with pytest.raises(cr.InputError, match="must name class 2 too"):
         found.sentence(class_names=[])
@@ -410,7 +393,7 @@ def clustered_set(sharpness: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
 
 def test_blocks_hold_whole_clusters() -> None:
     ordered = np.repeat([4, 1, 0, 3, 2, 5], [3, 30, 2, 25, 20, 20])
-    cuts = witness._cuts(100, ordered)
+    cuts = _cuts(100, ordered)
     assert cuts[-1] == 100
     assert all(cut == 100 or ordered[cut - 1] != ordered[cut] for cut in cuts)
 
@@ -423,7 +406,7 @@ def test_the_evalue_of_a_cluster_is_the_mean_over_its_rows() -> None:
     logs = found.validity.log_evalues
     paying = np.flatnonzero(np.diff(logs, prepend=0.0))
     assert (paying % 10 == 9).all()  # a cluster pays at its last row
-    assert found.method == "witness"
+    assert found.calibration is None
     assert found.n_clusters == 30
 
 
@@ -454,16 +437,18 @@ def test_clusters_take_a_false_conflict_away_and_leave_a_true_one() -> None:
 def test_weights_of_clusters_are_learned_on_others() -> None:
     members, labels = clustered_set()
     ensemble = cr.Ensemble(members)
-    found = cr.credal_test(ensemble, labels, weights="learned", clusters=CLUSTERS, n_resamples=99, rng=1)
-    assert (found.method, found.n_clusters, found.settings["refit"]) == ("weights", 30, False)
-    mean = cr.credal_test(ensemble, labels, weights="mean", clusters=CLUSTERS, n_resamples=99, rng=1)
+    found = cr.hypotests.weights_test(ensemble, labels, clusters=CLUSTERS, n_resamples=99, rng=1)
+    assert (found.n_clusters, found.settings["refit"]) == (30, False)
+    mean = cr.hypotests.weights_test(
+        ensemble, labels, weights="mean", clusters=CLUSTERS, n_resamples=99, rng=1
+    )
     alone = cr.calibration_test(
         members.mean(axis=1), labels, statistics="skce", clusters=CLUSTERS, n_resamples=99, rng=1
     )
     assert mean.pvalue == alone.pvalue
-    for words in ({"weights": "constant"}, {"weights": "learned", "refit": True}, {"paper": "J25"}):
+    for words in ({"weights": "constant"}, {"weights": "learned", "refit": True}):
         with pytest.raises(cr.UnsupportedError, match="one sign per cluster around weights"):
-            cr.credal_test(ensemble, labels, clusters=CLUSTERS, **words)
+            cr.hypotests.weights_test(ensemble, labels, clusters=CLUSTERS, **words)
 
 
 def test_parts_and_penalties_keep_clusters_whole() -> None:

@@ -9,7 +9,7 @@ import credibly as cr
 from credibly.hypotests.resampling.wild import signs
 from credibly.hypotests.resampling.wild import wild as replicates
 from credibly.predictions import Classes, Counts, as_rows
-from credibly.statistics.protocol import Bound
+from credibly.statistics.terms import Terms
 
 RNG = np.random.default_rng(5)
 SIZES = [3, 1, 7, 4, 5, 2, 6, 4, 3, 5, 4, 6, 2, 8]
@@ -204,7 +204,7 @@ def test_an_impossible_label_is_refused_by_the_log_loss() -> None:
 @pytest.mark.parametrize("statistic", [cr.brier, cr.confidence_ece, cr.hosmer_lemeshow])
 def test_a_member_has_residuals_of_its_own(statistic: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """The statistic of labels p_j + s (e_y - p_j), taken as shares of raters; the observation comes first."""
-    monkeypatch.setattr(Bound, "widened", lambda self, expected, added: (expected, added))
+    monkeypatch.setattr(Terms, "widened", lambda self, expected, added: (expected, added))
     other = RNG.dirichlet(np.ones(3), size=N)
     data = cr.Dataset(cr.Ensemble(np.stack([PROBS, other], axis=1)), LABELS, clusters=CODES)
     members, rows = np.array([1, 0, 1]), as_rows(data)

@@ -1,4 +1,4 @@
-"""Weights from a neural network, as in J25; needs the torch extra.
+"""Weights from a neural network, as in J25.
 
     loss = proper score + gamma * penalty        (J25 eq. 16)
 
@@ -17,14 +17,13 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, MissingExtraError, one_of
-from credibly._arrays.namespace import Array, HostArray, like, to_host
-from credibly._arrays.philox import Seed, Stream
+from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.namespace import Array, HostArray, is_torch, like, to_host
+from credibly._arrays.philox import Stream
 from credibly._arrays.progress import Progress, share_of
 from credibly.credal.sets import require_positive_number
 from credibly.learners.basis import Basis, FittedBasis
-from credibly.learners.linear import Learner, Part
-from credibly.learners.mixing import mixed
+from credibly.learners.linear import FittedWeights, Learner, Lesson
 from credibly.learners.points import Points
 from credibly.predictions import Classes, Point
 from credibly.statistics import Statistic, brier, kde_ce, kl_ce, log_loss
@@ -73,8 +72,8 @@ class NeuralLearner(Learner):
 
     Examples
     --------
-    >>> import credibly as cr
-    >>> cr.learners.NeuralLearner(hidden=(32, 32, 32), penalty="mmd_ce", batch_size=256).gamma
+    >>> from credibly_studies.neural import NeuralLearner
+    >>> NeuralLearner(hidden=(32, 32, 32), penalty="mmd_ce", batch_size=256).gamma
     0.01
     """
 
@@ -132,77 +131,50 @@ class NeuralLearner(Learner):
             "module": None if self.module is None else repr(self.module),
         }
 
+    def learn(self, lesson: Lesson, rows: HostArray) -> FittedNetwork:
+        """Train the networks on these rows and keep the best."""
+        import torch
+
+        where = self.device or (str(lesson.points.probs.device) if is_torch(lesson.points.probs) else "cpu")
+        basis = Basis("raw").fit(lesson.features, lesson.rng)
+        members = torch.tensor(to_host(lesson.points.probs), dtype=torch.float64, device=where)
+        classes = torch.tensor(to_host(lesson.labels).astype(np.int64), device=where)
+        generator = np.random.default_rng([*lesson.rng, Stream.NETWORKS])
+        inputs = _inputs(self, basis, lesson.features, where)
+        first = _network(self, inputs.shape[1], members.shape[1], generator, 0)
+        order = generator.permutation(rows)
+        held = round(self.validation * order.size) if order.size >= _LEAST_TO_STOP_EARLY else 0
+        data = _Training(self, inputs, members, classes, order[held:], order[:held])
+        runs = []
+        for start in range(self.n_starts):
+            own = np.random.default_rng([*lesson.rng, Stream.NETWORKS, start]) if start else generator
+            network = _network(self, inputs.shape[1], members.shape[1], own, start) if start else first
+            told = share_of(lesson.progress, start, self.n_starts)
+            runs.append(_trained(data, network.to(where), own, told))
+        best = min(runs, key=lambda one: one.score)
+        note = f"trained {best.epochs} epochs; {held} of {rows.size} instances decided when to stop"
+        if self.n_starts > 1:
+            note += f"; the best of {self.n_starts} networks was kept"
+        return FittedNetwork(self, basis, best.network, where, (note, *basis.notes))
+
 
 @dataclasses.dataclass(frozen=True)
-class FittedNetwork:
+class FittedNetwork(FittedWeights):
     """A trained network: weights for any instances."""
 
     learner: NeuralLearner
     basis: FittedBasis
     network: Any
     device: str
-    penalty: None = None
+    notes: tuple[str, ...] = ()
 
     def weights(self, points: Points, features: Array) -> Array:
         """Return weights on the points, (n, a), in the library of the points."""
-        torch = _torch()
+        import torch
+
         with torch.no_grad():
             found = self.network(_inputs(self.learner, self.basis, features, self.device))
         return like(to_host(torch.softmax(found, dim=1)), points.probs)
-
-
-@dataclasses.dataclass(frozen=True)
-class NeuralPartFit:
-    """The network of one part at all instances."""
-
-    part: Part
-    fitted: FittedNetwork
-    points: Points
-    features: Array
-    notes: tuple[str, ...]
-
-    def weights(self) -> Array:
-        """Return the weights at all instances, (n, a)."""
-        return self.fitted.weights(self.points, self.features)
-
-    def probs(self) -> Array:
-        """Return the combination at all instances, (n, k)."""
-        return mixed(self.weights()[None, ...], self.points.probs)[0, ...]
-
-
-def learn_network(
-    learner: NeuralLearner,
-    points: Points,
-    features: Array,
-    labels: Array,
-    part: Part,
-    seed: Seed,
-    progress: Progress | None,
-) -> NeuralPartFit:
-    """Train the networks of one part and keep the best."""
-    torch = _torch()
-    where = learner.device or (str(points.probs.device) if _is_tensor(points.probs) else "cpu")
-    basis = Basis("raw").fit(features, seed)
-    members = torch.tensor(to_host(points.probs), dtype=torch.float64, device=where)
-    classes = torch.tensor(to_host(labels).astype(np.int64), device=where)
-    generator = np.random.default_rng([*seed, Stream.NETWORKS])
-    inputs = _inputs(learner, basis, features, where)
-    first = _network(learner, inputs.shape[1], members.shape[1], generator, 0)
-    order = generator.permutation(part.learn)
-    held = round(learner.validation * order.size) if order.size >= _LEAST_TO_STOP_EARLY else 0
-    data = _Training(learner, inputs, members, classes, order[held:], order[:held])
-    runs = []
-    for start in range(learner.n_starts):
-        own = np.random.default_rng([*seed, Stream.NETWORKS, start]) if start else generator
-        network = _network(learner, inputs.shape[1], members.shape[1], own, start) if start else first
-        told = share_of(progress, start, learner.n_starts)
-        runs.append(_trained(data, network.to(where), own, told))
-    best = min(runs, key=lambda one: one.score)
-    note = f"trained {best.epochs} epochs; {held} of {part.learn.size} instances decided when to stop"
-    if learner.n_starts > 1:
-        note += f"; the best of {learner.n_starts} networks was kept"
-    fitted = FittedNetwork(learner, basis, best.network, where)
-    return NeuralPartFit(part, fitted, points, features, (note, *basis.notes))
 
 
 class _Trained(NamedTuple):
@@ -238,7 +210,8 @@ class _Training:
 
     def point(self, network: Any, rows: HostArray) -> tuple[Point, Classes]:
         """Return the combination at some rows, and their labels."""
-        torch = _torch()
+        import torch
+
         at = torch.as_tensor(rows, device=self.inputs.device)
         weights = torch.softmax(network(self.inputs[at]), dim=1)
         mixed_at = torch.einsum("na,nak->nk", weights, self.members[at]).clamp_min(_LEAST)
@@ -255,7 +228,9 @@ class _Training:
 
     def score(self, network: Any) -> float:
         """Return the proper score of the rows that decide when to stop."""
-        with _torch().no_grad():
+        import torch
+
+        with torch.no_grad():
             point, batch = self.point(network, self.stop_rows)
             return float(self.proper.bind(point)(batch)[0])
 
@@ -275,7 +250,9 @@ def _trained(
     data: _Training, network: Any, generator: np.random.Generator, progress: Progress | None
 ) -> _Trained:
     """Train one network and return it as it was at its best validation score."""
-    torch, learner = _torch(), data.learner
+    import torch
+
+    learner = data.learner
     optimiser = torch.optim.Adam(network.parameters(), lr=learner.learning_rate)
     best, best_state, since, epoch = math.inf, copy.deepcopy(network.state_dict()), 0, 0
     for epoch in range(1, learner.max_epochs + 1):
@@ -301,7 +278,8 @@ def _trained(
 
 def _network(learner: NeuralLearner, d: int, a: int, generator: np.random.Generator, start: int) -> Any:
     """Return a network whose first weights depend on the seed alone, whatever torch's own state."""
-    torch = _torch()
+    import torch
+
     if learner.module is not None:
         return _own_module(learner.module, d, a, generator, start)
     layers: list[Any] = []
@@ -317,7 +295,8 @@ def _network(learner: NeuralLearner, d: int, a: int, generator: np.random.Genera
 
 def _own_module(given: Any, d: int, a: int, generator: np.random.Generator, start: int) -> Any:
     """Return a copy of the caller's module; after the first start with other first weights."""
-    torch = _torch()
+    import torch
+
     made = copy.deepcopy(given).to("cpu", torch.float64)
     if start:
         with torch.random.fork_rng(devices=[]):
@@ -339,29 +318,11 @@ def _own_module(given: Any, d: int, a: int, generator: np.random.Generator, star
 
 def _inputs(learner: NeuralLearner, basis: FittedBasis, features: Array, where: str) -> Any:
     """Return what the network sees: standardised features, (n, d) for a module, else behind a 1."""
-    torch = _torch()
+    import torch
+
     columns = to_host(basis.columns(features))
     if learner.module is not None:
         seen = np.zeros((len(columns), features.shape[1]))  # a constant feature stays 0
         seen[:, basis.kept] = columns[:, 1:]
         columns = seen
     return torch.as_tensor(columns, dtype=torch.float64, device=where)
-
-
-def _is_tensor(array: Array) -> bool:
-    from credibly._arrays.namespace import is_torch
-
-    return is_torch(array)
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError(
-            "the neural learner",
-            "needs torch",
-            "it is not installed",
-            "Install it with `pip install credibly[torch]`, or use a light learner.",
-        ) from None
-    return torch

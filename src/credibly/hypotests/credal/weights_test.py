@@ -1,0 +1,319 @@
+"""Is some combination of a set calibrated? The hypothesis of the papers, with weights that are estimated."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import as_float64, to_host
+from credibly._arrays.philox import takes_rng
+from credibly._arrays.progress import Progress, as_progress
+from credibly.hypotests.calibration.calibration_test import (
+    OMNIBUS,
+    calibration_test,
+    require_distinct,
+    require_resamples,
+)
+from credibly.hypotests.credal.combinations import Finding, MeanCombination
+from credibly.hypotests.credal.constant_weights import constant_test
+from credibly.hypotests.credal.learned_weights import learned_test
+from credibly.hypotests.credal.task import SetTask, WeightsTask
+from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, LinearLearner
+from credibly.learners.points import DRAWS
+from credibly.predictions import Ensemble
+from credibly.results.credal import WeightsResult
+from credibly.results.tests import HypotestResult
+from credibly.statistics import Statistic
+from credibly.statistics.registry import as_statistic, story_of
+
+Weights = Literal["learned", "constant", "mean"]
+
+Statistics = str | Statistic | Sequence[str | Statistic] | None
+
+HYPOTHESES = {
+    "learned": "some combination of the set, with weights this learner can represent, is calibrated",
+    "constant": "some combination of the set, with one weight vector for all instances, is calibrated",
+    "mean": "the mean of the set is calibrated",
+}
+
+LEARNERS: dict[str, Learner] = {learner.name: learner for learner in (BoundaryLearner(), GatingLearner())}
+
+SET_STATISTIC = "skce"
+"""What weights of a set are judged by where no statistic is named."""
+
+FOLDS = 4
+"""Folds for cross-fitting if neither `split` nor `cv` is given (docs/studies/credal-level.md)."""
+
+_RESAMPLES = 999
+
+_REFITS = {"learned": 199, "constant": 99}
+
+_REFIT_PAIRS = 500  # instances up to which constant weights are searched again for statistics of pairs
+
+_OPTIONS: Mapping[Weights, tuple[str, ...]] = {
+    "learned": ("learner", "split", "cv", "refit"),
+    "constant": ("refit",),
+    "mean": (),
+}
+
+
+@takes_rng
+def weights_test(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    weights: Weights = "learned",
+    features: Any = None,
+    statistics: str | Statistic | Sequence[str | Statistic] | None = None,
+    learner: str | Learner | None = None,
+    split: float | None = None,
+    cv: int | None = None,
+    refit: bool | None = None,
+    n_resamples: int | None = None,
+    n_draws: int = DRAWS,
+    clusters: Any = None,
+    blocks: int | None = None,
+    rng: Any = None,
+    progress: Progress | bool | None = None,
+) -> WeightsResult:
+    """Test whether some combination of a set of distributions is calibrated.
+
+    Parameters
+    ----------
+    predictions : Ensemble, Intervals, Belief, Dirichlet, Point or array
+        Sets of distributions: the hull of the members; for intervals and beliefs corners, one per order of
+        the classes (all orders up to 4 classes, otherwise every class once first and once last, which covers
+        a part of the set); for a Dirichlet, the hull of `n_draws` draws. The notes say which.
+    labels : array (n,) or LabelCounts
+        Observed classes, one per instance; with several raters, one is drawn with the seed.
+    weights : {"learned", "constant", "mean"}
+        Weights that depend on the instance (J25), one vector for all (M23), or equal ones.
+    features : array (n, d), optional
+        What learned weights may depend on. Default: mean, upper and lower log-probabilities of every class in
+        the set.
+    statistics : str, Statistic or a sequence of them, optional
+        What is compared. Default: `skce`. Several give one omnibus p-value. ``result.notion`` names the kind
+        of calibration that is tested.
+    learner : {"boundary", "gating"} or Learner, optional
+        Learner of the weights. Default: "boundary".
+    split : float, optional
+        Share of the instances to learn on; the others are tested.
+    cv : int, optional
+        Number of folds for cross-fitting: each fold is tested with weights learned on the others. Default: 4,
+        unless `split` is given.
+    refit : bool, optional
+        Draw the labels of all instances and learn the weights again in every replicate, so that the null
+        distribution includes the error of learning. Default: True for light learners and constant weights (up
+        to 500 instances for pairwise statistics), False for other learners. Penalties and bandwidths are
+        chosen once.
+    n_resamples : int, optional
+        Number of replicates; 999, with refits 199, or 99 for constant weights.
+    n_draws : int
+        Number of draws that represent a Dirichlet.
+    clusters : array (n,), optional
+        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
+        depend on each other in any way. Not for constant weights, which have seen the labels that they are
+        tested on.
+    blocks : int, optional
+        For rows in time order: consecutive rows form clusters of at least this length.
+    rng : None, int or Generator
+        Seed of parts, labels, starts and draws.
+    progress : callable or True, optional
+        Called with (done, total); True writes to standard error after one second, if that is a terminal.
+
+    Returns
+    -------
+    WeightsResult
+        The p-value and the weights that were found; ``combine`` and ``score`` apply them to any split.
+
+    Notes
+    -----
+    The hypothesis is "a combination that these weights can represent is calibrated": a learner that cannot
+    represent the truth inside the set rejects sets that contain it. `witness_test` does not, and
+    `credal_test` asks both. At a nominal 5 %, learned weights rejected 0 to 10 % of the sets that contain the
+    truth (eleven simulated worlds, 40 data sets each; docs/studies/set-truths.md). With refits the level is
+    asymptotic. Their labels are drawn from the learned combination, moved towards the mean of the set as far
+    as held-out labels say that its spread is noise; the notes say how far. With one member, or equal members,
+    there is nothing to learn: the test is `calibration_test`.
+
+    With clusters, weights are learned on other clusters and kept in the replicates, which draw one sign per
+    cluster; this keeps the level but has little power (docs/theory/clusters.md).
+
+    Folds without refits are combined by K / r times the r-th smallest p-value, r = ceil(K / 2).
+
+    References
+    ----------
+    M23: Mortier et al., On the calibration of probabilistic classifier sets, AISTATS 2023. J25: Juergens et
+    al., A calibration test for evaluating set-based epistemic uncertainty representations, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(1)
+    >>> members = rng.dirichlet(np.ones(3), size=(300, 4))
+    >>> labels = (rng.random((300, 1)) > members[:, 2].cumsum(axis=1)).sum(axis=1)
+    >>> settings = {"weights": "constant", "n_resamples": 39, "rng": 0}
+    >>> result = cr.hypotests.weights_test(cr.Ensemble(members), labels, **settings)
+    >>> result.verdict(), result.weights.shape
+    ('no conflict found', (4,))
+    >>> result.combine(cr.Ensemble(members[:5]))
+    Point(n=5, k=3, dtype=float64)
+    """
+    one_of("`weights`", weights, tuple(HYPOTHESES))
+    _require_options(weights, learner=learner, split=split, cv=cv, refit=refit)
+    report = as_progress(progress)
+    sets = SetTask.of(predictions, labels, n_draws, clusters, blocks, rng)
+    return tested_weights(sets, weights, features, statistics, learner, split, cv, refit, n_resamples, report)
+
+
+def tested_weights(
+    sets: SetTask,
+    weights: Weights = "learned",
+    features: Any = None,
+    statistics: Statistics = None,
+    learner: str | Learner | None = None,
+    split: float | None = None,
+    cv: int | None = None,
+    refit: bool | None = None,
+    n_resamples: int | None = None,
+    report: Progress | None = None,
+) -> WeightsResult:
+    """Test weights of checked sets."""
+    chosen, several = _statistics(statistics)
+    teacher = _learner(learner)
+    refit = _refits(sets, weights, teacher, chosen) if refit is None else refit
+    if split is None and cv is None:
+        cv = FOLDS
+    if n_resamples is None:
+        n_resamples = _REFITS[weights] if refit else _RESAMPLES
+    require_resamples(n_resamples)
+    settings: dict[str, Any] = {"weights": weights, "n_draws": sets.n_draws, "seed": list(sets.seed)}
+    if weights == "learned":
+        settings |= {"learner": teacher.settings(), "split": split, "cv": cv}
+    if weights != "mean":
+        settings["refit"] = refit
+    task = WeightsTask(
+        **vars(sets),
+        statistics=tuple(chosen),
+        several=several,
+        n_resamples=n_resamples,
+        settings=settings,
+        progress=report,
+    )
+    if sets.codes is not None and (weights == "constant" or refit):
+        raise UnsupportedError(
+            "a test of weights with clusters",
+            "draws one sign per cluster around weights that were learned on other clusters and are kept",
+            "got refit=True" if refit else "got weights='constant'",
+            "Leave it out, or use `witness_test`.",
+        )
+    if weights == "mean" or sets.points.all_equal:
+        found = _mean_test(task, weights)
+    elif weights == "constant":
+        found = constant_test(task, refit)
+    else:
+        found = learned_test(task, features, teacher, split, cv, refit)
+    notes = (*found.notes, *sets.notes)
+    if features is not None and weights != "learned":
+        notes = (*found.notes, f"{weights} weights do not depend on features", *sets.notes)
+    return weights_result(found._replace(notes=notes), HYPOTHESES[weights], settings)
+
+
+def weights_result(found: Finding, hypothesis: str, settings: Mapping[str, Any]) -> WeightsResult:
+    """Return everything in one result that knows its hypothesis and the notion of calibration it tests."""
+    fields = {field.name: getattr(found.result, field.name) for field in dataclasses.fields(HypotestResult)}
+    names = tuple(found.result.components) or (found.result.statistic_name,)
+    notions = {story_of(name).notion for name in names}
+    fields |= {
+        "name": "weights_test",
+        "hypothesis": hypothesis,
+        "settings": {**settings, **found.result.settings},
+        "notes": tuple(dict.fromkeys((*found.notes, *found.result.notes))),
+    }
+    return WeightsResult(
+        **fields,
+        weights=found.weights,
+        weight_names=found.names,
+        notion=notions.pop() if len(notions) == 1 else "distribution",
+        test_rows=np.asarray(found.rows),
+        combination=found.combination,
+    )
+
+
+def _mean_test(task: WeightsTask, weights: Weights) -> Finding:
+    """Test the mean of every set, on all instances: nothing is learned."""
+    result = calibration_test(
+        task.given,
+        task.observed,
+        statistics=task.asked,
+        n_resamples=task.n_resamples,
+        clusters=task.codes,
+        rng=task.seed,
+        progress=task.progress,
+    )
+    a = len(task.points.names)
+    # members may come with weights, and their mean uses them; draws of a Dirichlet follow its weights
+    own = task.given.weights if isinstance(task.given, Ensemble) else None
+    equal = np.full(a, 1.0 / a) if own is None else to_host(as_float64(own))
+    notes = task.points.notes if own is None else task.given.notes
+    if weights != "mean":
+        notes = (*notes, "all points of every set are equal: nothing to learn, all instances are tested")
+    combination, rows = MeanCombination(task.statistics), np.arange(len(task.given))
+    return Finding(result, combination, equal, task.points.names, rows, notes)
+
+
+def _statistics(given: Statistics) -> tuple[list[Statistic], bool]:
+    """Return the statistics, and whether several are tested together."""
+    asked = OMNIBUS if given == "omnibus" else SET_STATISTIC if given is None else given
+    several = isinstance(asked, Sequence) and not isinstance(asked, str)
+    chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
+    require_distinct(chosen)
+    return chosen, several
+
+
+def _refits(sets: SetTask, weights: Weights, learner: Learner, chosen: Sequence[Statistic]) -> bool:
+    """Tell whether replicates are fitted again where the caller does not say: where that is quick."""
+    if weights == "constant":
+        sums = all(one.traits.reduction == "sum" for one in chosen)
+        return sums or len(sets.given) <= _REFIT_PAIRS
+    return weights == "learned" and isinstance(learner, LinearLearner) and sets.codes is None
+
+
+def _learner(given: Any) -> Learner:
+    if isinstance(given, Learner):
+        return given
+    if given is not None and not isinstance(given, str):
+        raise InputTypeError(
+            "`learner`", "must be a name or a Learner", f"got {given!r}", "Use `BoundaryLearner()`."
+        )
+    name = "boundary" if given is None else given
+    one_of("`learner`", name, tuple(LEARNERS))
+    return LEARNERS[name]
+
+
+def _require_options(weights: Weights, **options: Any) -> None:
+    """Raise for options that would be ignored: they say something else was meant."""
+    for name, value in options.items():
+        if value is not None and name not in _OPTIONS[weights]:
+            owner = next(kind for kind in _OPTIONS if name in _OPTIONS[kind])
+            raise InputError(
+                f"`{name}`", f'belongs to weights="{owner}"', f"got weights={weights!r}", "Leave it out."
+            )
+    split, cv, refit = options["split"], options["cv"], options["refit"]
+    if split is not None and cv is not None:
+        raise InputError("`split` and `cv`", "cannot be used together", "got both", "Give one of them.")
+    number = isinstance(split, int | float | np.floating) and not isinstance(split, bool)
+    if split is not None and not (number and 0 < split < 1):
+        raise InputError(
+            "`split`", "must lie strictly between 0 and 1", f"got {split!r}", "Use 0.5 for halves."
+        )
+    if cv is not None:
+        require_integer(cv, "cv", 2)
+    if refit is not None and not isinstance(refit, bool):
+        raise InputTypeError("`refit`", "must be True or False", f"got {refit!r}", "Leave it out.")

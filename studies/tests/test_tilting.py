@@ -1,0 +1,45 @@
+"""The tilting learner: the same weights whatever the order of members and the array library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly_studies.simulate import MulticlassWorld
+from credibly_studies.tilting import TiltingLearner
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_features", [False, True])
+def test_members_may_change_places(with_features: bool) -> None:
+    world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(40, rng=0)
+    probs, order = world.predictions.probs, [2, 0, 3, 1]
+    features = world.features if with_features else None
+    settings = {"learner": TiltingLearner(), "n_resamples": 9, "cv": 2, "rng": 0}
+    one = cr.hypotests.weights_test(probs, world.labels, features=features, **settings)
+    two = cr.hypotests.weights_test(probs[:, order], world.labels, features=features, **settings)
+    np.testing.assert_allclose(two.weights, one.weights[:, order], atol=1e-6)
+    some = world.features[:9] if with_features else None
+    found, again = one.combine(probs[:9], features=some), two.combine(probs[:9, order], features=some)
+    np.testing.assert_allclose(again.probs, found.probs, atol=1e-6)
+    assert two.pvalue == one.pvalue
+
+
+def test_one_seed_one_pvalue_on_torch() -> None:
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=(16, 2))
+    labels = np.arange(16) % 3
+    features = np.linspace(0, 1, 16)[:, None]
+    learner = TiltingLearner(penalties=(np.inf, 1.0))
+    settings = {"learner": learner, "refit": True, "cv": 2, "n_resamples": 4, "rng": 7}
+    host = cr.hypotests.weights_test(probs, labels, features=features, **settings)
+    given = (torch.asarray(one) for one in (probs, labels))
+    there = cr.hypotests.weights_test(*given, features=torch.asarray(features), **settings)
+    assert there.pvalue == host.pvalue
+    np.testing.assert_allclose(there.weights, host.weights, atol=1e-6)
+
+
+def test_refusals() -> None:
+    with pytest.raises(cr.InputError, match="constant_penalty"):
+        TiltingLearner(constant_penalty=-1.0)

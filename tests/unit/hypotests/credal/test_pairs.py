@@ -1,0 +1,49 @@
+"""Statistics of many predictions, each with its own labels, against binding them one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.hypotests.credal.pairs import one_of_many, paired, values_of_pairs
+from credibly.predictions import Classes
+from libraries import Library
+
+STATISTICS = {
+    "skce": cr.skce.with_(bandwidth=0.3),
+    "skce, gaussian": cr.skce.with_(bandwidth=0.3, kernel="gaussian"),
+    "skce, gaussian": cr.skce.with_(bandwidth=0.3, kernel="gaussian"),
+    "brier": cr.brier,
+    "confidence_ece": cr.confidence_ece,
+    "classwise_ece": cr.classwise_ece.with_(binning="equal_mass"),
+}
+
+
+def _pairs(n: int) -> tuple[np.ndarray, Classes]:
+    rng = np.random.default_rng(3)
+    return rng.dirichlet(np.ones(3), size=(4, n)), Classes(rng.integers(0, 3, size=(4, n)), 3)
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.parametrize("n", [2, 40, 300])  # 300 rows meet in three tiles
+def test_equals_binding_each_prediction(name: str, n: int, library: Library) -> None:
+    if n == 300 and library.name != "numpy":
+        pytest.skip("one size is enough where predictions are bound one by one")
+    probs, labels = _pairs(n)
+    wanted = [STATISTICS[name].bind(cr.Point(own))(one_of_many(labels, d))[0] for d, own in enumerate(probs)]
+    there = Classes(library.asarray(labels.values), 3)
+    np.testing.assert_allclose(
+        paired(STATISTICS[name], library.asarray(probs), there), wanted, rtol=1e-10, atol=1e-13
+    )
+
+
+def test_batches_stand_in_their_order_and_are_reported() -> None:
+    probs, labels = _pairs(30)
+    bounds = [one.bind(cr.Point(probs[0])) for one in (STATISTICS["skce"], cr.brier)]
+    told: list[tuple[int, int]] = []
+    batches = [(probs[:1], one_of_many(labels, 0)), (probs[1:], Classes(labels.values[1:], 3))]
+    found = values_of_pairs(bounds, batches, 4, lambda *done: told.append(done))
+    assert told == [(1, 4), (4, 4)]
+    for row, bound in zip(found, bounds, strict=True):
+        np.testing.assert_allclose(row, paired(bound.statistic, probs, labels), rtol=1e-12)

@@ -1,0 +1,110 @@
+"""Sums by part of the rows, third moments and powers: against sums over rows that are written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from credibly.predictions import Classes, Reals
+from credibly.statistics import terms
+from credibly.statistics.terms import Events, Losses, Outcomes, Terms
+
+N, K, PARTS = 60, 3, 4
+RNG = np.random.default_rng(0)
+PROBS = RNG.dirichlet(np.ones(K), size=N)
+LABELS = RNG.integers(K, size=(5, N)).astype(np.uint8)
+PART = RNG.integers(PARTS, size=N)
+TABLE = RNG.normal(size=(N, K))
+NEEDS = frozenset({"expected", "variance", "third"})
+
+
+def made(kind: str) -> tuple[Terms, Any]:
+    labels: Any = Classes(LABELS, K)
+    if kind == "one event":
+        return Events(PROBS[:, 1], event=np.ones(N, dtype=np.uint8)), labels
+    if kind == "every class":
+        return Events(PROBS), labels
+    if kind == "cells":
+        return Events(PROBS, RNG.integers(5, size=(N, K)), 5), labels
+    if kind == "outcomes":
+        return Outcomes(PROBS, lambda: TABLE), labels
+    law = (PROBS[:, 0], PROBS[:, 1], np.asarray(0.25))
+    return Losses(lambda values: values**2, PROBS, *law), Reals(LABELS.astype(np.float64))
+
+
+KINDS = ("one event", "every class", "cells", "outcomes", "losses")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_by_part_are_those_of_the_rows_of_every_part(kind: str) -> None:
+    whole, labels = made(kind)
+    split = whole.split(PART, PARTS)
+    size = whole.n_cells
+    cell = np.broadcast_to(np.arange(size) if whole.cell is None else whole.cell, whole.moments[0].shape)
+    added, (mean, variance) = whole.added(labels), whole.moments
+    own = {"size": np.ones(mean.shape), "expected": mean, "variance": variance, "third": whole.third}
+    fixed = {name: found.reshape(PARTS, size) for name, found in split.fixed(None, NEEDS).items()}
+    observed = split.observed(labels).reshape(-1, PARTS, size)
+    square, cube = (found.reshape(-1, PARTS, size) for found in split.powers(labels))
+    for part in range(PARTS):
+        for at in range(size):
+            inside = (PART[:, None] == part) & (cell == at)
+            for name, values in own.items():
+                assert fixed[name][part, at] == pytest.approx(np.sum(values[inside]))
+            assert observed[:, part, at] == pytest.approx(added[:, inside].sum(axis=1))
+            beyond = (added - mean)[:, inside]
+            assert square[:, part, at] == pytest.approx((beyond**2).sum(axis=1))
+            assert cube[:, part, at] == pytest.approx((beyond**3).sum(axis=1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_add_up_to_all_rows(kind: str) -> None:
+    whole, labels = made(kind)
+    split = whole.split(PART, PARTS)
+    parts = split.observed(labels).reshape(-1, PARTS, whole.n_cells)
+    assert parts.sum(axis=1) == pytest.approx(whole.observed(labels))
+    for name, found in whole.fixed(None, NEEDS).items():
+        assert split.fixed(None, NEEDS)[name].reshape(PARTS, -1).sum(axis=0) == pytest.approx(found[0])
+
+
+@pytest.mark.parametrize("kind", ["one event", "every class", "outcomes"])
+def test_third_moments_are_those_of_drawn_labels(kind: str) -> None:
+    found, _ = made(kind)
+    every = np.stack([np.full(N, c, dtype=np.uint8) for c in range(K)])
+    beyond = found.added(Classes(every, K)) - found.moments[0]  # (K, n, m)
+    assert np.einsum("nk,knm->nm", PROBS, beyond**3) == pytest.approx(found.third)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_count_rows_by_part(kind: str) -> None:
+    whole, labels = made(kind)
+    weights = RNG.integers(3, size=N).astype(np.float64)
+    kept = np.repeat(np.arange(N), weights.astype(int))
+    weighted = type(labels)(**{**vars(labels), "weights": weights[None, :]})
+    added = whole.added(labels)[:, kept]
+    where = np.arange(whole.n_cells) if whole.cell is None else whole.cell
+    cell = np.broadcast_to(where, whole.moments[0].shape)[kept]
+    found = whole.split(PART, PARTS).observed(weighted).reshape(-1, PARTS, whole.n_cells)
+    for part in range(PARTS):
+        for at in range(whole.n_cells):
+            inside = (PART[kept][:, None] == part) & (cell == at)
+            assert found[:, part, at] == pytest.approx(added[:, inside].sum(axis=1))
+
+
+@pytest.mark.parametrize("kind", ["one event", "every class"])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_device_counts_the_same(kind: str, ordered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows in the order of their parts are counted by one running sum; tensors of the host take that way."""
+    torch = pytest.importorskip("torch")
+    order = np.argsort(PART, kind="stable") if ordered else np.arange(N)
+    monkeypatch.setattr(terms, "on_accelerator", lambda array: True)
+    probs, part = torch.from_numpy(PROBS[order]), torch.from_numpy(PART[order])
+    labels = Classes(torch.from_numpy(LABELS[:, order]), K)
+    one = kind == "one event"
+    given = Events(probs[:, 1], event=torch.ones(N, dtype=torch.uint8)) if one else Events(probs)
+    split = given.split(part, PARTS)
+    assert (split.ends is not None) is ordered
+    expected, on_host = made(kind)
+    assert split.observed(labels).numpy() == pytest.approx(expected.split(PART, PARTS).observed(on_host))
