@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -82,11 +82,16 @@ class LocationBound(Bound):
     ) -> None:
         super().__init__(statistic, plan.n, notes)
         self.predictions, self.plan = predictions, plan
-        self.views = views_of(predictions, plan, statistic.kernel)
-        arrays = (
-            predictions.values if isinstance(predictions, (Pool, Samples)) else places_of(predictions, plan)
-        )
-        self.targets = like(plan.targets, arrays)
+        self.targets = like(plan.targets, next(iter(predictions.row_arrays().values())))
+
+    @cached_property
+    def views(self) -> Views:
+        """What every location sees of the bound rows."""
+        return views_of(self.predictions, self.plan, self.statistic.kernel)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the views out: functions do not travel, and are made again where they are asked for."""
+        return {name: value for name, value in vars(self).items() if name != "views"}
 
     def of_cells(self, predictions: Quantiles) -> Bound:
         """Return itself: it looks at the cells of labels itself."""

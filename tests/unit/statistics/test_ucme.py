@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -328,3 +329,11 @@ def test_the_map_of_clusters_names_what_is_wrong_and_too_few_cannot_tell() -> No
     )
     assert test.pvalue == 0.01
     assert test.statistic == pytest.approx(many.value, rel=1e-12)
+
+
+def test_a_bound_statistic_can_be_sent_away() -> None:
+    given = cr.Gaussian(MEAN, STD)
+    bound, labels = UCME.bind(given), Reals(Y[None, :])
+    here = bound.state(labels)["seen"]
+    there = pickle.loads(pickle.dumps(bound))  # noqa: S301 - our own bytes
+    assert (there.state(labels)["seen"] == here).all()
