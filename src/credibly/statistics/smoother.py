@@ -352,7 +352,7 @@ class SmootherBound(PairBound):
 
     def state(self, labels: Labels, rows: slice | None = None) -> State:
         """Return the sums; replicates with weights of their own have kernels of their own, one by one."""
-        if labels.weights is None or len(labels.weights) == 1:
+        if labels.weights is None or labels.weights.shape[0] == 1:
             return super().state(labels, rows)
         each = (replicates(labels, slice(at, at + 1)) for at in range(len(labels)))
         found: State = joined([super(SmootherBound, self).state(one, rows) for one in each])
