@@ -18,6 +18,7 @@ from credibly.hypotests.resampling.replicates import Replicates
 def rows(threads: int) -> Iterator[Row]:
     """Yield every row of the core."""
     yield from _confidence_ece(threads)
+    yield from _reliability_curve(threads)
     yield from _classwise_ece(threads)
     yield from _consistency_test(threads)
     if threads == 1:
@@ -34,7 +35,7 @@ def _data(n: int, k: int = 10) -> tuple[cr.Point, np.ndarray]:
 def _confidence_ece(threads: int) -> Iterator[Row]:
     from torchmetrics.functional.classification import multiclass_calibration_error
 
-    for n in (10**4, 10**5, 10**6):
+    for n in (10**3, 10**4, 10**5, 10**6):
         point, labels = _data(n)
         probs, target = torch.from_numpy(point.probs), torch.from_numpy(labels)
 
@@ -45,7 +46,7 @@ def _confidence_ece(threads: int) -> Iterator[Row]:
             return cr.confidence_ece(point, labels)
 
         assert abs(float(ours()) - float(theirs())) < 1e-4  # theirs adds up in single precision
-        found = best_of(7, ours=ours, theirs=theirs)
+        found = best_of(7 if n > 10**3 else 500, ours=ours, theirs=theirs)
         yield Row(
             f"confidence_ece, n = {n:,}, k = 10, ready Point",
             found["ours"],
@@ -55,6 +56,21 @@ def _confidence_ece(threads: int) -> Iterator[Row]:
             found["theirs"] >= found["ours"],
             threads,
         )
+
+
+def _reliability_curve(threads: int) -> Iterator[Row]:
+    from sklearn.calibration import calibration_curve
+
+    point, labels = _data(10**3, k=2)
+    scores = point.probs[:, 1].copy()
+    found = best_of(
+        500,
+        ours=lambda: cr.reliability_curve(point, labels, target=1, level=None),
+        theirs=lambda: calibration_curve(labels, scores, n_bins=15),
+    )
+    fast = found["theirs"] >= found["ours"]
+    task = "reliability_curve without a band, n = 1,000, k = 2"
+    yield Row(task, found["ours"], found["theirs"], "scikit-learn", ">= 1", fast, threads)
 
 
 def _classwise_ece(threads: int) -> Iterator[Row]:

@@ -260,3 +260,31 @@ def test_size_of_mixtures_with_weights_by_row() -> None:
     for name, values in found.items():
         assert low <= (np.array(values) <= LEVEL + 1e-12).sum() <= high, name
     assert (np.array(swapped) <= LEVEL + 1e-12).sum() > 2 * high  # the weights of other members are noticed
+
+
+LOSSES = ("rmse", "mae", "crps", "gaussian_log_loss", "interval_score")
+
+
+@pytest.mark.parametrize(("n_clusters", "size", "correlation"), [(40, 5, 0.6), (15, 10, 0.3)])
+def test_losses_of_normals_in_clusters_keep_their_level(
+    n_clusters: int, size: int, correlation: float
+) -> None:
+    """Errors of a cluster share a part; tests of skewed losses may reject less often than the level says."""
+    runs = worlds.repetitions(40, 1000)
+    rejected, noticed = dict.fromkeys(LOSSES, 0), dict.fromkeys(LOSSES, 0)
+    for seed in range(runs):
+        rng = np.random.default_rng([seed, n_clusters])
+        ids = np.repeat(np.arange(n_clusters), size)
+        mean, std = rng.normal(size=ids.size), np.exp(0.4 * rng.normal(size=ids.size))
+        shared, own = rng.normal(size=n_clusters)[ids], rng.normal(size=ids.size)
+        labels = mean + std * (np.sqrt(correlation) * shared + np.sqrt(1.0 - correlation) * own)
+        for stated, counts in ((std, rejected), (0.5 * std, noticed)):
+            given = cr.Gaussian(mean, stated)
+            test = cr.calibration_test(
+                given, labels, statistics=list(LOSSES), clusters=ids, n_resamples=99, rng=seed
+            )
+            for name in LOSSES:
+                counts[name] += test.components[name].pvalue <= 0.1
+    _, high = worlds.bounds(runs, 0.1)
+    assert max(rejected.values()) <= high
+    assert min(noticed.values()) >= 0.8 * runs  # spreads of half the size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -14,6 +14,11 @@ def capital(text: str) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """Write a number of things, "1 row was" or "3 rows were"; `many` is by default the singular with an s."""
     return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def alternatives(names: Sequence[str]) -> str:
+    """Write names as "a, b or c"."""
+    return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 class Note(str):

@@ -19,6 +19,7 @@ from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss
 from credibly.statistics.protocol import Statistic, Traits
 from credibly.statistics.registry import registered, statistic
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
+from credibly.statistics.rights import rights
 from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.skce import skce
@@ -61,6 +62,7 @@ __all__ = [
     "pit",
     "quantile_calibration_error",
     "registered",
+    "rights",
     "risk_coverage_curve",
     "rmse",
     "rps",

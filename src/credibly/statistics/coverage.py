@@ -155,7 +155,7 @@ class IntervalCoverage(RealMean):
 
         return Inside(self.loss(predictions), inside, predictions._leading, self.level)
 
-    def moments(self, predictions: Any) -> tuple[Array, Array]:
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
         """Return what the level says."""
         return _moments_of(self.level)
 

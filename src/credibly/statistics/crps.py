@@ -30,10 +30,12 @@ from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictio
 from credibly.predictions.samples import LeftOut
 from credibly.statistics.mixture_tables import Grid, Loss, distances_on_grid
 from credibly.statistics.protocol import Story, Traits
-from credibly.statistics.regression import RealMean, members_first, real_traits
+from credibly.statistics.regression import RealMean, members_first, of_one_normal, real_traits
 
 FEW_LEVELS = 10
 """Quantiles below which the CRPS depends on their levels as much as on the predictions."""
+_VARIANCE_OF_NORMAL = 1.0 / 3.0 + (2.0 * math.sqrt(3.0) - 4.0) / math.pi
+"""Of the score of a standard normal if the label is drawn from it; its mean is 1 / sqrt(pi)."""
 _TWO_DENSITY = 2.0 / math.sqrt(2.0 * math.pi)
 
 
@@ -77,6 +79,10 @@ class ContinuousRankedProbabilityScore(RealMean):
 
     def __post_init__(self) -> None:
         one_of("`estimator`", self.estimator, ("empirical", "fair"))
+
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
+        """Return 1 / sqrt(pi) and the variance of the score of a standard normal, in units of the spread."""
+        return of_one_normal(predictions, 1.0 / math.sqrt(math.pi), _VARIANCE_OF_NORMAL)
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """Return the score of labels (b, n) by the closed form of the prediction's kind."""

@@ -34,6 +34,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
+from credibly._arrays.notes import alternatives
 from credibly._arrays.sums import State as State  # part of the protocol; its home is below credal, too
 from credibly.predictions import (
     Classes,
@@ -137,14 +138,6 @@ class Plan:
     edges: Array = None
 
 
-WILD = (
-    "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
-    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ici, ecce, truthful_ce, skce or mmd_ce; for real "
-    "values picp, quantile_calibration_error, mean_slope, spread_ratio, spread_slope, ence, ucme or skce, "
-    "and for draws crps, rmse, mae or interval_score"
-)
-"""Statistics that clusters can be tested with."""
-
 BIASED_UPWARDS = "near calibration this error is biased upwards, and no interval around it can be trusted"
 """Refusal of sums of squares and absolute differences, which are above zero even for a calibrated model."""
 SECOND_LOOK = "its standard error needs a second pass over all rows"
@@ -228,7 +221,19 @@ class Bound(ABC):
             f"a test of `{self.statistic.name}` with clusters",
             "needs a statistic that is linear or quadratic in the differences between labels and predictions",
             "this one is neither",
-            f"Use {WILD}.",
+            f"Use {self._others_that_take('clusters')}.",
+        )
+
+    def _others_that_take(self, right: str) -> str:
+        """Return the names of the statistics that have a right, for a remedy."""
+        from credibly.statistics.rights import that_take  # the table is made from all statistics
+
+        if not self.statistic.traits.labels & REAL_LABELS:
+            return alternatives(that_take(right, "classes"))
+        shared = that_take(right, "Gaussian")
+        drawn = [name for name in that_take(right, "draws") if name not in shared]
+        return (
+            f"{alternatives(shared)}; for draws also {alternatives(drawn)}" if drawn else alternatives(shared)
         )
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:

@@ -21,10 +21,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import ndtri
 
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, clip, is_numpy, namespace, to_host
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
+from credibly.predictions.regression import over_members
 from credibly.results.base import Tail, require_level
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import (
@@ -73,7 +75,7 @@ class MixtureLosses(Losses):
     """A loss of normal mixtures, which costs as much as there are members."""
 
     def __init__(self, statistic: RealMean, loss: Loss, predictions: Gaussian) -> None:
-        super().__init__(loss, predictions._leading)
+        super().__init__(loss, predictions._leading, *statistic.moments(predictions))
         self.statistic, self.predictions = statistic, predictions
 
     def for_replicates(self, observed: Labels, n_resamples: int) -> Losses:
@@ -163,6 +165,17 @@ def real_traits(
     )
 
 
+def of_one_normal(predictions: RealPredictions, mean: float, variance: float) -> tuple[Array, ...]:
+    """Return moments of a loss that is the spread times a function of (y - mu) / sigma, of one normal.
+
+    `mean` and `variance` are those of the function; of mixtures and other predictions nothing is known.
+    """
+    if not isinstance(predictions, Gaussian) or predictions.n_members > 1:
+        return ()
+    spread = predictions.members()[1][:, 0]
+    return mean * spread, variance * spread**2
+
+
 def central_interval(predictions: RealPredictions, level: float) -> tuple[Array, Array]:
     """Return the ends, (n,) each, of the central interval that holds `level` of the probability."""
     require_level(level)
@@ -205,6 +218,16 @@ class IntervalScore(RealMean):
 
     def __post_init__(self) -> None:
         require_level(self.level)
+
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
+        """Return the width plus what a normal label is expected to lie outside, and its variance."""
+        end = float(ndtri((1.0 + self.level) / 2.0))
+        density = math.exp(-0.5 * end * end) / math.sqrt(2.0 * math.pi)
+        beyond = (1.0 - self.level) / 2.0
+        once = 2.0 * (density - end * beyond)
+        twice = 2.0 * ((1.0 + end * end) * beyond - end * density)
+        penalty = 2.0 / (1.0 - self.level)
+        return of_one_normal(predictions, 2.0 * end + penalty * once, penalty**2 * (twice - once * once))
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """Width and penalty."""
@@ -262,6 +285,15 @@ class RootMeanSquaredError(RealMean):
             return None, "every error is zero, where the square root has no derivative"
         return stderr / (2.0 * value), refusal
 
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
+        """Return the variance of the prediction, and the variance of squared errors of normal mixtures."""
+        if not isinstance(predictions, Gaussian):
+            return ()
+        mean, std = predictions.members()
+        away = (mean - predictions.expectation()[:, None]) ** 2
+        fourth = over_members(3.0 * std**4 + 6.0 * std**2 * away + away**2, predictions.shares)
+        return predictions.variance(), fourth - predictions.variance() ** 2
+
     def loss(self, predictions: RealPredictions) -> Loss:
         """(y - mean)^2."""
         mean = predictions.expectation()
@@ -292,6 +324,10 @@ class MeanAbsoluteError(RealMean):
         citation="Gneiting, Making and evaluating point forecasts, JASA 2011.",
         aliases={"mean_absolute_error": ""},
     )
+
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
+        """Return sqrt(2 / pi) and 1 - 2 / pi, the moments of the distance of a normal label."""
+        return of_one_normal(predictions, math.sqrt(2.0 / math.pi), 1.0 - 2.0 / math.pi)
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """|y - median|."""
@@ -352,6 +388,14 @@ class GaussianLogLoss(RealMean):
                 f"got {type(predictions).__name__}",
                 "Use `crps`, which needs none.",
             )
+
+    def moments(self, predictions: Any) -> tuple[Array, ...]:
+        """Return log sigma + log sqrt(2 pi e) and 1/2 of one normal."""
+        if predictions.n_members > 1:
+            return ()
+        std = predictions.members()[1][:, 0]
+        xp = namespace(std)
+        return xp.log(std) + _HALF_LOG_TWO_PI + 0.5, xp.full_like(std, 0.5)
 
     def loss(self, predictions: Gaussian) -> Loss:
         """Return -log of the mixture's density, shifted by the largest member so that nothing underflows."""
