@@ -30,7 +30,6 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
-    HostArray,
     as_float64,
     gammaln,
     is_numpy,
@@ -399,9 +398,7 @@ class SmootherBound(PairBound):
         """Refuse: rows share their neighbours, and the estimate is biased near calibration."""
         return None, _SMOOTHED
 
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Refuse: an estimate of frequencies is no function of residuals."""
-        return Bound.wild_sums(self, labels, codes, number)
+    wild_sums = Bound.wild_sums  # refuses: an estimate of frequencies is no function of residuals
 
 
 def _log(counted: Array) -> Array:
