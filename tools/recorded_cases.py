@@ -54,12 +54,7 @@ BINNED = (
     {"p": 2.0},
     {"p": 2.0, "debiased": True},
 )
-PAIRED = (
-    *({"estimator": name} for name in ("biased", "linear", "block")),
-    *({"norm": name, "bandwidth": 0.5} for name in ("l1", "tv")),
-    {"kernel": "gaussian"},
-    {"estimator": "block", "block_size": 7},
-)
+PAIRED = ({"kernel": "gaussian"}, {"bandwidth": 0.5})
 STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "accuracy": (),
     "brier": (),
@@ -68,7 +63,7 @@ STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "classwise_ece": (*BINNED, {"paper": "C25"}, {"paper": "M23"}),
     "top_label_ece": BINNED,
     "hosmer_lemeshow": ({"n_bins": 5}, {"grouping": "confidence"}, {"paper": "M23"}),
-    "skce": (*PAIRED, {"paper": "M23"}),
+    "skce": PAIRED,
     "mmd_ce": (*PAIRED, {"label_kernel": "ordinal"}),
     "kde_ce": ({"bandwidth": 0.1}, {"p": 1.0}),
     "kl_ce": ({"bandwidth": 0.1}, {"clip": 1e-3}),
@@ -93,7 +88,6 @@ REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "skce": (
         {"label_bandwidth": "median"},
         {"label_bandwidth": 0.5, "bandwidth": 0.5},
-        {"estimator": "block"},
     ),
     "ucme": (),
 }
@@ -158,7 +152,7 @@ def statistics() -> Iterator[Case]:
             f"bind/{name}",
             functools.partial(bound_value, name, KINDS["point"](as_numpy), COLUMNS["classes"]),
         )
-    yield "with_/skce", lambda: cr.skce.with_(estimator="biased", bandwidth=0.3)(MEAN, COLUMNS["classes"])
+    yield "with_/skce", lambda: cr.skce.with_(bandwidth=0.3)(MEAN, COLUMNS["classes"])
     yield "interval/brier", lambda: cr.brier(MEAN, COLUMNS["classes"]).interval(0.9)
     yield "interval/accuracy", lambda: cr.accuracy(MEAN, COLUMNS["classes"]).interval(0.9)
     yield "statistic/value", lambda: user_statistic()(cr.Point(MEAN), COLUMNS["classes"])
@@ -239,7 +233,6 @@ def tests() -> Iterator[Case]:
         "calibration_test", ensemble, EVERYWHERE, statistics=["skce", "brier", "classwise_ece"], **FEW
     )
     yield from over("calibration_test", classes, ROWS, statistics="skce", method="asymptotic", **FEW)
-    yield "calibration_test/asymptotic", asymptotic
     yield (
         "calibration_test/user",
         lambda: cr.calibration_test(cr.Point(MEAN), COLUMNS["classes"], statistics=user_statistic(), **FEW),
@@ -315,12 +308,6 @@ def tests() -> Iterator[Case]:
         "set_coverage/intervals",
         lambda: cr.set_coverage(cr.Gaussian(MEANS[:, 0], STDS[:, 0]), COLUMNS["reals"], claimed=0.8, **FEW),
     )
-
-
-def asymptotic() -> Any:
-    """Return a test by a normal limit, which needs more rows than the others."""
-    rows = cr.Point(np.tile(MEAN, (4, 1))), np.tile(COLUMNS["classes"], 4)
-    return cr.calibration_test(*rows, statistics=cr.skce.with_(estimator="linear"), method="asymptotic")
 
 
 def learned(name: str) -> Any:

@@ -10,6 +10,7 @@ import pytest
 import credibly as cr
 from credibly_studies import STUDIES, PowerSize, m23_printed
 from credibly_studies.credal_tests import BootstrappedMean, CredalTest, NeymanPearson, second_half
+from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.m23 import (
     ABSOLUTE,
     BINNED,
@@ -52,8 +53,8 @@ def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> Non
 def test_settings_of_the_caller_win_over_those_of_m23() -> None:
     ten = cr.hosmer_lemeshow.with_(n_bins=10)
     assert credal_test(*_data(), statistics=ten, n_resamples=9, rng=0).settings["n_bins"] == 10
-    by_name = credal_test(*_data(), statistics="skce", n_resamples=9, rng=0)
-    assert by_name.settings["estimator"] == "linear"
+    free = credal_test(*_data(), statistics=linear_skce, n_resamples=9, rng=0)
+    assert (free.settings["distance"], free.settings["bandwidth"]) == ("tv", 2.0)
 
 
 @pytest.mark.slow
@@ -170,7 +171,7 @@ def test_a_credal_test_is_told_apart_by_its_settings() -> None:
 def test_an_absolute_minimum_is_compared_with_signed_errors() -> None:
     sample = EnsembleWorld("S1", n_members=3, n_classes=3).draw(60, rng=1)
     signed, absolute = (
-        CredalTest("skce", credal_test, n_resamples=39, absolute=way)(sample, 1) for way in (False, True)
+        CredalTest(linear_skce, credal_test, n_resamples=39, absolute=way)(sample, 1) for way in (False, True)
     )
     assert absolute < signed  # the minimum is negative
 

@@ -18,6 +18,7 @@ import credibly as cr
 from credibly_studies import STUDIES, j25_printed, m23_printed
 from credibly_studies.j25 import ERRORS as J25_ERRORS
 from credibly_studies.j25_figures import TRUE
+from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.neural import NeuralLearner
 from credibly_studies.simplex_maps import error_over_weights
 from credibly_studies.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld
@@ -103,7 +104,7 @@ TABLE = [
         (5, 10),
         lambda: (cr.hosmer_lemeshow.papers["M23"]["n_bins"], cr.confidence_ece.papers["M23"]["n_bins"]),
     ),
-    Row("M23 Sec. 4.1", "divisor in exp(-tv / 2)", 2, lambda: cr.skce.papers["M23"]["bandwidth"]),
+    Row("M23 Sec. 4.1", "divisor in exp(-tv / 2)", 2, lambda: linear_skce.papers["M23"]["bandwidth"]),
     Row("J25 Fig. 4", "members M", 10, lambda: default(MulticlassWorld, "n_members")),
     Row("J25 Fig. 4", "classes K", 5, lambda: default(MulticlassWorld, "n_classes")),
     Row("J25 Sec. 4.2", "spread u", 0.5, lambda: default(MulticlassWorld, "spread")),
@@ -233,4 +234,4 @@ def test_one_error_of_learned_weights_is_misprinted() -> None:
 
 def test_errors_of_j25_are_the_four_printed() -> None:
     assert list(J25_ERRORS) == ["CE_2", "CE_KL", "CE_MMD", "CE_k"]
-    assert J25_ERRORS["CE_k"].settings()["estimator"] == "linear"  # below eq. 9
+    assert J25_ERRORS["CE_k"] == linear_skce  # below eq. 9

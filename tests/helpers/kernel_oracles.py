@@ -8,41 +8,29 @@ import numpy as np
 from scipy.stats import dirichlet
 
 
-def distance(p: np.ndarray, q: np.ndarray, norm: str) -> float:
-    if norm == "euclidean":
-        return math.sqrt(sum((a - b) ** 2 for a, b in zip(p, q, strict=True)))
-    total = sum(abs(a - b) for a, b in zip(p, q, strict=True))
-    return total / 2 if norm == "tv" else total
+def distance(p: np.ndarray, q: np.ndarray) -> float:
+    return math.sqrt(sum((a - b) ** 2 for a, b in zip(p, q, strict=True)))
 
 
-def kernel(p: np.ndarray, q: np.ndarray, name: str, norm: str, bandwidth: float) -> float:
-    d = distance(p, q, norm)
+def kernel(p: np.ndarray, q: np.ndarray, name: str, bandwidth: float) -> float:
+    d = distance(p, q)
     return math.exp(-d / bandwidth) if name == "exponential" else math.exp(-(d**2) / (2 * bandwidth**2))
 
 
-def term(probs, labels, i, j, name="exponential", norm="euclidean", bandwidth=1.0, between=None) -> float:
+def term(probs, labels, i, j, name="exponential", bandwidth=1.0, between=None) -> float:
     """h_ij = k(p_i, p_j) r_i' L r_j; `labels` are classes or rows of frequencies."""
     k = probs.shape[1]
     observed = np.eye(k)[labels] if labels.ndim == 1 else labels
     r_i, r_j = observed[i] - probs[i], observed[j] - probs[j]
-    return kernel(probs[i], probs[j], name, norm, bandwidth) * float(
+    return kernel(probs[i], probs[j], name, bandwidth) * float(
         r_i @ (np.eye(k) if between is None else between) @ r_j
     )
 
 
-def skce(probs, labels, estimator="unbiased", block_size=2, **settings) -> float:
+def skce(probs, labels, **settings) -> float:
     n = len(probs)
-    if estimator == "biased":
-        return sum(term(probs, labels, i, j, **settings) for i in range(n) for j in range(n)) / n**2
-    if estimator == "unbiased":
-        pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
-        return sum(term(probs, labels, i, j, **settings) for i, j in pairs) / len(pairs)
-    blocks = []
-    for start in range(0, n - block_size + 1, block_size):
-        rows = range(start, start + block_size)
-        pairs = [(i, j) for i in rows for j in rows if i != j]
-        blocks.append(sum(term(probs, labels, i, j, **settings) for i, j in pairs) / len(pairs))
-    return sum(blocks) / len(blocks)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    return sum(term(probs, labels, i, j, **settings) for i, j in pairs) / len(pairs)
 
 
 def mmd(probs, labels, between, bandwidth) -> float:
@@ -57,9 +45,7 @@ def mmd(probs, labels, between, bandwidth) -> float:
             one = sum(probs[j, b] * between[labels[i], b] for b in range(k))
             other = sum(probs[i, a] * between[a, labels[j]] for a in range(k))
             none = sum(probs[i, a] * probs[j, b] * between[a, b] for a in range(k) for b in range(k))
-            total += kernel(probs[i], probs[j], "exponential", "euclidean", bandwidth) * (
-                both - one - other + none
-            )
+            total += kernel(probs[i], probs[j], "exponential", bandwidth) * (both - one - other + none)
     return total / (n * (n - 1))
 
 

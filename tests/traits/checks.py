@@ -36,12 +36,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "classwise_ece": [{"n_bins": 70}, {"p": 2, "debiased": True}, {"binning": "equal_mass"}],
     "top_label_ece": [{"n_bins": 4}, {"p": 2, "debiased": True}, {"binning": "equal_mass"}],
     "hosmer_lemeshow": [{"grouping": "confidence", "n_bins": 3}, {"binning": "equal_width"}],
-    "skce": [
-        {"estimator": "biased"},
-        {"kernel": "gaussian"},
-        {"norm": "l1"},
-        {"norm": "tv", "bandwidth": 0.3},
-    ],
+    "skce": [{"kernel": "gaussian"}, {"bandwidth": 0.3}],
     "mmd_ce": [{"label_kernel": tuple(tuple(row) for row in 0.5 * np.eye(K) + 0.5)}],
     "ucme": [{"kernel": "gaussian"}, {"locations": 3, "bandwidth": 0.3}],
     "ence": [{"n_bins": 4}, {"n_bins": 3, "debiased": True}],

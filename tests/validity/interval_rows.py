@@ -68,16 +68,6 @@ def brier_parts(exponent: float) -> Callable[[int], Numbers]:
     return run
 
 
-def block_skce(estimator: str, n: int, size: int | None) -> Callable[[int], Numbers]:
-    """At calibration, where the squared error is 0."""
-    statistic = cr.skce.with_(estimator=estimator, block_size=size, bandwidth=0.5)
-
-    def run(seed: int) -> Numbers:
-        return {f"skce, {estimator}": held(statistic(*worlds.tempered(1.0, n=n)(seed)), 0.0)}
-
-    return run
-
-
 @functools.cache
 def real_estimands() -> dict[str, float]:
     rng = np.random.default_rng(15)
@@ -447,8 +437,6 @@ INTERVAL_ROWS = [
         Row("decompose_brier", f"six kinds, {name}", "interval", brier_parts(exponent), True, slack=0.03)
         for name, exponent in test_coverage.WORLDS.items()
     ),
-    Row("Estimate.interval", "calibrated, pairs", "interval", block_skce("linear", 200, None), True, 0.03),
-    Row("Estimate.interval", "calibrated, blocks", "interval", block_skce("block", 300, 5), True, 0.03),
     Row("Estimate.interval", "Gaussians, labels too spread", "interval", real_estimates, True, slack=0.03),
     *(
         Row(

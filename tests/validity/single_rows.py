@@ -31,11 +31,8 @@ def all_class_statistics(world: worlds.World) -> Callable[[int], Numbers]:
     return run
 
 
-LINEAR = cr.skce.with_(estimator="linear")
 METHODS: dict[str, dict[str, Any]] = {
     "skce, asymptotic": {"statistics": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
-    "linear skce, asymptotic": {"statistics": LINEAR, "method": "asymptotic"},
-    "linear skce": {"statistics": LINEAR, "n_resamples": REPLICATES},
     "debiased confidence_ece": {
         "statistics": cr.confidence_ece.with_(p=2, debiased=True),
         "n_resamples": REPLICATES,
@@ -121,7 +118,7 @@ def at_the_margin(n: int, k: int) -> Callable[[int], Numbers]:
 
 
 DISCRETE = frozenset({"accuracy", "picp"})
-BOUNDS = frozenset({"skce, bound", "linear skce, asymptotic"})
+BOUNDS = frozenset({"skce, bound"})
 
 CLASS_ROWS = [
     Row("calibration_test", "calibrated", "null", all_class_statistics(worlds.tempered(1.0)), DISCRETE),

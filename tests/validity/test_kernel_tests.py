@@ -13,6 +13,7 @@ import pytest
 
 import credibly as cr
 from credibly.hypotests.resampling.replicates import Replicates
+from credibly_studies.kernel_estimators import linear_skce
 from validity import worlds
 
 pytestmark = pytest.mark.validity
@@ -21,7 +22,6 @@ REPETITIONS = worlds.repetitions(30, 1000)
 REPLICATES = 199  # 1 %, 5 % and 10 % are possible p-values: 2, 10 and 20 of 200
 LEVELS = (0.01, 0.05, 0.1)
 CASES = [(n, k) for n in (100, 400) for k in (2, 5, 10)] if worlds.FULL else [(100, 5)]
-LINEAR = cr.skce.with_(estimator="linear")
 FAMILY = ("skce", "kl_ce", "log_loss")
 # The likelihood rule takes most of the time at this n; the full run keeps it.
 TESTED = FAMILY if worlds.FULL else ("skce", cr.kl_ce.with_(bandwidth=0.1), "log_loss")
@@ -29,14 +29,11 @@ TESTED = FAMILY if worlds.FULL else ("skce", cr.kl_ce.with_(bandwidth=0.1), "log
 # method -> how it is called
 METHODS: dict[str, dict[str, Any]] = {
     "asymptotic": {"statistics": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
-    "asymptotic linear": {"statistics": LINEAR, "method": "asymptotic"},
-    "linear": {"statistics": LINEAR, "n_resamples": REPLICATES},
+    "linear": {"statistics": linear_skce, "n_resamples": REPLICATES},
     "ordinal": {"statistics": cr.mmd_ce.with_(label_kernel="ordinal"), "n_resamples": REPLICATES},
     "narrow kde": {"statistics": cr.kde_ce.with_(bandwidth=0.01), "n_resamples": REPLICATES},
 }
 RESAMPLED = ("skce", "kl_ce", "log_loss", "omnibus", "linear", "ordinal", "narrow kde")
-# The normal limit with an estimated variance is conservative at these n: .024 at 5 % for n = 100, k = 10.
-CONSERVATIVE = ("asymptotic linear",)
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"n{case[0]}k{case[1]}")
@@ -58,12 +55,12 @@ def pvalues(request: pytest.FixtureRequest) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", [*RESAMPLED, "asymptotic", *CONSERVATIVE])
+@pytest.mark.parametrize("name", [*RESAMPLED, "asymptotic"])
 def test_size(name: str, level: float, pvalues: dict[str, np.ndarray]) -> None:
     rejected = int((pvalues[name] <= level + 1e-12).sum())
     low, high = worlds.bounds(REPETITIONS, level)
     assert rejected <= high
-    assert rejected >= (0 if name in CONSERVATIVE else low)
+    assert rejected >= low
 
 
 @pytest.mark.parametrize("digits", worlds.DIGITS)
@@ -100,14 +97,12 @@ def test_power_with_rounded_predictions_is_that_of_all_digits() -> None:
 # Unbiasedness
 
 
-@pytest.mark.parametrize("estimator", ["unbiased", "linear", "block"])
-def test_unbiased_estimates_of_a_calibrated_model_average_zero(estimator: str) -> None:
+@pytest.mark.parametrize("statistic", [cr.skce, linear_skce])
+def test_unbiased_estimates_of_a_calibrated_model_average_zero(statistic: cr.Statistic) -> None:
     rng = np.random.default_rng(1)
     probs = worlds.predictions(30, 3, rng)
-    values = cr.skce.bind(probs, estimator=estimator)(Replicates(probs, (1, 2)).labels(slice(0, 20_000)))
+    values = statistic.bind(probs)(Replicates(probs, (1, 2)).labels(slice(0, 20_000)))
     assert abs(values.mean()) < 3.3 * values.std() / np.sqrt(20_000)  # 99.9 %
-    biased = cr.skce.bind(probs, estimator="biased")(Replicates(probs, (1, 2)).labels(slice(0, 20_000)))
-    assert biased.mean() > 30 * biased.std() / np.sqrt(20_000)  # the control: its bias is seen at once
 
 
 def test_unbiased_estimates_of_another_truth_agree() -> None:
@@ -120,14 +115,11 @@ def test_unbiased_estimates_of_another_truth_agree() -> None:
     kernel = np.exp(-np.linalg.norm(probs[:, None] - probs[None], axis=-1) / 0.5)
     terms = kernel * (gap @ gap.T)
     expected = {
-        "unbiased": (terms.sum() - np.trace(terms)) / (12 * 11),
-        "linear": np.mean([terms[i, i + 1] for i in range(0, 12, 2)]),
-        "block": np.mean(
-            [terms[i : i + 3, i : i + 3][~np.eye(3, dtype=bool)].mean() for i in range(0, 12, 3)]
-        ),
+        cr.skce: (terms.sum() - np.trace(terms)) / (12 * 11),
+        linear_skce: np.mean([terms[i, i + 1] for i in range(0, 12, 2)]),
     }
-    for estimator, value in expected.items():
-        values = cr.skce.bind(probs, estimator=estimator, bandwidth=0.5)(drawn)
+    for statistic, value in expected.items():
+        values = statistic.bind(probs, bandwidth=0.5)(drawn)
         assert abs(values.mean() - value) < 3.3 * values.std() / 200
 
 
@@ -153,26 +145,3 @@ def test_power_grows(name: str) -> None:
     assert strong > weak + 0.15
     assert many > weak + 0.15
     assert strong > 0.6
-
-
-@pytest.mark.parametrize(("estimator", "size"), [("linear", None), ("block", 5)])
-def test_normal_intervals_of_blocks_cover(estimator: str, size: int | None) -> None:
-    """`Estimate.interval` of linear and block estimates, from 30 blocks on, at a calibrated model and
-    beside it."""
-    repetitions = worlds.repetitions(80, 4000)
-    n = 100 if estimator == "linear" else 250  # 50 blocks, the fewest
-    statistic = cr.skce.with_(estimator=estimator, block_size=size, bandwidth=0.5)
-    for exponent in (1.0, 0.3):
-        rng = np.random.default_rng(8)
-        many = worlds.predictions(30_000, 3, rng)
-        gap = worlds.temper(many, exponent) - many
-        half = len(many) // 2
-        kernel = np.exp(-np.linalg.norm(many[:half] - many[half:], axis=1) / 0.5)
-        truth = float(np.mean(kernel * (gap[:half] * gap[half:]).sum(axis=1)))
-        covered = 0
-        for _ in range(repetitions):
-            probs = worlds.predictions(n, 3, rng)
-            labels = worlds.draw(worlds.temper(probs, exponent), rng)
-            low, high = statistic(probs, labels).interval(0.95)
-            covered += low <= truth <= high
-        assert covered >= worlds.bounds(repetitions, 0.93)[0]

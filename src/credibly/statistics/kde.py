@@ -15,18 +15,17 @@ estimate. Popordanoska et al. 2024; J25 eq. 8.
 from __future__ import annotations
 
 import dataclasses
-import math
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, is_numpy, namespace, to_host
+from credibly._arrays.namespace import Array, is_numpy, namespace
 from credibly.predictions import Predictions, Rows, as_point
-from credibly.statistics.kernels import check_bandwidth, spaced_rows
-from credibly.statistics.pairwise import BandwidthPlan, PairStatistic, as_number
-from credibly.statistics.protocol import CLASS_LABELS, State, Story, Traits
+from credibly.statistics.kernels import as_number, check_bandwidth, spaced_probs
+from credibly.statistics.pairwise import BandwidthPlan, PairStatistic
+from credibly.statistics.protocol import CLASS_LABELS, Story, Traits
 from credibly.statistics.smoother import LIKELIHOOD_ROWS, SmootherBound, likelihood_bandwidth, safe_log
 
 
@@ -43,14 +42,16 @@ class SmoothedError(PairStatistic):
         """Return the number of instances and the bandwidth."""
         if self.bandwidth != "likelihood":
             return BandwidthPlan(rows.n, None, float(self.bandwidth))
-        return BandwidthPlan(rows.n, None, *likelihood_bandwidth(spaced_rows(rows, LIKELIHOOD_ROWS)))
+        return BandwidthPlan(rows.n, None, *likelihood_bandwidth(spaced_probs(rows, LIKELIHOOD_ROWS)))
 
     def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> SmootherBound:
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
-        return self._made(dataclasses.replace(self, bandwidth=plan.number), probs, plan, notes)
+        return SmootherBound(dataclasses.replace(self, bandwidth=plan.number), probs, plan, notes)
 
-    _made: ClassVar[type[SmootherBound]] = SmootherBound
+    def size_of_terms(self, logs: Array) -> float:
+        """Return the size of what cancels in a deviation, given log f: frequencies, less predictions."""
+        return 1.0
 
     @abstractmethod
     def deviation(self, estimate: Array, probs: Array) -> Array:
@@ -142,24 +143,6 @@ class KdeCe(SmoothedError):
 kde_ce = KdeCe()
 
 
-class KlBound(SmootherBound):
-    """The smoother, with a word on why the error is infinite where it is."""
-
-    @property
-    def term_size(self) -> float:  # type: ignore[override]
-        """Of logarithms, which are subtracted."""
-        return 1.0 + float(namespace(self.queries).max(namespace(self.queries).abs(self.queries)))
-
-    def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say that predictions of probability 0 make it infinite, where they do."""
-        said = super().observed_notes(sums)
-        if math.isfinite(as_number(self.finish(sums)[0])):
-            return said
-        zeros = int(to_host(sums["zeros"])[0])
-        cause = f"{zeros} predicted probabilities are 0 and an instance with such a prediction had that label"
-        return (*said, f"infinite: {cause}; `clip` replaces them by a small number")
-
-
 @dataclasses.dataclass(frozen=True)
 class KlCe(SmoothedError):
     """Kullback-Leibler calibration error of the whole distribution, with a Dirichlet kernel estimate.
@@ -185,7 +168,6 @@ class KlCe(SmoothedError):
     """
 
     clip: float = 0.0
-    _made: ClassVar[type[SmootherBound]] = KlBound
     name: ClassVar[str] = "kl_ce"
     traits: ClassVar[Traits] = smoother_traits(None)
     reference: ClassVar[str] = "Popordanoska et al. 2024"
@@ -206,6 +188,11 @@ class KlCe(SmoothedError):
             raise InputError(
                 "`clip`", "must be at least 0 and below 1", f"got {self.clip!r}", "Use 0 for none."
             )
+
+    def size_of_terms(self, logs: Array) -> float:
+        """Of logarithms, which are subtracted."""
+        xp = namespace(logs)
+        return 1.0 + max(1.0, as_number(xp.max(xp.abs(logs))))
 
     def deviation(self, estimate: Array, probs: Array) -> Array:
         """sum_c E_c log E_c - E_c log f_c."""

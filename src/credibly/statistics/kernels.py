@@ -1,12 +1,11 @@
-"""Kernels on the probability simplex: a named norm, a shape, a bandwidth.
+"""Kernels between predictions: a shape and a bandwidth.
 
     exponential  exp(-||p - q|| / bandwidth)          gaussian  exp(-||p - q||^2 / (2 bandwidth^2))
 
 Real values also use the centred kernel of `centred_kernel`.
 
-Norms: euclidean; l1, the sum of absolute differences; tv, total variation, half of l1. Differences are
-taken entry by entry. For rows with many entries |p|^2 + |q|^2 - 2 p.q is faster, but it puts duplicates 1e-8
-apart, so it is used only where rows are far enough from each other.
+Distances are euclidean, from differences entry by entry. For rows with many entries |p|^2 + |q|^2 - 2 p.q is
+faster, but it puts duplicates 1e-8 apart, so it is used only where rows are far enough from each other.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from credibly._arrays.namespace import (
     HostArray,
     as_float64,
     device,
+    is_array,
     is_numpy,
     is_torch,
     like,
@@ -31,13 +31,10 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Dataset, Rows, as_point
-from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
+from credibly.predictions import ClassPredictions, Dataset, Predictions, Rows, as_point
 
 KernelName = Literal["exponential", "gaussian"]
-Norm = Literal["euclidean", "l1", "tv"]
 KERNELS = ("exponential", "gaussian")
-NORMS = ("euclidean", "l1", "tv")
 
 MEDIAN_ROWS = 1000
 """Rows the median distance is taken over: half a million pairs."""
@@ -52,10 +49,9 @@ share of such pairs from which on differences of all pairs are faster."""
 _FEW_CLASSES = 64  # on an accelerator adding up class by class beats one thread block per pair
 
 
-def check_kernel(kernel: str, norm: str, bandwidth: Any, rule: str) -> None:
-    """Raise unless kernel and norm are known and the bandwidth is positive or the name of a rule."""
+def check_kernel(kernel: str, bandwidth: Any, rule: str) -> None:
+    """Raise unless the kernel is known and the bandwidth is positive or the name of a rule."""
     one_of("`kernel`", kernel, KERNELS)
-    one_of("`norm`", norm, NORMS)
     check_bandwidth(bandwidth, rule)
 
 
@@ -67,31 +63,23 @@ def check_bandwidth(bandwidth: Any, rule: str, name: str = "`bandwidth`") -> Non
         raise InputError(name, f"must be positive or {rule!r}", f"got {bandwidth!r}", "Try 0.1, or the rule.")
 
 
-def distances(left: Array, right: Array, norm: Norm) -> Array:
+def distances(left: Array, right: Array) -> Array:
     """Return ||left_i - right_j||, (n, k), (m, k) -> (n, m); gradients at distance 0 are 0."""
-    found: Array
-    if is_numpy(left) and norm == "euclidean" and left.shape[1] >= _MANY_ENTRIES:
-        found = _from_products(as_float64(left), as_float64(right)).astype(left.dtype, copy=False)
-    elif is_numpy(left):
-        found = _by_differences(left, right, norm).astype(left.dtype, copy=False)
-    elif is_torch(left) and (not on_accelerator(left) or left.shape[1] > _FEW_CLASSES):
+    if is_numpy(left):
+        many = left.shape[1] >= _MANY_ENTRIES
+        found = _from_products(as_float64(left), as_float64(right)) if many else _by_differences(left, right)
+        return found.astype(left.dtype, copy=False)
+    if is_torch(left) and (not on_accelerator(left) or left.shape[1] > _FEW_CLASSES):
         import torch
 
-        found = torch.cdist(
-            left,
-            right,
-            p=2.0 if norm == "euclidean" else 1.0,
-            compute_mode="donot_use_mm_for_euclid_dist",
-        )
-    else:
-        found = _class_by_class(left, right, norm)
-    return found * 0.5 if norm == "tv" else found
+        return torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist")
+    return _class_by_class(left, right)
 
 
-def _by_differences(left: HostArray, right: HostArray, norm: Norm = "euclidean") -> HostArray:
+def _by_differences(left: HostArray, right: HostArray) -> HostArray:
     from scipy.spatial.distance import cdist  # whose import takes a tenth of a second
 
-    return np.asarray(cdist(left, right, "euclidean" if norm == "euclidean" else "cityblock"))
+    return np.asarray(cdist(left, right))
 
 
 def _from_products(left: HostArray, right: HostArray) -> HostArray:
@@ -115,22 +103,20 @@ def _from_products(left: HostArray, right: HostArray) -> HostArray:
     return found
 
 
-def _class_by_class(left: Array, right: Array, norm: Norm) -> Array:
+def _class_by_class(left: Array, right: Array) -> Array:
     """Add up the classes one by one: nothing of size (n, m, k) is made."""
     xp = namespace(left)
     total = xp.zeros((left.shape[0], right.shape[0]), dtype=left.dtype, device=device(left))
     for column in range(left.shape[1]):
         gap = left[:, column, None] - right[None, :, column]
-        total = total + (gap * gap if norm == "euclidean" else xp.abs(gap))
-    if norm != "euclidean":
-        return total
+        total = total + gap * gap
     apart = total > 0  # the root has no derivative at 0
     return xp.where(apart, xp.sqrt(xp.where(apart, total, xp.ones_like(total))), total)
 
 
-def kernel_matrix(left: Array, right: Array, kernel: KernelName, norm: Norm, bandwidth: Any) -> Array:
+def kernel_matrix(left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
     """Return the kernel of every pair, (n, k), (m, k) -> (n, m)."""
-    found = distances(left, right, norm)
+    found = distances(left, right)
     if kernel == "gaussian":
         scaled = found * found * (-0.5 / (bandwidth * bandwidth))
     elif is_numpy(found):
@@ -160,7 +146,7 @@ def centred_kernel(kernel: Array, left: Array, right: Array, level: Any) -> Arra
     return kernel
 
 
-def largest_term(label_kernel: Array | None) -> float:
+def largest_term(label_kernel: HostArray | None) -> float:
     """Return the largest possible |k_ij r_i' L r_j| for a kernel of at most 1.
 
     r = e_a - p is a mixture of e_a - e_c, so r' L r is at most max (L_aa + L_cc - 2 L_ac), which is 2 for
@@ -168,9 +154,8 @@ def largest_term(label_kernel: Array | None) -> float:
     """
     if label_kernel is None:
         return 2.0
-    kernel = to_host(label_kernel)
-    own = np.diag(kernel)
-    return float(np.max(own[:, None] + own[None, :] - 2.0 * kernel))
+    own = np.diag(label_kernel)
+    return float(np.max(own[:, None] + own[None, :] - 2.0 * label_kernel))
 
 
 def distinct_rows(probs: Array, most: int) -> np.ndarray[Any, Any]:
@@ -191,22 +176,26 @@ def spaced(n: int, most: int) -> np.ndarray[Any, Any]:
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.int64)
 
 
-def spaced_rows(rows: Rows, most: int) -> Array:
-    """Return the mean predictions of at most `most` evenly spaced rows, of which a bandwidth is made.
+def spaced_rows(rows: Rows, most: int) -> Predictions:
+    """Return at most `most` evenly spaced rows, of which a bandwidth is made; of classes mean predictions.
 
     Rows with weights are spaced as if each were listed as often as its weight says: one of weight 0 is not.
     """
-    chosen = chosen_rows(rows, most)
-    parts = list(rows.map(partial(_rows_among, chosen)))
-    # of one dataset on its device, with its graph
-    return parts[0] if len(parts) == 1 else np.concatenate([to_host(part) for part in parts])
-
-
-def chosen_rows(rows: Rows, most: int) -> np.ndarray[Any, Any]:
-    """Return the indices of at most `most` evenly spaced rows, as often as their weights say."""
     if rows.sample.checked_weights is None:
-        return spaced(rows.n, most)
-    return _spaced_by_weight(np.concatenate(list(rows.map(_weights))), most)
+        chosen = spaced(rows.n, most)
+    else:
+        chosen = _spaced_by_weight(np.concatenate(list(rows.map(_weights))), most)
+    found = [one for one in rows.map(partial(_rows_among, chosen)) if one is not None]
+    if len(found) == 1:  # on its device, with its graph
+        return found[0]
+    arrays = [one.row_arrays() for one in found]
+    together = {name: np.concatenate([to_host(one[name]) for one in arrays]) for name in arrays[0]}
+    return found[0].replace_rows(**together)
+
+
+def spaced_probs(rows: Rows, most: int) -> Array:
+    """Return the mean predictions of evenly spaced rows, (most, k), in double precision."""
+    return as_float64(as_point(spaced_rows(rows, most))[0].probs)
 
 
 def _spaced_by_weight(weights: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
@@ -223,10 +212,13 @@ def _weights(rows: Dataset) -> np.ndarray[Any, Any]:
     return found
 
 
-def _rows_among(chosen: np.ndarray[Any, Any], rows: Dataset) -> Array:
+def _rows_among(chosen: np.ndarray[Any, Any], rows: Dataset) -> Predictions | None:
+    """Return those of some rows that are in a dataset; None where none is."""
     first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
-    point, _ = as_point(rows.predictions)
-    return taken(point.probs, chosen[first:last] - rows.start)
+    if first == last:
+        return None
+    part = rows.predictions[chosen[first:last] - rows.start]
+    return as_point(part)[0] if isinstance(part, ClassPredictions) else part
 
 
 def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:
@@ -234,7 +226,7 @@ def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:
     return namespace(probs).take(probs, like(rows, probs), axis=0)
 
 
-def median_distance(probs: Array, norm: Norm, distance: str = "") -> tuple[Any, tuple[str, ...]]:
+def median_distance(probs: Array, distance: str = "euclidean distance") -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between distinct predictions, and the note that reports it.
 
     `distance` names it where `probs` are places of real-valued predictions.
@@ -245,7 +237,7 @@ def median_distance(probs: Array, norm: Norm, distance: str = "") -> tuple[Any, 
     points = taken(probs, chosen)
     if not tracks_gradient(probs):
         points = as_float64(to_host(points))
-    pairs = distances(points, points, norm)[np.triu_indices(chosen.size, 1)]
+    pairs = distances(points, points)[np.triu_indices(chosen.size, 1)]
     if tracks_gradient(probs):
         xp = namespace(probs)
         ordered = xp.sort(pairs)
@@ -254,5 +246,63 @@ def median_distance(probs: Array, norm: Norm, distance: str = "") -> tuple[Any, 
         found = ordered[middle] if pairs.shape[0] % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
     else:
         found = float(np.median(pairs))
-    what = f"the median {distance or f'{norm} distance'} of {chosen.size} distinct predictions"
+    what = f"the median {distance} of {chosen.size} distinct predictions"
     return found, (f"bandwidth {as_number(found):.4g} is {what}",)
+
+
+def as_number(value: Any) -> float:
+    """Return a number or a one-element array as a float, outside any graph."""
+    return float(to_host(value)) if is_array(value) else float(value)
+
+
+def tracks_gradient(probs: Array) -> bool:
+    """Tell whether results must carry a graph back to the predictions."""
+    if not is_torch(probs) or not probs.requires_grad:
+        return False
+    import torch
+
+    return torch.is_grad_enabled()
+
+
+def set_diagonal(tile: Array, start: int, value: Array | float) -> Array:
+    """Return the tile with the entries (j, start + j) replaced, in place where the library allows it.
+
+    All get the same value, or each its own, (rows,).
+    """
+    xp = namespace(tile)
+    at = xp.arange(tile.shape[0], device=device(tile))
+    if is_numpy(tile) or is_torch(tile):
+        tile[at, at + start] = value
+        return tile
+    columns = xp.arange(tile.shape[1], device=device(tile))
+    new = xp.full_like(tile, value) if isinstance(value, float) else value[:, None]
+    return xp.where(columns[None, :] == at[:, None] + start, new, tile)
+
+
+def flushed(values: Array) -> Array:
+    """Return non-negative values with those near the denormal range set to 0, which changes no sum.
+
+    Denormal numbers make a matrix product several times slower. The bound stands 1/eps above the smallest
+    normal number, so that products with label values cannot fall below it either.
+    """
+    xp = namespace(values)
+    facts = xp.finfo(values.dtype)
+    least = float(facts.smallest_normal) / float(facts.eps)
+    if is_numpy(values):
+        np.putmask(values, values < least, 0)
+        return values
+    if is_torch(values):
+        import torch
+
+        return torch.nn.functional.threshold(values, least, 0.0, inplace=not values.requires_grad)
+    return xp.where(values < least, xp.zeros_like(values), values)
+
+
+def exponential(values: Array) -> Array:
+    """Return exp(values), in place where nothing else needs them."""
+    if is_numpy(values):
+        with np.errstate(under="ignore"):
+            return np.exp(values, out=values)
+    if is_torch(values) and not values.requires_grad:
+        return values.exp_()
+    return namespace(values).exp(values)

@@ -27,7 +27,7 @@ from credibly._arrays.namespace import (
     tiles,
 )
 from credibly.predictions.regression import over_members
-from credibly.statistics.pairwise import as_number
+from credibly.statistics.kernels import as_number
 
 _REACH, _REACH_SINGLE = 8.0, 5.5
 """Bandwidths, and standard normal frequencies, beyond which the Gaussian kernel is 0 to rounding."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from functools import cached_property
-from typing import Any, Literal
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -42,9 +43,8 @@ from credibly.predictions.regression import over_members
 from credibly.predictions.samples import Pool
 from credibly.results.curves import LocatedEstimate
 from credibly.results.estimates import Estimate, cluster_error
-from credibly.statistics.kernels import kernel_matrix
+from credibly.statistics.kernels import KernelName, as_number, kernel_matrix
 from credibly.statistics.label_features import LabelFeatures
-from credibly.statistics.pairwise import as_number
 from credibly.statistics.protocol import BIASED_UPWARDS, Bound, State, label_values, replicates
 from credibly.statistics.real_kernels import RealPlan, cells_of, sides_of
 
@@ -63,6 +63,14 @@ class LocationPlan(RealPlan):
     spread: HostArray = dataclasses.field(default_factory=lambda: np.zeros(0))
 
 
+class Views(NamedTuple):
+    """What every location sees of some rows, given labels: functions that return (b, j, n), or (1, j, n)."""
+
+    near: Callable[[Labels], Array]  # k(P, T)
+    residual: Callable[[Labels], Array]  # l(y, t) - E l(Y, t)
+    variance: Callable[[Labels], Array]  # of l(Y, t)
+
+
 class LocationBound(Bound):
     """Sums over instances of what every location sees, (b, locations)."""
 
@@ -70,46 +78,28 @@ class LocationBound(Bound):
     statistic: Any  # `ucme`, which is made of this
 
     def __init__(
-        self,
-        statistic: Any,
-        predictions: Predictions,
-        plan: LocationPlan,
-        notes: tuple[str, ...],
+        self, statistic: Any, predictions: Predictions, plan: LocationPlan, notes: tuple[str, ...]
     ) -> None:
         super().__init__(statistic, plan.n, notes)
         self.predictions, self.plan = predictions, plan
-        points = places_of(predictions, plan)
-        xp = namespace(points)
-        self.targets = like(plan.targets, points)
-        self.near = xp.permute_dims(self.near_to(points), (1, 0))  # (j, n)
-        self.expected = _expected(predictions, self.targets, plan)  # (j, n)
+        self.targets = like(plan.targets, next(iter(predictions.row_arrays().values())))
+
+    @cached_property
+    def views(self) -> Views:
+        """What every location sees of the bound rows."""
+        return views_of(self.predictions, self.plan, self.statistic.kernel)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the views out: functions do not travel, and are made again where they are asked for."""
+        return {name: value for name, value in vars(self).items() if name != "views"}
 
     def of_cells(self, predictions: Quantiles) -> Bound:
         """Return itself: it looks at the cells of labels itself."""
         return self
 
-    def near_to(self, points: Array) -> Array:
-        """Return the kernel of places (n, g) and every location, (n, j)."""
-        locations, bandwidth = like(self.plan.places, points), as_number(self.plan.bandwidth)
-        return kernel_matrix(points, locations, self.statistic.kernel, "euclidean", bandwidth)
-
-    def nearness(self, labels: Labels) -> Array:
-        """Return the kernel of every prediction and location, (b, j, n), or (1, j, n) for all labels."""
-        return self.near[None, ...]
-
-    def residual(self, labels: Labels) -> Array:
-        """Return l(y, t) - E l(Y, t) of every location, (b, j, n)."""
-        given, xp = self.predictions, namespace(self.near)
-        if isinstance(given, Gaussian):
-            return _alike(as_float64(labels.values), self.targets, self.plan) - self.expected[None, ...]
-        if isinstance(given, Quantiles):
-            first, last = cells_of(labels, as_float64(given.values))
-            at = xp.astype(self.targets, first.dtype)[None, :, None]
-            below = xp.astype(last[:, None, :] <= at, xp.float64) - self.expected[None, ...]
-            open_ = (first[:, None, :] <= at) & (at < last[:, None, :])
-            return xp.where(open_, xp.zeros_like(below), below)
-        shares = label_values(labels, xp, xp.float64)  # (b, k, n)
-        return xp.take(shares, xp.astype(self.targets, xp.int64), axis=1) - self.expected[None, ...]
+    def of_pool(self, pool: Pool, weights: Array | None) -> LocationBound:
+        """Bind to pools, whose places do not depend on the choice."""
+        return LocationBound(self.statistic, pool, self.plan, self.plan.notes)
 
     def state(self, labels: Labels) -> State:
         """Return the sums, replicates in tiles that stay in cache."""
@@ -122,7 +112,7 @@ class LocationBound(Bound):
 
     def _state(self, labels: Labels) -> State:
         xp = namespace(self.targets)
-        near, residual = self.nearness(labels), self.residual(labels)
+        near, residual = self.views.near(labels), self.views.residual(labels)
         weight = xp.zeros((len(labels),), dtype=xp.float64) + float(labels.n)
         if labels.weights is not None:
             near = near * labels.weights[:, None, :]
@@ -136,22 +126,10 @@ class LocationBound(Bound):
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the state and the variance of every sum if labels were drawn from the predictions."""
-        state, near, xp = self.state(labels), self.nearness(labels), namespace(self.targets)
+        state, near, xp = self.state(labels), self.views.near(labels), namespace(self.targets)
         if labels.weights is not None:
             near = near * labels.weights[:, None, :]
-        return State({**state, "variance": xp.sum(near * near * self._variance(labels), axis=2)})
-
-    def _variance(self, labels: Labels) -> Array:
-        """Return Var l(Y, t) of every location, (1, j, n)."""
-        given, xp, mean = self.predictions, namespace(self.near), self.expected
-        square = mean  # l is 0 or 1
-        if isinstance(given, Gaussian):  # the square of a Gaussian kernel is one of another bandwidth
-            scale = as_number(self.plan.label_bandwidth) / math.sqrt(2)
-            square = _expected_near(given, self.targets, scale)
-        variance = xp.clip(square - mean * mean, 0.0, None)[None, ...]
-        if isinstance(labels, Counts):  # the share of independent raters
-            return variance / as_float64(xp.sum(labels.values, axis=-1))[:, None, :]
-        return variance
+        return State({**state, "variance": xp.sum(near * near * self.views.variance(labels), axis=2)})
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squares are above zero even for a calibrated model."""
@@ -159,8 +137,8 @@ class LocationBound(Bound):
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State:
         """Return what the rows of every cluster add at every location, and how many rows are near it."""
-        close = self.nearness(labels)[0, ...]  # (j, n)
-        seen = to_host(close * self.residual(labels)[0, ...]).T
+        close = self.views.near(labels)[0, ...]  # (j, n)
+        seen = to_host(close * self.views.residual(labels)[0, ...]).T
         weight = labels.row_weights()
         near = np.zeros((number, seen.shape[1]))
         total = np.zeros_like(near)
@@ -236,16 +214,56 @@ def places_of(predictions: Predictions, plan: LocationPlan) -> Array:
     return as_float64(as_point(predictions)[0].probs)
 
 
-def _expected(predictions: Predictions, targets: Array, plan: LocationPlan) -> Array:
-    """Return E l(Y, t) of every location, (j, n)."""
-    xp = namespace(targets)
+def views_of(predictions: Predictions, plan: LocationPlan, kernel: KernelName) -> Views:
+    """Return what locations see of predictions; of pools labels are choices among their numbers."""
+
+    def near_to(points: Array) -> Array:
+        found = kernel_matrix(points, like(plan.places, points), kernel, as_number(plan.bandwidth))
+        return namespace(found).permute_dims(found, (1, 0))  # (j, n)
+
+    if isinstance(predictions, Pool):
+        return _of_pool(predictions, plan, near_to)
+    if isinstance(predictions, Samples):
+        return _of_draws(predictions, plan, near_to)
+    points = places_of(predictions, plan)
+    xp, near, targets = namespace(points), near_to(points)[None, ...], like(plan.targets, points)
+    at = None if isinstance(predictions, Gaussian) else xp.astype(targets, xp.int64)
     if isinstance(predictions, Gaussian):
-        return _expected_near(predictions, targets, as_number(plan.label_bandwidth))
-    at = xp.astype(targets, xp.int64)
-    if isinstance(predictions, Quantiles):
-        levels = xp.take(as_float64(predictions.levels), at, axis=0)
-        return levels[:, None] + xp.zeros_like(as_float64(predictions.values)[:, 0])[None, :]
-    return xp.permute_dims(xp.take(as_float64(as_point(predictions)[0].probs), at, axis=1), (1, 0))
+        scale = as_number(plan.label_bandwidth)
+        mean = _expected_near(predictions, targets, scale)
+        # the square of a Gaussian kernel is one of another bandwidth
+        square = _expected_near(predictions, targets, scale / math.sqrt(2))
+
+        def seen(labels: Labels) -> Array:
+            return _alike(as_float64(labels.values), targets, plan) - mean[None, ...]
+
+    elif isinstance(predictions, Quantiles):
+        table, levels = as_float64(predictions.values), as_float64(predictions.levels)
+        mean = xp.take(levels, at, axis=0)[:, None] + xp.zeros_like(table[:, 0])[None, :]
+        square = mean  # l is 0 or 1
+
+        def seen(labels: Labels) -> Array:
+            first, last = cells_of(labels, table)
+            level = xp.astype(targets, first.dtype)[None, :, None]
+            below = xp.astype(last[:, None, :] <= level, xp.float64) - mean[None, ...]
+            open_ = (first[:, None, :] <= level) & (level < last[:, None, :])
+            return xp.where(open_, xp.zeros_like(below), below)
+
+    else:
+        mean = xp.permute_dims(xp.take(points, at, axis=1), (1, 0))
+        square = mean
+
+        def seen(labels: Labels) -> Array:
+            return xp.take(label_values(labels, xp, xp.float64), at, axis=1) - mean[None, ...]
+
+    spread = xp.clip(square - mean * mean, 0.0, None)[None, ...]
+
+    def variance(labels: Labels) -> Array:
+        if isinstance(labels, Counts):  # the share of independent raters
+            return spread / as_float64(xp.sum(labels.values, axis=-1))[:, None, :]
+        return spread
+
+    return Views(lambda labels: near, seen, variance)
 
 
 def _expected_near(predictions: Gaussian, targets: Array, scale: Any) -> Array:
@@ -257,78 +275,57 @@ def _expected_near(predictions: Gaussian, targets: Array, scale: Any) -> Array:
     return over_members(scale / total[None, ...] * _normal(gap), predictions.shares, axis=2)
 
 
-class DrawnLocations(LocationBound):
-    """Bound to draws; label and draws together are the place of a prediction."""
+def _of_draws(draws: Samples, plan: LocationPlan, near_to: Callable[[Array], Array]) -> Views:
+    """Return what locations see of draws; label and draws together are the place of a prediction."""
+    values, features = draws.flat(), features_of(plan)
+    xp, targets = namespace(values), like(plan.targets, values)
+    q = 1.0 / draws.n_draws
 
-    predictions: Samples
+    @cache
+    def means() -> tuple[Array, Array, Array]:  # of f, (n, width), of l and of l^2 at every location, (j, n)
+        return features.mean_over(values), *_mean_alike(values, targets, plan)
 
-    def __init__(self, statistic: Any, predictions: Samples, plan: LocationPlan) -> None:
-        Bound.__init__(self, statistic, plan.n, (*predictions.notes, *plan.notes))
-        self.predictions, self.plan = predictions, plan
-        self.targets = like(plan.targets, predictions.values)
-        self.share = 1.0 / predictions.n_draws
+    def alike(labels: Labels) -> Array:
+        return _alike(as_float64(labels.values), targets, plan)
 
-    def of_pool(self, pool: Pool, weights: Array | None = None) -> PoolLocations:
-        """Bind to pools, of which a choice is the label."""
-        return PoolLocations(self.statistic, pool, self.plan)
-
-    @cached_property
-    def drawn(self) -> tuple[Array, Array, Array]:
-        """Means over the draws: of f, (n, width), of l and of l^2 at every location, (j, n)."""
-        draws = self.predictions.flat()
-        own = features_of(self.plan).mean_over(draws)
-        return own, *_mean_alike(draws, self.targets, self.plan)
-
-    def nearness(self, labels: Labels) -> Array:
-        """Return the kernel with every location at the places that label vectors give, (b, j, n)."""
-        values, (drawn, _, _) = as_float64(labels.values), self.drawn
-        xp, (b, n), features = namespace(drawn), values.shape, features_of(self.plan)
-        parts = []
+    def near(labels: Labels) -> Array:
+        seen, parts = as_float64(labels.values), []
+        b, n = seen.shape
         for rows in tiles(n, max(1, 16 * CACHE_ELEMENTS // (b * features.width))):
-            own = xp.permute_dims(features.of(values[:, rows]), (0, 2, 1))
-            places = (self.share * own + drawn[rows, :][None, ...]) / (1.0 + self.share)
-            near = self.near_to(xp.reshape(places, (-1, features.width)))
-            parts.append(xp.permute_dims(xp.reshape(near, (b, -1, near.shape[1])), (0, 2, 1)))
+            own = xp.permute_dims(features.of(seen[:, rows]), (0, 2, 1))
+            places = (q * own + means()[0][rows, :][None, ...]) / (1.0 + q)
+            found = near_to(xp.reshape(places, (-1, features.width)))
+            parts.append(xp.permute_dims(xp.reshape(found, (found.shape[0], b, -1)), (1, 0, 2)))
         return xp.concat(parts, axis=2)
 
-    def residual(self, labels: Labels) -> Array:
-        """Return l(y, t) less the mean over the draws, (b, j, n)."""
-        _, mean, _ = self.drawn
-        return _alike(as_float64(labels.values), self.targets, self.plan) - mean[None, ...]
-
-    def _variance(self, labels: Labels) -> Array:
-        """Return the variance if any of the numbers might be the label, (b, j, n)."""
-        own, (_, mean, square) = _alike(as_float64(labels.values), self.targets, self.plan), self.drawn
+    def variance(labels: Labels) -> Array:  # if any of the numbers might be the label
+        own, (_, mean, square) = alike(labels), means()
         # (1 + q)^2 times the square, and the mean, where each of the 1 + 1 / q numbers counts alike
-        second = (self.share * own * own + square[None, ...]) * (1.0 + self.share)
-        return clip(second - (self.share * own + mean[None, ...]) ** 2, 0.0)
+        second = (q * own * own + square[None, ...]) * (1.0 + q)
+        return clip(second - (q * own + mean[None, ...]) ** 2, 0.0)
+
+    return Views(near, lambda labels: alike(labels) - means()[1][None, ...], variance)
 
 
-class PoolLocations(LocationBound):
-    """Bound to pools; labels are choices among their numbers, which leave the places as they are."""
+def _of_pool(pool: Pool, plan: LocationPlan, near_to: Callable[[Array], Array]) -> Views:
+    """Return what locations see of pools; choices leave the places as they are."""
+    values, p = pool.values, pool.values.shape[1]
+    xp, targets = namespace(values), like(plan.targets, values)
+    near = near_to(features_of(plan).mean_over(values))[None, ...]
+    mean, square = _mean_alike(values, targets, plan)
+    factor = p / (p - 1.0)  # from all numbers to the others
+    spread = clip((square - mean**2) * factor**2, 0.0)[None, ...]
 
-    def __init__(self, statistic: Any, pool: Pool, plan: LocationPlan) -> None:
-        Bound.__init__(self, statistic, plan.n, plan.notes)
-        self.pool, self.plan, values = pool, plan, pool.values
-        self.targets = like(plan.targets, values)
-        near = self.near_to(features_of(plan).mean_over(values))
-        self.near = namespace(near).permute_dims(near, (1, 0))
-        self.expected, self.second = _mean_alike(values, self.targets, plan)
-        self.factor = values.shape[1] / (values.shape[1] - 1.0)  # from all numbers to the others
-
-    def residual(self, labels: Labels) -> Array:
-        """Return l(y, t) less the mean over the other numbers, (b, j, n)."""
-        pool, xp = self.pool, namespace(self.near)
+    def residual(labels: Labels) -> Array:
         at = xp.astype(labels.values, xp.int64).T
-        own = _alike(xp.take_along_axis(pool.values, at, axis=1).T, self.targets, self.plan)
-        found = (own - self.expected[None, ...]) * self.factor
+        own = _alike(xp.take_along_axis(values, at, axis=1).T, targets, plan)
+        found = (own - mean[None, ...]) * factor
         if pool.moved is None:
             return found
         moved = xp.take_along_axis(pool.moved, at, axis=1).T
-        return found + _alike(moved, self.targets, self.plan) - own
+        return found + _alike(moved, targets, plan) - own
 
-    def _variance(self, labels: Labels) -> Array:
-        return clip((self.second - self.expected**2) * self.factor**2, 0.0)[None, ...]
+    return Views(lambda labels: near, residual, lambda labels: spread)
 
 
 def _alike(values: Array, targets: Array, plan: LocationPlan) -> Array:

@@ -9,12 +9,12 @@ Marx, Zalouk and Ermon 2023; J25 eq. 11. With L the identity (the delta kernel o
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, as_float64, is_array, like, to_host
+from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.statistics.protocol import Story, Traits
 from credibly.statistics.skce import KERNEL_TRAITS, KernelError
 
@@ -27,16 +27,10 @@ class MmdCe(KernelError):
 
     Parameters
     ----------
-    estimator : {"unbiased", "biased", "linear", "block"}
-        Over all pairs of different instances; over all pairs; over disjoint pairs; over blocks.
     kernel : {"exponential", "gaussian"}
-        exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)), between predictions.
-    norm : {"euclidean", "l1", "tv"}
-        Which distance d between predictions to use; total variation is half of l1.
+        exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)), d the euclidean distance between predictions.
     bandwidth : float or "median"
         "median" uses the median distance between at most 1000 evenly spaced rows.
-    block_size : int, optional
-        Rows per block of ``estimator="block"``; default: the square root of n.
     label_kernel : {"delta", "ordinal"} or nested sequence (k, k)
         Similarity of labels. "delta" is 1 for equal labels and makes this `skce`; "ordinal" is
         ``exp(-|c - c'|)``, for classes in an order; a matrix must be symmetric and positive semidefinite.
@@ -78,15 +72,15 @@ class MmdCe(KernelError):
         matrix = np.asarray(to_host(self.label_kernel) if is_array(self.label_kernel) else self.label_kernel)
         check_label_kernel(matrix)
         # nested tuples: settings stay hashable, comparable and JSON-safe
-        frozen = tuple(tuple(float(value) for value in row) for row in matrix)
-        object.__setattr__(self, "label_kernel", frozen)
+        object.__setattr__(self, "label_kernel", tuple(tuple(map(float, row)) for row in matrix))
 
-    def label_kernel_matrix(self, probs: Array) -> Array | None:
+    def label_kernel_matrix(self, k: int) -> HostArray | None:
         """Return the kernel between labels, (k, k); None where it is the identity."""
-        k = probs.shape[1]
-        matrix = named_label_kernel(self.label_kernel, k)
-        if matrix is None:
+        if self.label_kernel == "delta":
             return None
+        if self.label_kernel == "ordinal":
+            return np.exp(-np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(np.float64))
+        matrix = np.asarray(self.label_kernel)
         if matrix.shape[0] != k:
             raise InputError(
                 "`label_kernel`",
@@ -94,23 +88,10 @@ class MmdCe(KernelError):
                 f"got {matrix.shape}",
                 "Give one row and one column per class.",
             )
-        return like(matrix, as_float64(probs))
-
-
-def named_label_kernel(
-    kernel: Literal["delta", "ordinal"] | tuple[tuple[float, ...], ...], k: int
-) -> np.ndarray[Any, Any] | None:
-    """Return a label kernel as a matrix; None for the identity."""
-    if kernel == "delta":
-        return None
-    if kernel == "ordinal":
-        classes = np.arange(k)
-        matrix: np.ndarray[Any, Any] = np.exp(-np.abs(np.subtract.outer(classes, classes)).astype(np.float64))
         return matrix
-    return np.asarray(kernel, dtype=np.float64)
 
 
-def check_label_kernel(matrix: np.ndarray[Any, Any]) -> None:
+def check_label_kernel(matrix: HostArray) -> None:
     """Raise unless the matrix is a kernel: square, finite, symmetric, no negative eigenvalue."""
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
     if not square or not np.isfinite(matrix.astype(np.float64)).all():

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -37,21 +36,17 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, Task, on_host, with_one_mean
+from credibly.predictions.rows import RowChoice
 from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
 from credibly.statistics.pairwise import (
     BandwidthPlan,
-    Block,
     ClusterSums,
+    PairBound,
     PairStatistic,
-    PairwiseBound,
-    Pose,
-    Posed,
     require_pairs,
 )
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels
-from credibly.statistics.skce import QuadraticBound
-from credibly.statistics.smoother import SmootherBound
 
 PAIRS_OF_CLUSTERS = "pairs of rows inside a cluster are left out"
 
@@ -321,14 +316,56 @@ def _mean_and_labels(chunk: Dataset) -> tuple[Point, Labels]:
 _LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, temporaries of more large
 
 
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Predictions and labels of consecutive rows, of which `start` is the first among all.
+
+    Of classes these are mean predictions, of draws pools with their labels. `codes` are the numbers of the
+    clusters.
+    """
+
+    start: int
+    predictions: Predictions
+    labels: Labels
+    notes: tuple[str, ...] = ()
+    codes: HostArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def __getitem__(self, rows: slice) -> Block:
+        codes = None if self.codes is None else self.codes[rows]
+        return Block(
+            self.start + rows.start, self.predictions[rows], self.labels.rows(rows), self.notes, codes
+        )
+
+
+Pose = Callable[[Dataset], Dataset]
+"""From rows to rows as a statistic of pairs sees them: of draws, pools with their labels."""
 Vectors = Callable[[Block], Labels]
 """Returns the label vectors of a block: as they are, or drawn; the same ones whatever stands beside a row."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Posed(RowChoice):
+    """All rows as a statistic of pairs sees them."""
+
+    pose: Pose
+
+    @property
+    def choose(self) -> Pose:
+        """All rows."""
+        return self.pose
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows."""
+        return self.pose(self.whole.sample)
+
+
 def meets_in_blocks(statistic: Statistic, chunks: Rows) -> bool:
     """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
-    paired = isinstance(statistic, PairStatistic) and statistic.meets_in_blocks
-    return paired and chunks.engine.name != "serial"
+    return isinstance(statistic, PairStatistic) and chunks.engine.name != "serial"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -358,24 +395,33 @@ class Pairs:
         return cls(Planned(statistic, statistic.plan(chunks)), chunks, held)
 
     @property
-    def bound(self) -> PairwiseBound:
+    def plan(self) -> BandwidthPlan:
+        """The plan of all rows."""
+        assert isinstance(self.planned.plan, BandwidthPlan)
+        return self.planned.plan
+
+    @property
+    def bound(self) -> PairBound:
         """The statistic bound to a few rows in place of all: enough to finish sums."""
         few, _ = one_distribution(self.chunks.sample.predictions)
         return _bound(self.planned, few, self.chunks.n)
 
     def vectors_at_once(self) -> int:
-        """Return how many label vectors the least part of rows can take within the memory budget."""
-        return rows_within_budget(self._bytes_per_entry() * _LEAST_ROWS, 0.25)
+        """Return how many label vectors fit: values of the least part, and the labels of a block."""
+        longest = max(self.chunks.whole.lengths)
+        return min(
+            rows_within_budget(self._bytes_per_entry() * _LEAST_ROWS, 0.25),
+            rows_within_budget(8 * longest, 0.25),
+        )
 
     def _bytes_per_entry(self) -> int:
-        # label values of rows and columns and their product, one number per class
-        return 3 * 8 * self.bound.width
+        return 3 * 8 * self.bound.width  # what rows got, what they get now, and the sum
 
     def _part_rows(self, n_vectors: int) -> int:
-        """Return the rows of a part: they, as many columns, and the kernel between both fit the budget."""
+        """Return the rows of a part: what they get, and the kernel with the longest block, fit the budget."""
         fitting = rows_within_budget(self._bytes_per_entry() * n_vectors, 0.25)
-        square = math.isqrt(rows_within_budget(2 * 8, 0.5))  # the kernel and a temporary of its size
-        return min(_MOST_ROWS, max(_LEAST_ROWS, min(fitting, square)))
+        beside = rows_within_budget(2 * 8 * max(self.chunks.whole.lengths), 0.6)
+        return min(_MOST_ROWS, max(_LEAST_ROWS, min(fitting, beside)))
 
     def sums(
         self, vectors: Vectors, n_vectors: int, progress: Progress | None = None
@@ -383,7 +429,7 @@ class Pairs:
         """Return the sums over all pairs for every label vector, and what the rows had to say."""
         size = self._part_rows(n_vectors)
         chains = list(self._chains(size))
-        step, finish = partial(_step, self.planned, vectors, size), partial(_finish, self.planned, vectors)
+        step, finish = partial(_step, self.planned, vectors), partial(_finish, self.planned, vectors)
         total: State | None = None
         notes: dict[str, None] = {}
         for done, (found, said) in enumerate(self.chunks.engine.folds(step, chains, finish), start=1):
@@ -396,18 +442,18 @@ class Pairs:
 
     def wild_sums(self, number: int) -> tuple[Bound, State, State]:
         """Return a bound statistic and its `wild_sums` of the observed labels, rows in so many clusters."""
-        size, sums, bound = self._part_rows(1), ClusterSums(number), self.bound
-        folds = self.chunks.engine.folds
-        for found in folds(partial(_cluster_step, self.planned, size), self._chains(size), list):
+        sums, bound, notes = ClusterSums(number), self.bound, dict[str, None]()
+        steps = self.chunks.engine.folds(
+            partial(_cluster_step, self.planned), self._chains(self._part_rows(1)), tuple
+        )
+        for found, part in steps:
             for one in found:
                 sums.add(*one)
-        notes: dict[str, None] = {}
-        for codes, labels, said in folds(_about_rows, [[(one,)] for one in self.blocks], tuple):
-            sums.weigh(codes, labels)
-            notes.update(dict.fromkeys(said))
-        plan = self.planned.plan
-        assert isinstance(plan, BandwidthPlan)
-        bound.notes = (*notes, *plan.notes)
+            if part is not None:
+                codes, labels, said = part
+                sums.weigh(codes, labels)
+                notes.update(dict.fromkeys(said))
+        bound.notes = (*notes, *self.plan.notes)
         return bound, *sums.states()
 
     def _chains(self, size: int) -> Iterator[list[tuple[Any, slice, Any]]]:
@@ -423,16 +469,7 @@ class Pairs:
 
     def notes_of(self, state: State) -> tuple[str, ...]:
         """Return what the sums of all blocks make worth knowing, as binding all rows at once would."""
-        plan = self.planned.plan
-        assert isinstance(plan, BandwidthPlan)
-        bound = self.bound
-        if not isinstance(bound, SmootherBound):
-            return plan.notes
-        return (
-            *plan.notes,
-            *bound.zeros_notes(int(state["zeros"][0]), plan.n),
-            *bound.observed_notes(state),
-        )
+        return (*self.plan.notes, *self.bound.merged_notes(state, self.plan.n))
 
 
 def between_clusters(found: Estimate, bound: Bound, labels: Labels, codes: HostArray) -> Estimate:
@@ -473,14 +510,6 @@ def _observed(block: Block) -> Labels:
     return block.labels
 
 
-@dataclasses.dataclass(frozen=True)
-class _Sums:
-    """What a part of a block has got so far."""
-
-    rows: Block
-    found: Any
-
-
 def _block(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> Block:
     rows = pose(chunk)
     given, notes = one_distribution(rows.predictions)
@@ -488,67 +517,64 @@ def _block(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> Block:
     return Block(chunk.start, given, rows.batch, notes, codes)
 
 
-def _bound(planned: Planned, predictions: Predictions, n: int) -> PairwiseBound:
+def _bound(planned: Planned, predictions: Predictions, n: int) -> PairBound:
     statistic, plan = planned.statistic, dataclasses.replace(planned.plan, n=n)
     assert isinstance(statistic, PairStatistic)
     assert isinstance(plan, BandwidthPlan)
     bound = statistic.bound(predictions, plan, ())
-    assert isinstance(bound, PairwiseBound)
+    assert isinstance(bound, PairBound)
     return bound
 
 
+@dataclasses.dataclass(frozen=True)
+class _Meeting:
+    """A part of a block, bound, and the rows of another block that it meets, which may be the same."""
+
+    rows: Block
+    columns: Block
+    bound: PairBound
+    beside: PairBound
+    first: int | None
+
+    @classmethod
+    def of(cls, planned: Planned, block: Block, part: slice, other: Block) -> _Meeting:
+        """Bind both; of a symmetric matrix rows meet themselves and those behind them."""
+        rows, columns = block[part], other
+        bound = _bound(planned, rows.predictions, len(rows))
+        same = block.start == other.start
+        if same and bound.symmetric:
+            columns = other[slice(part.start, len(other))]
+        first = rows.start - columns.start if same else None
+        return cls(rows, columns, bound, _bound(planned, columns.predictions, len(columns)), first)
+
+
 def _step(
-    planned: Planned,
-    vectors: Vectors,
-    size: int,
-    before: _Sums | None,
-    block: Block,
-    part: slice,
-    other: Block,
-) -> _Sums:
-    """Let a part of a block meet another block, in tiles of its columns."""
-    rows = block[part]
-    bound, labels = _bound(planned, rows.predictions, len(rows)), vectors(rows)
-    found = None if before is None else before.found
-    for columns in _columns(rows, other, size, once=bound.symmetric):
-        if columns is rows:
-            found = bound.meet(found, bound, labels, labels)
-        else:
-            beside = _bound(planned, columns.predictions, len(columns))
-            found = bound.meet(found, beside, labels, vectors(columns))
-    return _Sums(rows, found)
+    planned: Planned, vectors: Vectors, before: Any, block: Block, part: slice, other: Block
+) -> tuple[Block, Any]:
+    """Let a part of a block meet another block, and add what it gets to what it got before."""
+    one = _Meeting.of(planned, block, part, other)
+    labels = vectors(one.rows), vectors(one.columns)
+    found = one.bound.met(one.beside, *labels, one.first)
+    return one.rows, found if before is None else before[1] + found
 
 
-def _columns(rows: Block, other: Block, size: int, *, once: bool) -> Iterator[Block]:
-    """Yield the parts of a block that a part of rows meets, itself among them; every two of them `once`."""
-    for tile in tiles(len(other), size):
-        first = other.start + tile.start
-        if not once or first >= rows.start:  # else met when that part was the row
-            yield rows if first == rows.start else other[tile]
+def _finish(planned: Planned, vectors: Vectors, sums: tuple[Block, Any]) -> tuple[State, tuple[str, ...]]:
+    rows, found = sums
+    bound = _bound(planned, rows.predictions, len(rows))
+    state = bound.settled(found, slice(0, len(rows)), vectors(rows))
+    return on_host(bound.with_counts(state)), rows.notes
 
 
 def _cluster_step(
-    planned: Planned, size: int, before: None, block: Block, part: slice, other: Block
-) -> list[tuple[HostArray, HostArray, HostArray]]:
-    """Let a part of a block meet another block, and return the sums between their clusters."""
-    rows, found = block[part], []
-    bound = _bound(planned, rows.predictions, len(rows))
-    for columns in _columns(rows, other, size, once=True):
-        beside = bound if columns is rows else _bound(planned, columns.predictions, len(columns))
-        assert isinstance(bound, QuadraticBound)
-        assert isinstance(beside, QuadraticBound)
-        assert rows.codes is not None
-        assert columns.codes is not None
-        found.append(bound.meet_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes))
-    return found
+    planned: Planned, before: None, block: Block, part: slice, other: Block
+) -> tuple[list[tuple[HostArray, HostArray, HostArray]], tuple[HostArray, Labels, tuple[str, ...]] | None]:
+    """Let a part of a block meet another block, and return the sums between their clusters.
 
-
-def _about_rows(before: None, block: Block) -> tuple[HostArray, Labels, tuple[str, ...]]:
-    assert block.codes is not None
-    return block.codes, block.labels, block.notes
-
-
-def _finish(planned: Planned, vectors: Vectors, sums: _Sums) -> tuple[State, tuple[str, ...]]:
-    rows = sums.rows
-    state = _bound(planned, rows.predictions, len(rows)).met(sums.found, vectors(rows))
-    return on_host(state), rows.notes
+    With them come clusters, labels and notes of the part, where it has met itself.
+    """
+    one = _Meeting.of(planned, block, part, other)
+    rows, columns = one.rows, one.columns
+    assert rows.codes is not None and columns.codes is not None
+    codes = rows.codes, columns.codes
+    found = list(one.bound.met_clusters(one.beside, rows.labels, columns.labels, *codes, one.first))
+    return found, None if one.first is None else (rows.codes, rows.labels, rows.notes)

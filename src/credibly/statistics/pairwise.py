@@ -1,14 +1,16 @@
-"""Statistics whose instances meet in pairs: row tiles of an (n, n) matrix times all label vectors at once.
+"""Statistics of pairs of rows: one loop over tiles of a matrix, for all label vectors at once.
 
-The matrix depends on predictions only. Labels become rows of a matrix of values, one row per replicate and
-class, so
+    sum over i != j of  k_ij <r_i, r_j>,   r the residual of a label: one-hot minus prediction, say
 
-    values (b k, n) @ tile.T (n, rows)
+The matrix k depends on predictions only. Residuals become rows of a matrix, one per replicate and class, so
 
-serves every label vector of a batch with one matrix product per tile. Tiles fit the memory budget; they are
-kept where all of them fit and made again otherwise.
+    values (b k, columns) @ tile.T (columns, rows)
 
-Rows that do not fit come in blocks, of which two meet at a time; see `over_rows`.
+serves every label vector of a batch with one product per tile. Rows in memory are one block, which meets
+itself; of rows that do not fit two blocks meet at a time (`over_rows`). Both are `PairBound.meetings`: tiles
+of rows with all columns, under the memory budget. What a meeting adds is said by whoever asks: sums for label
+vectors, sums between clusters, sums under random signs. Tiles are kept where all of them fit and made again
+otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +28,6 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
-    device,
-    is_array,
     is_numpy,
     is_torch,
     memory_budget,
@@ -37,15 +37,19 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Dataset, Labels, Predictions, as_point
-from credibly.predictions.rows import RowChoice
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates
+from credibly.predictions import Labels, Predictions, Quantiles, as_point
+from credibly.statistics.kernels import KernelName, as_number, centred_kernel, kernel_matrix, tracks_gradient
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates, total_weight
 
 _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
 _TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
 _BATCH_VALUES = 2**19  # label values that are multiplied at a time, where nothing is lost by few
 _ALIGNED = 8  # rows of a tile, a multiple of this: tensor cores read 16 bytes at a time
 _GRAPH_ARRAYS = 8  # (n, n) arrays a graph keeps alive
+
+DEGENERATE = (
+    "a quadratic estimate has no normal limit under calibration, so no normal interval can be trusted there"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,24 +65,14 @@ class BandwidthPlan(Plan):
         return as_number(self.bandwidth)
 
 
-def as_number(value: Any) -> float:
-    """Return a number or a one-element array as a float, outside any graph."""
-    return float(to_host(value)) if is_array(value) else float(value)
-
-
 @dataclasses.dataclass(frozen=True)
 class PairStatistic(Statistic):
     """Base of the statistics of pairs of rows, whose blocks can be bound each on its own."""
 
     _single: bool = dataclasses.field(default=False, kw_only=True, repr=False)
 
-    @property
-    def meets_in_blocks(self) -> bool:
-        """Whether the value follows from blocks that meet two at a time."""
-        return True
-
     @abstractmethod
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
         """Return the statistic bound to some rows, even to a single one."""
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
@@ -97,113 +91,252 @@ def in_single_precision(statistic: PairStatistic) -> PairStatistic:
     return dataclasses.replace(statistic, _single=True)
 
 
-class PairwiseBound(Bound):
-    """An (n, n) matrix made in row tiles, and its products with label values.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sides:
+    """What a statistic of pairs sees: places of predictions, residuals of labels.
 
-    Subclasses say what a tile is (`tile`), what labels become (`values`) and what a product adds to the state
-    (`contribution`).
+    Parameters
+    ----------
+    points : array (n, g)
+        Places of the predictions, double precision.
+    width : int
+        Numbers per residual.
+    residuals : callable
+        From labels of some rows, these rows and a dtype to (b, width, rows).
+    largest : float
+        Largest possible <r, r'>.
+    level : float or array, optional
+        What a centred kernel adds to all pairs; the last column of `points` is then the mean kernel of each.
     """
 
-    symmetric = False
-    """Whether a tile of rows needs only the columns from its first row on."""
+    points: Array
+    width: int
+    residuals: Callable[[Labels, slice, Any], Array]
+    largest: float = 2.0
+    level: Any = None
 
-    def __init__(self, statistic: PairStatistic, probs: Array, plan: Plan, notes: tuple[str, ...]) -> None:
+    def kernel(self, left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
+        """Return the kernel of places (n, g) and (m, g), (n, m)."""
+        if self.level is None:
+            return kernel_matrix(left, right, kernel, bandwidth)
+        plain = kernel_matrix(left[:, :-1], right[:, :-1], kernel, bandwidth)
+        return centred_kernel(plain, left[:, -1:], right[:, -1][None, :], self.level)
+
+
+class Meeting:
+    """Some rows and the columns they meet, for some label vectors.
+
+    The loop changes the same object, so that whoever holds it does not hold a tile while the next is made.
+    """
+
+    rows: slice  # of the bound rows
+    reps: slice  # of the label vectors
+    labels: Labels  # of all bound rows, these replicates
+    tile: Any  # the matrix, (rows, columns)
+    values: Array  # of the columns, (b k, columns)
+    first: int | None  # which row of the others is the first of these; None where they are not among them
+
+
+class PairBound(Bound):
+    """A statistic of pairs, bound to rows: sums of k_ij <r_i, r_j>, from tiles on and above the diagonal.
+
+    Subclasses say what a tile is (`tile`), what rows get from columns (`meet`) and what that adds to the
+    state once they have met all (`settled`).
+    """
+
+    symmetric = True
+    """Whether rows meet only the columns from themselves on, and both orders of a pair count."""
+    tile_has_weights = False
+    statistic: Any
+
+    def __init__(
+        self, statistic: PairStatistic, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...]
+    ) -> None:
         super().__init__(statistic, plan.n, notes)
-        self.tracked = tracks_gradient(probs)
+        self.sides, self.bandwidth, self.term_size = sides, plan.bandwidth, sides.largest
+        self.tracked = tracks_gradient(sides.points)
         if self.tracked:
-            _require_graph_fits(statistic.name, probs)
-        xp = namespace(probs)
+            _require_graph_fits(statistic.name, sides.points)
+        xp = namespace(sides.points)
         self.dtype = xp.float32 if statistic._single else xp.float64
-        self.exact = as_float64(probs)
-        self.probs = xp.astype(self.exact, self.dtype)  # (n, k)
-        self._kept: dict[tuple[int, bool], Any] = {}
+        self.exact = as_float64(sides.points)
+        self.points = xp.astype(self.exact, self.dtype)  # (n, g)
+        self._kept: dict[tuple[int, int, int], tuple[Any, Any]] = {}
+        if statistic._single and self.symmetric:
+            # Values of label vectors that differ only in the order of equal predictions were found up to
+            # 90 eps / n apart, neighbours among a thousand replicates some 5000 eps / n.
+            self.rounding = 200 * float(np.finfo(np.float32).eps) / plan.n**1.5
 
     @property
     def width(self) -> int:
         """Numbers that a label becomes, one per class."""
-        return int(self.probs.shape[1])
+        return self.sides.width
 
-    @abstractmethod
-    def tile(self, rows: slice, weighted: bool) -> Any:
-        """Return the matrix of these rows: all columns, or from the first row on where symmetric.
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return itself: it looks at the cells of labels itself."""
+        return self
 
-        `weighted` says that instances have multiplicities.
+    # what is added
+
+    def tile(self, rows: slice, other: PairBound, first: int | None, weights: Array | None) -> Any:
+        """Return the kernel of these rows with themselves, where they are columns, and twice with others."""
+        at = self.first_column(first)
+        made = self.sides.kernel(
+            self.points[rows, :], other.points[at:, :], self.statistic.kernel, self.bandwidth
+        )
+        return _doubled(made, 0 if first is None else rows.stop - rows.start)
+
+    def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = True) -> Array:
+        """Return residuals of some rows, times their weights, (b k, rows)."""
+        xp, chosen = namespace(self.points), labels.rows(rows)
+        residual = self.sides.residuals(chosen, rows, self.dtype)
+        if weighted and chosen.weights is not None:
+            residual = residual * xp.astype(chosen.weights, self.dtype)[:, None, :]
+        return xp.reshape(residual, (-1, residual.shape[-1]))
+
+    def own_values(self, one: Meeting) -> Array:
+        """Return the values of the rows of a meeting, (b k, rows)."""
+        if one.first is None:
+            return self.values(one.labels, one.rows)
+        begin = one.first - self.first_column(one.first)
+        return one.values[:, begin : begin + one.rows.stop - one.rows.start]
+
+    def meet(self, one: Meeting) -> Any:
+        """Add <r_i, (K r)_i> over the rows, and the diagonal, which the mean over pairs leaves out."""
+        own = self.own_values(one)
+        pairs = self._inner(own, product(one.values, one.tile), one)
+        if one.first is None:  # the rest is counted where a block meets itself
+            nothing = namespace(pairs).zeros_like(pairs)
+            return State(pairs=pairs, diagonal=nothing, weight=nothing)
+        # k(p, p) = 1; a row of weight w stands for w rows, which differ from each other
+        plain = own if one.labels.weights is None else self.values(one.labels, one.rows, weighted=False)
+        diagonal = self._inner(own, plain, one)
+        return State(pairs=pairs, diagonal=diagonal, weight=total_weight(one.labels, one.rows, own))
+
+    def _inner(self, left: Array, right: Array, one: Meeting) -> Array:
+        xp = namespace(left)
+        return xp.sum(xp.reshape(as_float64(xp.vecdot(left, right)), (len(one.labels), -1)), axis=1)
+
+    def settled(self, found: Any, rows: slice, labels: Labels) -> State:
+        """Return the state of rows that have met all others, from what they got; disjoint rows add up."""
+        state: State = found
+        return state
+
+    def with_counts(self, state: State) -> State:
+        """Return the state with what all rows together must be able to say."""
+        return state
+
+    def merged_notes(self, state: State, n: int) -> tuple[str, ...]:
+        """Return what merged states of n rows make worth knowing, as binding all of them would."""
+        return ()
+
+    def terms(self, one: Meeting) -> Array:
+        """Return h_ij of one label vector, (rows, columns); pairs with other rows count twice."""
+        return as_float64(one.tile * (self.own_values(one).T @ one.values))
+
+    # the loop
+
+    def meetings(
+        self,
+        labels: Labels,
+        other: PairBound | None = None,
+        other_labels: Labels | None = None,
+        first: int | None = 0,
+        rows: slice | None = None,
+        arrays: int = 2,
+    ) -> Iterator[Meeting]:
+        """Yield tiles of these rows with the rows of `other`, by default themselves, and batches of labels.
+
+        Parameters
+        ----------
+        labels : Labels
+            Of the bound rows.
+        other : PairBound, optional
+            Rows that are met.
+        other_labels : Labels, optional
+            Theirs.
+        first : int or None
+            Which row of `other` is the first bound one; None where they are different rows.
+        rows : slice, optional
+            Which of the bound rows are met; default: all.
+        arrays : int
+            Arrays of the size of a tile that there are at a time.
         """
-
-    @abstractmethod
-    def values(self, labels: Labels) -> Array:
-        """Return what is multiplied, (b k, n), replicates in front."""
-
-    @abstractmethod
-    def contribution(self, tile: Any, rows: slice, values: Array, labels: Labels) -> State:
-        """Return what these rows add for these replicates, in double precision."""
-
-    def state(self, labels: Labels, rows: slice | None = None) -> State:
-        """Return the sums of a block of rows against all rows (default: all).
-
-        Disjoint blocks that cover all rows add up to the whole, so blocks can be different tasks.
-        """
-        require_same_n(labels, self.n)
-        first, last, _ = slice(None).indices(self.n) if rows is None else rows.indices(self.n)
-        # One grid of tiles whatever the block, so that kept tiles serve every call.
-        grid = list(tiles(self.n, self._rows_per_tile()))
+        other, other_labels = other or self, labels if other_labels is None else other_labels
+        begin, end, _ = slice(None).indices(self.n) if rows is None else rows.indices(self.n)
+        # One grid of tiles whatever the rows, so that kept tiles serve every call.
+        # Where a row must see all others, its block was made to be one tile: so sums of tiles always add.
+        whole = other is not self and not self.symmetric
+        grid = list(tiles(self.n, self.n if whole else self._rows_per_tile(other.n, arrays, first)))
         blocks = [
-            slice(max(first, t.start), min(last, t.stop)) for t in grid if t.start < last and first < t.stop
+            slice(max(begin, t.start), min(end, t.stop)) for t in grid if t.start < end and begin < t.stop
         ]
-        batches = list(tiles(len(labels), self._replicates_per_batch(self.width)))
-        keep = self._keeps_tiles()
+        batches = list(tiles(len(labels), self._replicates_per_batch(other.n)))
+        keep = other is self and self._keeps_tiles()
         # Whichever is dearer to make again stays in the outer loop.
-        pairs = (
+        order = (
             [(block, batch) for batch in batches for block in blocks]
             if keep
             else [(block, batch) for block in blocks for batch in batches]
         )
-        sums: dict[int, State] = {}
-        values_of: tuple[int, Array] | None = None
-        tile_of: tuple[int, Any] | None = None
-        for block, batch in pairs:
-            part = replicates(labels, batch)
-            if values_of is None or values_of[0] != batch.start:
-                values_of = None  # let go of the old before the new is made
-                values_of = batch.start, self.values(part)
-            if tile_of is None or tile_of[0] != block.start:
-                tile_of = None
-                tile_of = block.start, self._tile(block, labels.weights is not None, keep and block in grid)
-            found = self.contribution(tile_of[1], block, values_of[1], part)
-            before = sums.get(batch.start)
-            sums[batch.start] = found if before is None else before + found
-        xp = namespace(self.probs)
-        parts = [sums[batch.start] for batch in batches]
-        return State({name: xp.concat([part[name] for part in parts]) for name in parts[0]})
+        one = Meeting()
+        values: Array = None
+        for at, (block, batch) in enumerate(order):
+            one.values = None
+            if not at or one.reps != batch:
+                values = None  # let go of the old before the new is made
+                one.reps, one.labels = batch, replicates(labels, batch)
+                values = other.values(replicates(other_labels, batch))
+            if not at or one.rows != block:
+                one.rows, one.tile = block, None
+                one.first = None if first is None else first + block.start
+                one.tile = self._tile(block, other, one.first, other_labels.weights, keep and block in grid)
+            one.values = values[:, self.first_column(one.first) :]
+            yield one
 
-    @abstractmethod
-    def meet(self, before: Any, other: Self, labels: Labels, other_labels: Labels) -> Any:
-        """Add what the bound rows get from the rows bound by `other` to what they got `before`.
+    def state(self, labels: Labels, rows: slice | None = None) -> State:
+        """Return the sums of some rows against all rows (default: all).
 
-        For blocks of rows that are bound each on its own. Where symmetric, a pair of blocks meets once, and
-        both orders count. `other` may be this one; `before` is None at first.
+        Disjoint blocks that cover all rows add up to the whole, so blocks can be different tasks.
         """
-
-    @abstractmethod
-    def met(self, sums: Any, labels: Labels) -> State:
-        """Return the state of the bound rows once they have met all others."""
-
-    def product(self, values: Array, matrix: Array) -> Array:
-        """Return values @ matrix.T, (b k, rows)."""
-        with _full_products(values):
-            if on_accelerator(values):
-                # rows of the result are as long as a tile, which is aligned; label vectors come in any number
-                return values @ matrix.T
-            return (matrix @ values.T).T  # this order multiplies narrow tiles faster
-
-    def _tile(self, rows: slice, weighted: bool, keep: bool) -> Any:
-        key = (rows.start, weighted)
-        found = self._kept.get(key) if keep else None
-        if found is None:
-            found = self.tile(rows, weighted)
-            if keep:
-                self._kept[key] = found
+        require_same_n(labels, self.n)
+        found: State = self._joined(
+            (one.reps, self.settled(self.meet(one), one.rows, one.labels))
+            for one in self.meetings(labels, rows=rows)
+        )
         return found
+
+    def met(self, other: PairBound, labels: Labels, other_labels: Labels, first: int | None) -> Any:
+        """Return what these rows get from those of `other`, for blocks that are bound each on its own.
+
+        Where symmetric, a pair of blocks meets once, and both orders count.
+        """
+        return self._joined(
+            (one.reps, self.meet(one)) for one in self.meetings(labels, other, other_labels, first)
+        )
+
+    def _joined(self, found: Iterator[tuple[slice, Any]]) -> Any:
+        """Add up tiles, and put batches of label vectors behind each other."""
+        sums: dict[int, Any] = {}
+        for reps, one in found:
+            sums[reps.start] = sums[reps.start] + one if reps.start in sums else one
+        return joined([sums[start] for start in sorted(sums)])
+
+    def _tile(
+        self, rows: slice, other: PairBound, first: int | None, weights: Array | None, keep: bool
+    ) -> Any:
+        weights = weights if self.tile_has_weights else None
+        key = (rows.start, rows.stop, id(weights))
+        if keep and key in self._kept:
+            return self._kept[key][0]
+        found = self.tile(rows, other, first, weights)
+        if keep:
+            self._kept[key] = found, weights  # whose name stays its own while it is held
+        return found
+
+    def first_column(self, first: int | None) -> int:
+        """Return the first column that rows meet which begin at this one."""
+        return first if self.symmetric and first is not None else 0
 
     def _item_bytes(self) -> int:
         return 8 if self.dtype == self.exact.dtype else 4
@@ -212,66 +345,85 @@ class PairwiseBound(Bound):
         size = self.n * self.n * self._item_bytes() // (2 if self.symmetric else 1)
         return not self.tracked and size <= memory_budget() // 3
 
-    def _rows_per_tile(self) -> int:
+    def _rows_per_tile(self, columns: int, arrays: int = 2, first: int | None = 0) -> int:
         if self.tracked:
             return self.n
-        # A tile and a temporary of its size. The larger the tile, the rarer label values are made again.
-        rows = rows_within_budget(2 * self.n * self._item_bytes(), 0.6)
-        if self.symmetric:
+        # The larger the tile, the rarer label values are made again.
+        rows = rows_within_budget(arrays * columns * self._item_bytes(), 0.6)
+        if self.symmetric and first is not None:
             rows = min(rows, max(_LEAST_ROWS, -(-self.n // _TRIANGLE_TILES)))
         return rows if rows < _ALIGNED else rows - rows % _ALIGNED
 
-    def _replicates_per_batch(self, n_classes: int) -> int:
-        width = self.n + 2 * min(self.n, self._rows_per_tile())  # values, product, its temporary
-        fits = rows_within_budget(n_classes * width * self._item_bytes(), 0.25)
+    def _replicates_per_batch(self, columns: int) -> int:
+        length = columns + 2 * min(self.n, self._rows_per_tile(columns))  # values, product, its temporary
+        fits = rows_within_budget(self.width * length * self._item_bytes(), 0.25)
         # tiles that are kept are at hand for every batch, so that few label values at a time stay in cache
-        few = self.symmetric and self._keeps_tiles() and not on_accelerator(self.probs)
-        return min(fits, max(1, _BATCH_VALUES // (n_classes * self.n))) if few else fits
+        few = self.symmetric and self._keeps_tiles() and not on_accelerator(self.points)
+        return min(fits, max(1, _BATCH_VALUES // (self.width * self.n))) if few else fits
+
+    # clusters
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return how many pairs are of different clusters, and the sums of h_ij between every two of them."""
+        sums = ClusterSums(number)
+        for found in self.met_clusters(self, labels, labels, codes, codes, 0):
+            sums.add(*found)
+        sums.weigh(codes, labels)
+        return sums.states()
+
+    def met_clusters(
+        self,
+        other: PairBound,
+        labels: Labels,
+        other_labels: Labels,
+        codes: HostArray,
+        other_codes: HostArray,
+        first: int | None,
+    ) -> Iterator[tuple[HostArray, HostArray, HostArray]]:
+        """Yield clusters of these rows, clusters of those of `other`, and the sums of h_ij between them."""
+        for one in self.meetings(labels, other, other_labels, first, arrays=4):
+            columns = other_codes[self.first_column(one.first) :]
+            yield by_clusters(self.terms(one), codes[one.rows], columns)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return s' B s over the number of pairs."""
+        return np.einsum("bc,bc->b", signs @ added["between"], signs) / expected["pairs"]
+
+    def finish(self, state: State) -> Array:
+        """Divide by the number of pairs."""
+        weight = state["weight"]
+        xp = namespace(weight)
+        if bool(xp.any(weight <= 1)):
+            raise InputError(
+                "`sample_weight`",
+                f"counts occurrences; `{self.statistic.name}` needs a sum above 1",
+                f"got a sum of {float(xp.min(weight)):.6g}",
+                "Give multiplicities.",
+            )
+        return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Refuse: a mean over pairs is degenerate under calibration."""
+        return None, DEGENERATE
 
 
-@dataclasses.dataclass(frozen=True)
-class Block:
-    """Predictions and labels of consecutive rows, of which `start` is the first among all.
-
-    Of classes these are mean predictions, of draws pools with their labels. `codes` are the numbers of the
-    clusters.
-    """
-
-    start: int
-    predictions: Predictions
-    labels: Labels
-    notes: tuple[str, ...] = ()
-    codes: HostArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.predictions)
-
-    def __getitem__(self, rows: slice) -> Block:
-        codes = None if self.codes is None else self.codes[rows]
-        return Block(
-            self.start + rows.start, self.predictions[rows], self.labels.rows(rows), self.notes, codes
-        )
+def joined(parts: list[Any]) -> Any:
+    """Return the states of batches of label vectors as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if not isinstance(parts[0], State):
+        return type(parts[0]).joined(parts)
+    xp = namespace(next(iter(parts[0].values())))
+    return State({name: xp.concat([part[name] for part in parts], axis=0) for name in parts[0]})
 
 
-Pose = Callable[[Dataset], Dataset]
-"""From rows to rows as a statistic of pairs sees them: of draws, pools with their labels."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Posed(RowChoice):
-    """All rows as a statistic of pairs sees them."""
-
-    pose: Pose
-
-    @property
-    def choose(self) -> Pose:
-        """All rows."""
-        return self.pose
-
-    @property
-    def sample(self) -> Dataset:
-        """The first rows."""
-        return self.pose(self.whole.sample)
+def product(values: Array, matrix: Array) -> Array:
+    """Return values @ matrix.T, (b k, rows)."""
+    with _full_products(values):
+        if on_accelerator(values):
+            # rows of the result are as long as a tile, which is aligned; label vectors come in any number
+            return values @ matrix.T
+        return (matrix @ values.T).T  # this order multiplies narrow tiles faster
 
 
 def by_clusters(
@@ -310,44 +462,13 @@ class ClusterSums:
         return State(pairs=np.array([own.sum() ** 2 - own @ own])), State(between=self.between)
 
 
-def set_diagonal(tile: Array, start: int, value: float) -> Array:
-    """Return the tile with the entries (j, start + j) replaced, in place where the library allows it."""
-    xp = namespace(tile)
-    at = xp.arange(tile.shape[0], device=device(tile))
-    if is_numpy(tile) or is_torch(tile):
-        tile[at, at + start] = value
+def _doubled(tile: Array, n_rows: int) -> Array:
+    """Return the tile with everything right of the first columns counted twice."""
+    if is_numpy(tile):
+        tile[:, n_rows:] *= 2.0
         return tile
-    columns = xp.arange(tile.shape[1], device=device(tile))
-    return xp.where(columns[None, :] == at[:, None] + start, xp.full_like(tile, value), tile)
-
-
-def flushed(values: Array) -> Array:
-    """Return non-negative values with those near the denormal range set to 0, which changes no sum.
-
-    Denormal numbers make a matrix product several times slower. The bound stands 1/eps above the smallest
-    normal number, so that products with label values cannot fall below it either.
-    """
-    xp = namespace(values)
-    facts = xp.finfo(values.dtype)
-    least = float(facts.smallest_normal) / float(facts.eps)
-    if is_numpy(values):
-        np.putmask(values, values < least, 0)
-        return values
-    if is_torch(values):
-        import torch
-
-        return torch.nn.functional.threshold(values, least, 0.0, inplace=not values.requires_grad)
-    return xp.where(values < least, xp.zeros_like(values), values)
-
-
-def exponential(values: Array) -> Array:
-    """Return exp(values), in place where nothing else needs them."""
-    if is_numpy(values):
-        with np.errstate(under="ignore"):
-            return np.exp(values, out=values)
-    if is_torch(values) and not values.requires_grad:
-        return values.exp_()
-    return namespace(values).exp(values)
+    xp = namespace(tile)
+    return xp.concat([tile[:, :n_rows], 2.0 * tile[:, n_rows:]], axis=1)
 
 
 @contextmanager
@@ -383,15 +504,6 @@ def require_same_n(labels: Labels, n: int) -> None:
             f"got {labels.n}",
             "Bind all rows and name the block: `bound.state(labels, rows=slice(0, 100))`.",
         )
-
-
-def tracks_gradient(probs: Array) -> bool:
-    """Tell whether results must carry a graph back to the predictions."""
-    if not is_torch(probs) or not probs.requires_grad:
-        return False
-    import torch
-
-    return torch.is_grad_enabled()
 
 
 def _require_graph_fits(name: str, probs: Array) -> None:

@@ -28,7 +28,6 @@ Widmann, Lindsten and Zachariah 2021 (calibration tests beyond classification).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -62,17 +61,18 @@ from credibly.predictions import (
 )
 from credibly.predictions.samples import Pool
 from credibly.statistics.kernels import (
+    MEDIAN_ROWS,
     KernelName,
-    Norm,
-    centred_kernel,
-    chosen_rows,
+    as_number,
     kernel_matrix,
     median_distance,
     spaced,
+    spaced_rows,
     taken,
+    tracks_gradient,
 )
 from credibly.statistics.label_features import LabelFeatures
-from credibly.statistics.pairwise import BandwidthPlan, as_number, tracks_gradient
+from credibly.statistics.pairwise import BandwidthPlan, Sides
 
 _SPREAD = 6.5
 """Standard deviations around its mean that stand for all of a predicted distribution."""
@@ -105,38 +105,6 @@ class RealPlan(BandwidthPlan):
     """Places (r, g) whose mean kernel is taken away; None where the kernel is used as it is."""
     single: bool = False
     """Whether products are in single precision, which fewer frequencies of labels suffice for."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Sides:
-    """What a kernel error sees: places of predictions, residuals of labels.
-
-    Parameters
-    ----------
-    points : array (n, g)
-        Places of the predictions, double precision.
-    width : int
-        Numbers per residual.
-    residuals : callable
-        From labels of some rows, these rows and a dtype to (b, width, rows).
-    largest : float
-        Largest possible <r, r'>.
-    level : float or array, optional
-        What a centred kernel adds to all pairs; the last column of `points` is then the mean kernel of each.
-    """
-
-    points: Array
-    width: int
-    residuals: Callable[[Labels, slice, Any], Array]
-    largest: float = 2.0
-    level: Any = None
-
-    def kernel(self, left: Array, right: Array, kernel: KernelName, norm: Norm, bandwidth: Any) -> Array:
-        """Return the kernel of places (n, g) and (m, g), (n, m)."""
-        if self.level is None:
-            return kernel_matrix(left, right, kernel, norm, bandwidth)
-        plain = kernel_matrix(left[:, :-1], right[:, :-1], kernel, norm, bandwidth)
-        return centred_kernel(plain, left[:, -1:], right[:, -1][None, :], self.level)
 
 
 def standardises(label_bandwidth: Any) -> bool:
@@ -190,7 +158,7 @@ def _standardised(predictions: Gaussian) -> tuple[Array, Array, Array, Array]:
     return centre, spread, (mean - centre) / spread, std / spread
 
 
-def centred(sides: Sides, plan: RealPlan, kernel: KernelName, norm: Norm) -> Sides:
+def centred(sides: Sides, plan: RealPlan, kernel: KernelName) -> Sides:
     """Take the mean kernel with the places of reference away, and add a smaller constant.
 
     What all predictions have in common is one direction among many, which `quantile_calibration_error` tests
@@ -202,9 +170,9 @@ def centred(sides: Sides, plan: RealPlan, kernel: KernelName, norm: Norm) -> Sid
     xp = namespace(points)
     # of several blocks it is on the host; of one it has the device, and the graph, of the predictions
     reference = like(plan.reference, points) if is_numpy(plan.reference) else plan.reference
-    own = kernel_matrix(reference, reference, kernel, norm, plan.bandwidth)
+    own = kernel_matrix(reference, reference, kernel, plan.bandwidth)
     parts = [
-        xp.mean(kernel_matrix(points[rows, :], reference, kernel, norm, plan.bandwidth), axis=1)
+        xp.mean(kernel_matrix(points[rows, :], reference, kernel, plan.bandwidth), axis=1)
         for rows in tiles(points.shape[0], max(1, CACHE_ELEMENTS // reference.shape[0]))
     ]
     with_means = xp.concat([points, xp.concat(parts, axis=0)[:, None]], axis=1)
@@ -304,7 +272,7 @@ def _distance(part: Predictions, standardised: bool) -> str:
     return "distance between means, spreads and shapes" if standardised else MMD
 
 
-def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, single: bool = False) -> RealPlan:
+def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = False) -> RealPlan:
     """Plan a kernel error of Gaussians, quantiles or pools; of draws nothing is known without their labels.
 
     Bandwidths come from evenly spaced rows, as often as their weights say, and the range from all rows: the
@@ -314,8 +282,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, single
     require_kind(some)
     if isinstance(some, Samples):
         return RealPlan(rows.n, None, bandwidth, (), label_bandwidth)
-    chosen = chosen_rows(rows, _BANDWIDTH_VALUES)
-    part = joined_part(list(rows.map(partial(rows_inside, chosen))))
+    part = few_rows(rows)
     low, high = 0.0, 0.0
     notes: tuple[str, ...] = ()
     if isinstance(part, (Gaussian, Pool)):
@@ -331,7 +298,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, single
         plan = RealPlan(rows.n, None, None, (), label_bandwidth, low, high, single=single)
         points = sides_of(part, plan).points
         if isinstance(bandwidth, str):
-            bandwidth, told = median_distance(points, norm, _distance(part, centres))
+            bandwidth, told = median_distance(points, _distance(part, centres))
             notes = (*told, *notes)
         if centres:
             # sorted, so that neither the order of the rows nor how often they occur matters
@@ -361,11 +328,11 @@ def require_kind(predictions: Predictions) -> None:
         )
 
 
-def rows_inside(chosen: HostArray, rows: Dataset) -> Predictions | None:
-    """Return those of some rows that are in a dataset; None where none is. All of them can be squared."""
-    _require_squares(rows)
-    first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
-    return rows.predictions[chosen[first:last] - rows.start] if last > first else None
+def few_rows(rows: Rows) -> Predictions:
+    """Return the rows that make bandwidths; squares of all are finite."""
+    for _ in rows.map(_require_squares):
+        pass
+    return spaced_rows(rows, MEDIAN_ROWS)
 
 
 def _require_squares(rows: Dataset) -> None:
@@ -381,16 +348,6 @@ def _require_squares(rows: Dataset) -> None:
                 f"row {rows.start + found[0]} has {far:.3g}",
                 "Use other units for predictions and labels, or drop such rows.",
             )
-
-
-def joined_part(parts: list[Predictions | None]) -> Predictions:
-    """Return the rows of several parts as one; of one dataset on its device, with its graph."""
-    found = [one for one in parts if one is not None]
-    if len(found) == 1:
-        return found[0]
-    arrays = [one.row_arrays() for one in found]
-    together = {name: np.concatenate([to_host(one[name]) for one in arrays]) for name in arrays[0]}
-    return found[0].replace_rows(**together)
 
 
 def extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:

@@ -1,32 +1,20 @@
 """Squared kernel calibration error: do residuals of similar predictions point the same way?
 
     h_ij = k(p_i, p_j) <r_i, r_j>,   r = onehot(y) - p
-    unbiased  mean of h over pairs i != j       biased  mean over all i, j
-    linear    mean over (1, 2), (3, 4), ...     block   mean over blocks of the unbiased estimate in each
+    skce = mean of h over pairs i != j, which is unbiased
 
 Widmann, Lindsten and Zachariah 2019. The matrix-valued kernel is k times the identity.
-
-The linear and block estimates are in `kernel_blocks`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import (
-    Array,
-    HostArray,
-    as_float64,
-    is_numpy,
-    namespace,
-    rows_within_budget,
-    tiles,
-)
+from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.namespace import Array, HostArray, as_float64, is_numpy, like, namespace
 from credibly.predictions import (
     Dataset,
     InMemory,
@@ -39,24 +27,21 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.samples import Pool
-from credibly.statistics.kernel_blocks import BlockBound
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
-    Norm,
+    as_number,
     check_bandwidth,
     check_kernel,
     largest_term,
     median_distance,
-    spaced_rows,
+    spaced_probs,
 )
 from credibly.statistics.pairwise import (
     BandwidthPlan,
-    ClusterSums,
+    PairBound,
     PairStatistic,
-    PairwiseBound,
-    as_number,
-    by_clusters,
+    Sides,
     require_pairs,
     require_same_n,
 )
@@ -65,293 +50,81 @@ from credibly.statistics.protocol import (
     CLASS_LABELS,
     Bound,
     Plan,
-    State,
     Story,
     Traits,
     label_values,
-    replicates,
-    total_weight,
 )
 from credibly.statistics.real_kernels import (
     STANDARDISED,
     RealPlan,
-    Sides,
     centred,
     plan_of,
     sides_of,
     standardises,
     with_labels,
 )
-
-Estimator = Literal["unbiased", "biased", "linear", "block"]
-ESTIMATORS = ("unbiased", "biased", "linear", "block")
-
-_DEGENERATE = (
-    "a quadratic estimate has no normal limit under calibration, so no normal interval can be trusted there"
-)
+from credibly.statistics.seen import SeenBound
 
 
-def of_classes(probs: Array, label_kernel: Array | None) -> Sides:
-    """Return what a kernel error sees of classes: probabilities, and one-hot labels less these."""
+def of_classes(probs: Array, label_kernel: HostArray | None = None) -> Sides:
+    """Return what a kernel error sees of classes: probabilities, and one-hot labels less these.
+
+    With a kernel L = F F between labels, F r takes the place of r.
+    """
     exact = as_float64(probs)
     xp = namespace(exact)
     # classes first, like labels, and next to each other in memory
     by_class = np.ascontiguousarray(exact.T) if is_numpy(exact) else exact.T
+    root = None if label_kernel is None else like(square_root(label_kernel), exact)
 
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
         found = label_values(labels, xp, dtype)
         if is_numpy(found):
             found -= by_class[:, rows]
-            return found
-        return found - xp.astype(by_class[:, rows], dtype)[None, :, :]
+        else:
+            found = found - xp.astype(by_class[:, rows], dtype)[None, :, :]
+        return found if root is None else xp.matmul(xp.astype(root, dtype), found)
 
     return Sides(exact, probs.shape[1], residuals, largest_term(label_kernel))
 
 
-class QuadraticBound(PairwiseBound):
-    """Sums of k_ij <r_i, r_j> over all pairs, from tiles on and above the diagonal."""
-
-    symmetric = True
-    statistic: KernelError
-
-    def __init__(
-        self,
-        statistic: KernelError,
-        sides: Sides,
-        plan: BandwidthPlan,
-        label_kernel: Array | None,
-        notes: tuple[str, ...],
-    ) -> None:
-        super().__init__(statistic, sides.points, plan, notes)
-        self.bandwidth, self.label_kernel, self.sides = plan.bandwidth, label_kernel, sides
-        self.term_size = sides.largest
-        if statistic._single:
-            # Values of label vectors that differ only in the order of equal predictions were found up to
-            # 90 eps / n apart, neighbours among a thousand replicates some 5000 eps / n.
-            self.rounding = 200 * float(np.finfo(np.float32).eps) / plan.n**1.5
-
-    def of_cells(self, predictions: Quantiles) -> Bound:
-        """Return itself: it looks at the cells of labels itself."""
-        return self
-
-    @property
-    def width(self) -> int:
-        """Numbers per residual."""
-        return self.sides.width
-
-    def tile(self, rows: slice, weighted: bool) -> Array:
-        """Return the kernel of these rows with themselves and twice that with all later rows."""
-        made = self._kernel(self.probs[rows, :], self.probs[rows.start :, :])
-        return _doubled(made, rows.stop - rows.start)
-
-    def _kernel(self, left: Array, right: Array) -> Array:
-        return self.sides.kernel(left, right, self.statistic.kernel, self.statistic.norm, self.bandwidth)
-
-    def values(self, labels: Labels) -> Array:
-        """Return residuals times weights, (b k, n)."""
-        return self._residuals(labels, slice(None), weighted=True)
-
-    def _residuals(self, labels: Labels, rows: slice, weighted: bool) -> Array:
-        xp = namespace(self.probs)
-        chosen = labels.rows(rows)
-        residual = self.sides.residuals(chosen, rows, self.dtype)
-        if weighted and chosen.weights is not None:
-            residual = residual * xp.astype(chosen.weights, self.dtype)[:, None, :]
-        return xp.reshape(residual, (-1, residual.shape[-1]))
-
-    def contribution(self, tile: Array, rows: slice, values: Array, labels: Labels) -> State:
-        """Add <r_i, (K r)_i> over the rows, and the diagonal that the unbiased estimate leaves out."""
-        xp = namespace(values)
-        b, k = len(labels), self.width
-        own = values[:, rows]
-        product = self.product(values[:, rows.start :], tile)
-        product = self.between_labels(product, b)
-        pairs = xp.sum(xp.reshape(as_float64(xp.vecdot(own, product)), (b, k)), axis=1)
-        # k(p, p) = 1; a row of weight w stands for w rows, which differ from each other
-        plain = own if labels.weights is None else self._residuals(labels, rows, weighted=False)
-        squares = as_float64(xp.vecdot(own, self.between_labels(plain, b)))
-        return State(
-            pairs=pairs,
-            diagonal=xp.sum(xp.reshape(squares, (b, k)), axis=1),
-            weight=total_weight(labels, rows, values),
-        )
-
-    def meet(self, before: State | None, other: Self, labels: Labels, other_labels: Labels) -> State:
-        """Add the sums over pairs of these rows with those of another block, both orders of each."""
-        found = self.state(labels) if other is self else self._across(other, labels, other_labels)
-        return found if before is None else before + found
-
-    def met(self, sums: State, labels: Labels) -> State:
-        """Return the sums: every pair has been counted."""
-        return sums
-
-    def _across(self, other: Self, labels: Labels, other_labels: Labels) -> State:
-        xp, kernel = namespace(self.probs), self._kernel(self.probs, other.probs)
-        b = len(labels)
-        product = self.between_labels(self.product(other.values(other_labels), kernel), b)
-        pairs = xp.reshape(as_float64(xp.vecdot(self.values(labels), product)), (b, -1))
-        twice = 2.0 * xp.sum(pairs, axis=1)
-        nothing = xp.zeros_like(twice)  # the diagonal and the weights are counted where a block meets itself
-        return State(pairs=twice, diagonal=nothing, weight=nothing)
-
-    def between_labels(self, values: Array, b: int) -> Array:
-        """Apply the label kernel, (b k, n) -> (b k, n)."""
-        if self.label_kernel is None:
-            return values
-        xp = namespace(values)
-        apart = xp.reshape(values, (b, self.width, -1))
-        return xp.reshape(xp.matmul(xp.astype(self.label_kernel, self.dtype), apart), values.shape)
-
-    def pair_terms(self, residual: Array, rows: slice) -> Array:
-        """Return h_ij of one label vector (k, n), (rows, later rows); pairs with other rows count twice."""
-        between = self.between_labels(residual, 1)[:, rows.start :]
-        return as_float64(self.tile(rows, False) * (residual[:, rows].T @ between))
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return how many pairs are of different clusters, and the sums of h_ij between every two of them."""
-        self._require_unbiased()
-        residual, n = self.values(labels), self.n  # (k, n), times the weights
-        sums = ClusterSums(number)
-        for rows in tiles(n, rows_within_budget(32 * n, 0.5)):
-            sums.add(*by_clusters(self.pair_terms(residual, rows), codes[rows], codes[rows.start :]))
-        sums.weigh(codes, labels)
-        return sums.states()
-
-    def meet_clusters(
-        self, other: Self, labels: Labels, other_labels: Labels, codes: HostArray, other_codes: HostArray
-    ) -> tuple[HostArray, HostArray, HostArray]:
-        """Return clusters of these rows, clusters of another block, and the sums of h_ij between them.
-
-        Both orders of a pair count, as in `meet`.
-        """
-        self._require_unbiased()
-        if other is self:
-            terms = self.pair_terms(self.values(labels), slice(0, self.n))
-        else:
-            right = self.between_labels(other.values(other_labels), 1)
-            kernel = self._kernel(self.probs, other.probs)
-            terms = as_float64(2.0 * kernel * (self.values(labels).T @ right))
-        return by_clusters(terms, codes, other_codes)
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return s' B s over the number of pairs."""
-        return np.einsum("bc,bc->b", signs @ added["between"], signs) / expected["pairs"]
-
-    def _require_unbiased(self) -> None:
-        if self.statistic.estimator != "unbiased":
-            raise UnsupportedError(
-                f"`{self.statistic.name}` with clusters",
-                "leaves out pairs of rows inside a cluster",
-                f"got estimator={self.statistic.estimator!r}",
-                'Use estimator="unbiased".',
-            )
-
-    def finish(self, state: State) -> Array:
-        """Divide by the number of pairs."""
-        return divided(self.statistic, state)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse: U- and V-statistics are degenerate under calibration."""
-        return None, _DEGENERATE
-
-
-KernelBound = QuadraticBound | BlockBound
-
-
-def divided(statistic: KernelError, state: State) -> Array:
-    """Return sums over pairs divided by the number of pairs."""
-    weight = state["weight"]
-    if statistic.estimator == "biased":
-        return state["pairs"] / (weight * weight)
-    xp = namespace(weight)
-    if bool(xp.any(weight <= 1)):
-        raise InputError(
-            "`sample_weight`",
-            f"counts occurrences; the unbiased `{statistic.name}` needs a sum above 1",
-            f"got a sum of {float(xp.min(weight)):.6g}",
-            'Give multiplicities, or use estimator="biased".',
-        )
-    return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
-
-
-def _doubled(tile: Array, n_rows: int) -> Array:
-    """Return the tile with everything right of the diagonal block counted twice."""
-    if is_numpy(tile):
-        tile[:, n_rows:] *= 2.0
-        return tile
-    xp = namespace(tile)
-    return xp.concat([tile[:, :n_rows], 2.0 * tile[:, n_rows:]], axis=1)
+def square_root(kernel: HostArray) -> HostArray:
+    """Return the symmetric F with F F = L."""
+    sizes, vectors = np.linalg.eigh(kernel)
+    return np.asarray((vectors * np.sqrt(np.clip(sizes, 0.0, None))) @ vectors.T)
 
 
 @dataclasses.dataclass(frozen=True)
 class KernelError(PairStatistic):
     """Base of the kernel calibration errors."""
 
-    estimator: Estimator = "unbiased"
     kernel: KernelName = "exponential"
-    norm: Norm = "euclidean"
     bandwidth: float | Literal["median"] = "median"
-    block_size: int | None = None
 
     def __post_init__(self) -> None:
-        one_of("`estimator`", self.estimator, ESTIMATORS)
-        check_kernel(self.kernel, self.norm, self.bandwidth, "median")
-        if self.block_size is not None:
-            if self.estimator != "block":
-                raise InputError(
-                    "`block_size`",
-                    'belongs to estimator="block"',
-                    f"got estimator={self.estimator!r}",
-                    "Leave it out.",
-                )
-            whole = isinstance(self.block_size, (int, np.integer)) and not isinstance(self.block_size, bool)
-            if not whole or self.block_size < 2:
-                raise InputError(
-                    "`block_size`",
-                    "must be an integer of at least 2",
-                    f"got {self.block_size!r}",
-                    'Blocks of 2 are estimator="linear".',
-                )
+        check_kernel(self.kernel, self.bandwidth, "median")
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidth."""
         if self.bandwidth != "median":
             return BandwidthPlan(rows.n, None, float(self.bandwidth))
-        return BandwidthPlan(
-            rows.n, None, *median_distance(as_float64(spaced_rows(rows, MEDIAN_ROWS)), self.norm)
-        )
+        return BandwidthPlan(rows.n, None, *median_distance(spaced_probs(rows, MEDIAN_ROWS)))
 
-    def label_kernel_matrix(self, probs: Array) -> Array | None:
+    def label_kernel_matrix(self, k: int) -> HostArray | None:
         """Return the kernel between labels, (k, k); None where it is the identity."""
         return None
 
-    @property
-    def meets_in_blocks(self) -> bool:
-        """Whether blocks of rows can be bound each on its own: not where rows are paired by their order."""
-        return self.estimator in ("unbiased", "biased")
-
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> KernelBound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
-        labels = self.label_kernel_matrix(probs)
-        return self.bound_to_sides(of_classes(probs, labels), plan, labels, notes)
+        return self.bound_to_sides(of_classes(probs, self.label_kernel_matrix(probs.shape[1])), plan, notes)
 
     def bound_to_sides(
-        self,
-        sides: Sides,
-        plan: BandwidthPlan,
-        label_kernel: Array | None,
-        notes: tuple[str, ...],
-        **settings: Any,
-    ) -> KernelBound:
+        self, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...], **settings: Any
+    ) -> PairBound:
         """Return the statistic bound to places of predictions; `settings` are what rules became."""
-        size = self.block_size
-        if self.estimator == "block" and size is None:
-            size = max(2, math.isqrt(plan.n))
-        resolved = dataclasses.replace(self, bandwidth=plan.number, block_size=size, **settings)
-        if self.estimator in ("linear", "block"):
-            return BlockBound(resolved, sides, plan, label_kernel, notes)
-        return QuadraticBound(resolved, sides, plan, label_kernel, notes)
+        resolved = dataclasses.replace(self, bandwidth=plan.number, **settings)
+        return PairBound(resolved, sides, plan, notes)
 
 
 KERNEL_TRAITS = Traits(
@@ -372,18 +145,12 @@ class Skce(KernelError):
 
     Parameters
     ----------
-    estimator : {"unbiased", "biased", "linear", "block"}
-        Over all pairs of different instances; over all pairs; over disjoint pairs; over blocks.
     kernel : {"exponential", "gaussian"}
-        exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)).
-    norm : {"euclidean", "l1", "tv"}
-        Which distance d between predictions to use; total variation is half of l1. For real values only
-        "euclidean" is allowed: the Wasserstein distance for Gaussians and quantiles, MMD for several members
-        and for draws.
+        exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)). The distance d between predictions is euclidean
+        for classes, the Wasserstein distance for Gaussians and quantiles, MMD for several members and for
+        draws.
     bandwidth : float or "median"
         "median" uses the median distance between at most 1000 evenly spaced rows.
-    block_size : int, optional
-        Rows per block of ``estimator="block"``; default: the square root of n.
     label_bandwidth : float, "median" or "standardised"
         For real labels, the standard deviation of the Gaussian kernel that compares them. "median" uses the
         median distance between predicted labels. "standardised" is for Gaussians: labels are compared in
@@ -397,10 +164,9 @@ class Skce(KernelError):
     determine the position of a prediction; so the unbiased estimate for calibrated draws is 0 on average, for
     any number of draws. A label beyond the predicted range counts as if it were at the end of that range.
 
-    Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n
-    times the block size. Rows in chunks are compared two blocks at a time, with the same values up to the
-    rounding of sums. Weights of instances are multiplicities: a weight of 2 is the same as listing the
-    instance twice.
+    Costs one (n, n) matrix product per class and label vector, in tiles. Rows in chunks are compared two
+    blocks at a time, with the same values up to the rounding of sums. Weights of instances are
+    multiplicities: a weight of 2 is the same as listing the instance twice.
 
     Examples
     --------
@@ -429,9 +195,6 @@ class Skce(KernelError):
         "2019.",
         aliases={"kce": "which is the square of it", "kernel_calibration_error": "which is the square of it"},
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {
-        "M23": {"estimator": "linear", "kernel": "exponential", "norm": "tv", "bandwidth": 2.0}
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -440,23 +203,11 @@ class Skce(KernelError):
         else:
             check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
 
-    def require_predictions(self, predictions: Predictions) -> None:
-        """Raise unless the distance is one between predictions of this type."""
-        super().require_predictions(predictions)
-        if isinstance(predictions, RealPredictions) and self.norm != "euclidean":
-            raise InputTypeError(
-                f"`{self.name}` with norm={self.norm!r}",
-                "needs class probabilities",
-                f"got {type(predictions).__name__}",
-                'Use norm="euclidean".',
-                argument="predictions",
-            )
-
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidths."""
         if not isinstance(rows.sample.predictions, (RealPredictions, Pool)):
             return super()._plan(rows)
-        return plan_of(rows, self.bandwidth, self.label_bandwidth, self.norm, self._single)
+        return plan_of(rows, self.bandwidth, self.label_bandwidth, self._single)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         if not isinstance(predictions, RealPredictions):
@@ -472,81 +223,35 @@ class Skce(KernelError):
         assert isinstance(plan, RealPlan)
         require_pairs(self.name, plan.n)
         if isinstance(predictions, Samples):
-            return DrawsBound(self, predictions, plan)
+            return self._of_draws(predictions, plan.n)
         return self.bound(predictions, plan, (*predictions.notes, *plan.notes))
 
-    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> KernelBound:
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
         """Return the statistic bound to some rows, of draws to pools with their labels."""
         if not isinstance(plan, RealPlan):
             return super().bound(predictions, plan, notes)
-        sides = centred(sides_of(predictions, plan), plan, self.kernel, self.norm)
+        sides = centred(sides_of(predictions, plan), plan, self.kernel)
         # of quantiles cells of labels are compared, and standardised labels need no number
         compared = not isinstance(predictions, Quantiles) and not standardises(plan.label_bandwidth)
         found = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
-        return self.bound_to_sides(sides, plan, None, notes, **found)
+        return self.bound_to_sides(sides, plan, notes, **found)
+
+    def _of_draws(self, draws: Samples, n: int) -> SeenBound:
+        """Return the statistic of draws, which get their places together with the label."""
+
+        def pools(pool: Pool, weights: Array | None) -> PairBound:
+            own = None if weights is None else weights[0, :]
+            plan = self.plan(InMemory(Dataset(pool, None, weights=own)))
+            assert isinstance(plan, RealPlan)
+            return self.bound(pool, plan, (*draws.notes, *plan.notes))
+
+        def see(labels: Labels) -> tuple[Bound, Labels]:
+            require_same_n(labels, n)
+            rows = with_labels(Dataset(draws, labels))
+            assert isinstance(rows.predictions, Pool)
+            return pools(rows.predictions, labels.weights), rows.batch
+
+        return SeenBound(self, n, draws.notes, see, pools)
 
 
 skce = Skce()
-
-
-class DrawsBound(Bound):
-    """Draws, which get their places together with the labels: bound again to every label vector."""
-
-    term_size = 2.0
-
-    def __init__(self, statistic: Skce, predictions: Samples, plan: RealPlan) -> None:
-        super().__init__(statistic, plan.n, predictions.notes)
-        self.asked = statistic
-        self.draws = predictions
-        self._last: KernelBound | None = None
-
-    def of_pool(self, pool: Pool, weights: Array | None = None) -> KernelBound:
-        """Bind to pools, of which a choice is the label."""
-        own = None if weights is None else weights[0, :]
-        plan = self.asked.plan(InMemory(Dataset(pool, None, weights=own)))
-        assert isinstance(plan, RealPlan)
-        return self.asked.bound(pool, plan, (*self.draws.notes, *plan.notes))
-
-    def with_labels(self, labels: Labels) -> tuple[KernelBound, Labels]:
-        """Return the statistic bound to draws and one label vector, and that vector as a choice."""
-        rows = with_labels(Dataset(self.draws, labels))
-        assert isinstance(rows.predictions, Pool)
-        self._last = self.of_pool(rows.predictions, labels.weights)
-        self.statistic, self.notes = self._last.statistic, self._last.notes  # what the rules became
-        return self._last, rows.batch
-
-    def state(self, labels: Labels, rows: slice | None = None) -> State:
-        """Return the sums of every label vector, each with the places that it gives the predictions."""
-        require_same_n(labels, self.n)
-        states = []
-        for at in range(len(labels)):
-            bound, choice = self.with_labels(replicates(labels, slice(at, at + 1)))
-            states.append(bound.state(choice, rows=rows))
-        xp = self.draws.xp
-        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
-
-    def finish(self, state: State) -> Array:
-        """Divide by the number of pairs or blocks."""
-        if "blocks" in state:
-            return state["total"] / state["blocks"]
-        return divided(self.asked, state)
-
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the state, with what the standard error of blocks needs."""
-        bound, choice = self.with_labels(labels)
-        return bound.observed_sums(choice)
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the sums between clusters of the statistic bound to pools, where residuals expect 0."""
-        bound, choice = self.with_labels(labels)
-        return bound.wild_sums(choice, codes, number)
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return what the statistic bound to pools makes of signs."""
-        assert self._last is not None
-        return self._last.wild_values(expected, added, signs)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return what the statistic bound to pools says."""
-        assert self._last is not None
-        return self._last.stderr(sums, labels)

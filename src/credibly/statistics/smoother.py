@@ -19,8 +19,10 @@ row with zeros learns from rows with these zeros only, none of which can draw a 
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,26 +31,25 @@ from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
     as_float64,
-    device,
     gammaln,
     is_numpy,
     is_torch,
     namespace,
-    softmax,
     tiles,
     to_host,
 )
 from credibly._arrays.notes import counted
 from credibly.predictions import Labels
-from credibly.statistics.kernels import distinct_rows, taken
-from credibly.statistics.pairwise import (
-    BandwidthPlan,
-    PairwiseBound,
+from credibly.statistics.kernels import (
+    as_number,
+    distinct_rows,
     exponential,
     flushed,
     set_diagonal,
+    taken,
 )
-from credibly.statistics.protocol import Bound, State, label_values, total_weight
+from credibly.statistics.pairwise import BandwidthPlan, Meeting, PairBound, Sides, joined, product
+from credibly.statistics.protocol import Bound, State, label_values, replicates, total_weight
 
 if TYPE_CHECKING:
     from credibly.statistics.kde import SmoothedError
@@ -185,46 +186,69 @@ _SMOOTHED = (
 
 
 class SmootherTile(NamedTuple):
-    """Kernel weights of some rows, largest 1, their sums, and the weight a row would give itself."""
+    """Kernel weights of some rows relative to the largest, their sums, and the log of the largest."""
 
-    weights: Array  # (rows, n), zero on the diagonal
+    weights: Array  # (rows, columns), no row with itself
     totals: Array  # (rows,)
-    own: Array | None  # (rows,), where instances have multiplicities
+    top: Array  # (rows,)
 
 
-class Neighbours(NamedTuple):
-    """What rows got from the blocks they have met: the largest log-weight, and sums relative to it."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Neighbours:
+    """What rows got from the rows they have met: the largest log-weight, and sums relative to it."""
 
     top: Array  # (rows,)
     totals: Array  # (rows,), of weights
     found: Array  # (b, k, rows), of labels times weights
 
+    def __add__(self, other: Neighbours) -> Neighbours:
+        """Return what the same rows got from both, relative to the larger of the largest weights."""
+        xp = namespace(self.top)
+        top = xp.maximum(self.top, other.top)
+        one, two = (xp.exp(each.top - _finite(top)) for each in (self, other))
+        return Neighbours(top, self.totals * one + other.totals * two, self.found * one + other.found * two)
 
-class SmootherBound(PairwiseBound):
-    """Kernel weights in tiles, and the estimate of E[y | f] for all label vectors."""
+    @staticmethod
+    def joined(parts: list[Neighbours]) -> Neighbours:
+        """Return batches of label vectors behind each other."""
+        found = namespace(parts[0].found).concat([one.found for one in parts], axis=0)
+        return Neighbours(parts[0].top, parts[0].totals, found)
 
-    statistic: SmoothedError
-    term_size = 1.0  # frequencies, of which predictions are subtracted
+
+class SmootherBound(PairBound):
+    """Kernel weights in tiles, and the estimate of E[y | f] for all label vectors.
+
+    A weight of an instance is part of its kernel weight: a row of weight 2 is two rows.
+    """
+
+    symmetric = False
+    tile_has_weights = True
 
     def __init__(
         self, statistic: SmoothedError, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]
     ) -> None:
-        super().__init__(statistic, probs, plan, notes)
+        xp = namespace(probs)
+
+        def frequencies(labels: Labels, rows: slice, dtype: Any) -> Array:
+            return label_values(labels, xp, dtype)
+
+        super().__init__(statistic, Sides(as_float64(probs), probs.shape[1], frequencies), plan, notes)
         # exponents keep every digit, which costs little compared with the product
         logs, self.zeros = kernel_logs(self.exact)
         self.queries, self.keys = with_one(logs), kernel_keys(self.exact, plan.number)
+        self.term_size = statistic.size_of_terms(logs)
         self.n_zeros = 0 if self.zeros is None else int(namespace(logs).sum(as_float64(self.zeros)))
         self.notes = (*self.notes, *self.zeros_notes(self.n_zeros, probs.shape[0]))
         self._first: SmootherBound | None = None  # whose estimates serve here too
         self._asked = False  # whether another one takes what was estimated last
-        self._last: tuple[slice, Labels, tuple[Array, Array]] | None = None
+        self._last: tuple[slice, Labels, Neighbours] | None = None
 
     def share_with(self, other: Bound) -> bool:
         """Take the estimates of `other`, where it smooths the same predictions with the same kernel."""
         same = (
             isinstance(other, SmootherBound)
-            and is_numpy(self.probs)
-            and is_numpy(other.probs)
+            and is_numpy(self.points)
+            and is_numpy(other.points)
             and self.dtype == other.dtype
             and self.statistic.bandwidth == other.statistic.bandwidth
             and np.array_equal(self.exact, other.exact)
@@ -234,8 +258,8 @@ class SmootherBound(PairwiseBound):
             self._first, other._asked = other, True
         return same
 
-    def _handed_over(self, rows: slice, labels: Labels) -> tuple[Array, Array] | None:
-        """Return the last estimates and forget them, where they are those of these rows and labels."""
+    def _handed_over(self, rows: slice, labels: Labels) -> Neighbours | None:
+        """Return the last sums and forget them, where they are those of these rows and labels."""
         last, self._last = self._last, None
         if last is None or last[0] != rows or labels.weights is not None or last[1].weights is not None:
             return None
@@ -245,9 +269,7 @@ class SmootherBound(PairwiseBound):
         """Say how many probabilities of n rows are zero, and what that means for their neighbours."""
         if not n_zeros:
             return ()
-        note = (
-            f"{n_zeros} of {n * self.probs.shape[1]} probabilities are 0: such an instance learns only from"
-        )
+        note = f"{n_zeros} of {n * self.width} probabilities are 0: such an instance learns only from"
         return (f"{note} instances with the same zeros, and is left out if there are none",)
 
     @cached_property
@@ -258,112 +280,61 @@ class SmootherBound(PairwiseBound):
     def _item_bytes(self) -> int:
         return 8  # exponents and weights before they are cast
 
-    def log_kernel(self, rows: slice, other: Self) -> Array:
-        """Return log K of these rows with the rows bound by `other`, (rows, n)."""
-        logs = self.queries[rows, :] @ other.keys.T
-        return logs if self.zeros is None else barred(logs, self.zeros[rows, :], other.support)
-
-    def tile(self, rows: slice, weighted: bool) -> SmootherTile:
-        """Return exp(log K - largest) of these rows, each row without itself."""
-        xp = namespace(self.probs)
-        logs = self.log_kernel(rows, self)
-        own = None
-        if weighted:
-            own = xp.vecdot(self.queries[rows, :], self.keys[rows, :])
-        logs = set_diagonal(logs, rows.start, -float("inf"))
+    def tile(self, rows: slice, other: PairBound, first: int | None, weights: Array | None) -> SmootherTile:
+        """Return exp(log K - largest) of these rows, times the weights of the columns; no row with itself."""
+        assert isinstance(other, SmootherBound)
+        xp = namespace(self.exact)
+        keys = other.keys
+        if weights is not None:
+            last = keys[:, -1] + as_float64(_log(weights[0, :]))
+            keys = xp.concat([keys[:, :-1], last[:, None]], axis=1)
+        logs = self.queries[rows, :] @ keys.T
+        if self.zeros is not None:
+            logs = barred(logs, self.zeros[rows, :], other.support)
+        if first is not None:
+            alone: Array | float = -float("inf")
+            if weights is not None:  # a row is left out once; its other copies stay
+                copies = weights[0, first : first + rows.stop - rows.start] - 1.0
+                alone = xp.vecdot(self.queries[rows, :], self.keys[rows, :]) + as_float64(_log(copies))
+            logs = set_diagonal(logs, first, alone)
         top = xp.max(logs, axis=1)
-        if own is not None:
-            top = xp.maximum(top, own)
-            own = xp.exp(own - top)
-        weights = flushed(exponential(_shifted(logs, _finite(top))))
-        if weights.dtype == self.dtype:
-            return SmootherTile(weights, xp.sum(weights, axis=1), own)
-        if own is not None:
-            narrow = xp.astype(weights, self.dtype)
-            return SmootherTile(narrow, xp.sum(narrow, axis=1), xp.astype(own, self.dtype))
-        narrow = xp.astype(_on_grid(weights), self.dtype)
-        return SmootherTile(narrow, xp.sum(narrow, axis=1), None)
+        found = flushed(exponential(_shifted(logs, _finite(top))))
+        if found.dtype != self.dtype:
+            found = xp.astype(_on_grid(found) if other is self and weights is None else found, self.dtype)
+        return SmootherTile(found, xp.sum(found, axis=1), top)
 
-    def values(self, labels: Labels) -> Array:
-        """Return label frequencies times multiplicities, (b k, n)."""
-        xp = namespace(self.probs)
-        values = label_values(labels, xp, self.dtype)
-        if labels.weights is not None:
-            values = values * xp.astype(labels.weights, self.dtype)[:, None, :]
-        return xp.reshape(values, (-1, values.shape[-1]))
+    def _tile(
+        self, rows: slice, other: PairBound, first: int | None, weights: Array | None, keep: bool
+    ) -> Any:
+        if self._first is not None and other is self:
+            return self._first._tile(rows, self._first, first, weights, keep)
+        return super()._tile(rows, other, first, weights, keep)
 
-    def _tile(self, rows: slice, weighted: bool, keep: bool) -> SmootherTile:
-        if self._first is not None:
-            return self._first._tile(rows, weighted, keep)
-        found: SmootherTile = super()._tile(rows, weighted, keep)
-        return found
+    def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = False) -> Array:
+        """Return label frequencies, (b k, rows): weights are in the kernel."""
+        return super().values(labels, rows, weighted=False)
 
-    def smoothed(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> tuple[Array, Array]:
-        """Return E[y | f_j] for these rows, (b, k, rows), and which have neighbours, (1 or b, rows)."""
-        found = None if self._first is None else self._first._handed_over(rows, labels)
+    def meet(self, one: Meeting) -> Neighbours:
+        """Return the labels of other rows, weighted by the kernel."""
+        found = None if self._first is None else self._first._handed_over(one.rows, one.labels)
         if found is None:
-            found = self._smoothed(tile, rows, values, labels)
+            found = self._smoothed(one)
         if self._asked:
-            estimate, known = found
-            self._last = rows, labels, (np.array(estimate), known)  # a deviation may overwrite its own
+            # a deviation may overwrite its own
+            self._last = one.rows, one.labels, dataclasses.replace(found, found=np.array(found.found))
         return found
 
-    def _smoothed(
-        self, tile: SmootherTile, rows: slice, values: Array, labels: Labels
-    ) -> tuple[Array, Array]:
-        xp = namespace(values)
-        b = len(labels)
-        shape = (b, self.probs.shape[1], rows.stop - rows.start)
-        found = xp.reshape(self.product(values, tile.weights), shape)
-        if labels.weights is None:
-            totals = tile.totals[None, :]
-            return _divided(found, _positive(totals)[:, None, :]), totals > 0
-        assert tile.own is not None
-        # one copy of a row is left out; its other copies stay
-        counted = xp.astype(labels.weights, self.dtype)
-        others = xp.clip(counted[:, rows] - 1.0, 0.0, None) * tile.own[None, :]
-        found = found + others[:, None, :] * label_values(labels.rows(rows), xp, self.dtype)
-        totals = self.product(counted, tile.weights) + others
-        return self._rescued(found / _positive(totals)[:, None, :], totals, rows, labels)
+    def _smoothed(self, one: Meeting) -> Neighbours:
+        shape = (len(one.labels), self.width, one.rows.stop - one.rows.start)
+        found = namespace(one.values).reshape(product(one.values, one.tile.weights), shape)
+        return Neighbours(one.tile.top, one.tile.totals, found)
 
-    def _rescued(self, found: Array, totals: Array, rows: slice, labels: Labels) -> tuple[Array, Array]:
-        """Fill in rows whose weights all vanished next to that of instances with weight zero."""
-        xp = namespace(found)
-        counted = labels.weights
-        assert counted is not None
-        present = counted[:, rows] > 0
-        lost = (totals <= 0) & present
-        if not bool(xp.any(lost)):
-            return found, totals > 0
-        parts, known = [], []
-        at = xp.arange(self.n, device=device(found))
-        for d in range(found.shape[0]):
-            columns, seen = [], []
-            weights = counted[d if counted.shape[0] > 1 else 0, :]
-            onehot = label_values(labels, xp, xp.float64)[d, :, :]
-            for j in range(found.shape[2]):
-                one = d if totals.shape[0] > 1 else 0
-                columns.append(found[d, :, j])
-                seen.append(bool(totals[one, j] > 0))
-                if not bool(lost[one, j]):
-                    continue
-                row = rows.start + j
-                left = xp.where(at == row, xp.clip(weights - 1.0, 0.0, None), weights)
-                logs = as_float64(self.log_kernel(slice(row, row + 1), self)[0, :]) + _log(left)
-                if bool(xp.any(logs > -xp.inf)):
-                    columns[-1], seen[-1] = xp.astype(onehot @ softmax(logs), found.dtype), True
-            parts.append(xp.stack(columns, axis=1))
-            known.append(seen)
-        return xp.stack(parts, axis=0), xp.asarray(known, device=device(found))
-
-    def contribution(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> State:
-        """Add the deviation of every row's estimate from its prediction."""
-        return self._deviations(*self.smoothed(tile, rows, values, labels), rows, labels)
-
-    def _deviations(self, estimate: Array, known: Array, rows: slice, labels: Labels) -> State:
-        """Sum up deviations of the rows that are `known` by neighbours; the others are not there."""
-        xp = namespace(estimate)
-        deviation = as_float64(self.statistic.deviation(estimate, self.probs[rows, :].T))  # (b, rows)
+    def settled(self, found: Neighbours, rows: slice, labels: Labels) -> State:
+        """Sum up how far labels near every row are from its prediction, for rows that have neighbours."""
+        totals = found.totals[None, :]
+        xp, known = namespace(totals), totals > 0
+        estimate = _divided(found.found, _positive(totals)[:, None, :])
+        deviation = as_float64(self.statistic.deviation(estimate, self.points[rows, :].T))  # (b, rows)
         weight = total_weight(labels, rows, deviation)
         counted = None if labels.weights is None else as_float64(labels.weights[:, rows])
         alone = xp.zeros_like(weight)
@@ -378,54 +349,37 @@ class SmootherBound(PairwiseBound):
             deviation = xp.where(counted > 0, counted * deviation, xp.zeros_like(deviation))
         return State(deviation=xp.sum(deviation, axis=1), weight=weight, alone=alone)
 
-    def meet(
-        self, before: Neighbours | None, other: Self, labels: Labels, other_labels: Labels
-    ) -> Neighbours:
-        """Add the labels of another block, weighted by the kernel, to what these rows got before."""
-        xp = namespace(self.probs)
-        logs = self.log_kernel(slice(0, self.n), other)
-        counted = other_labels.weights
-        if counted is not None:
-            assert counted.shape[0] == 1  # weights are those of instances, whatever the replicate
-            logs = logs + xp.astype(_log(counted), logs.dtype)
-        if other is self:
-            # a row is left out once; its other copies stay
-            kept = None if counted is None else _log(counted[0, :] - 1.0)
-            logs = _left_out(logs, kept, xp.vecdot(self.queries, self.keys))
-        top = xp.max(logs, axis=1)
-        if before is not None:
-            top = xp.maximum(top, before.top)
-        level = _finite(top)
-        weights = xp.astype(flushed(exponential(_shifted(logs, level))), self.dtype)
-        values = label_values(other_labels, xp, self.dtype)
-        shape = (values.shape[0], values.shape[1], top.shape[0])
-        found = xp.reshape(self.product(xp.reshape(values, (-1, values.shape[-1])), weights), shape)
-        totals = xp.sum(weights, axis=1)
-        if before is not None:
-            scale = xp.exp(before.top - level)
-            found, totals = found + before.found * scale, totals + before.totals * scale
-        return Neighbours(top, totals, found)
-
-    def met(self, sums: Neighbours, labels: Labels) -> State:
-        """Compare what the neighbours of every row were with its prediction."""
-        totals = sums.totals[None, :]
-        estimate = _divided(sums.found, _positive(totals)[:, None, :])
-        return self._with_counts(self._deviations(estimate, totals > 0, slice(0, totals.shape[1]), labels))
+    def state(self, labels: Labels, rows: slice | None = None) -> State:
+        """Return the sums; replicates with weights of their own have kernels of their own, one by one."""
+        if labels.weights is None or labels.weights.shape[0] == 1:
+            return super().state(labels, rows)
+        each = (replicates(labels, slice(at, at + 1)) for at in range(len(labels)))
+        found: State = joined([super(SmootherBound, self).state(one, rows) for one in each])
+        return found
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the state, with the number of probabilities that are 0."""
-        return self._with_counts(self.state(labels))
+        return self.with_counts(self.state(labels))
 
-    def _with_counts(self, state: State) -> State:
+    def with_counts(self, state: State) -> State:
         """Add what all rows together must be able to say."""
-        xp = namespace(self.probs)
+        xp = namespace(self.points)
         return State(state, zeros=xp.full_like(state["weight"], float(self.n_zeros)))
 
+    def merged_notes(self, state: State, n: int) -> tuple[str, ...]:
+        """Say how many probabilities of all n rows are zero, and what the sums make worth knowing."""
+        return (*self.zeros_notes(int(state["zeros"][0]), n), *self.observed_notes(state))
+
     def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say how many instances were left out."""
+        """Say how many instances were left out, and why the error is infinite where it is."""
         alone = int(to_host(sums["alone"])[0])
         have = counted(alone, "instance has", "instances have")
-        return (f"left out: {have} no neighbour with the same zeros",) if alone else ()
+        said = (f"left out: {have} no neighbour with the same zeros",) if alone else ()
+        if math.isfinite(as_number(self.finish(sums)[0])):
+            return said
+        zeros = int(to_host(sums["zeros"])[0])
+        cause = f"{zeros} predicted probabilities are 0 and an instance with such a prediction had that label"
+        return (*said, f"infinite: {cause}; `clip` replaces them by a small number")
 
     def finish(self, state: State) -> Array:
         """Average over instances."""
@@ -437,11 +391,14 @@ class SmootherBound(PairwiseBound):
                 "zeros",
                 "Give more instances, or probabilities with more digits.",
             )
-        return self.statistic.error(state["deviation"] / state["weight"])
+        error: Array = self.statistic.error(state["deviation"] / state["weight"])
+        return error
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: rows share their neighbours, and the estimate is biased near calibration."""
         return None, _SMOOTHED
+
+    wild_sums = Bound.wild_sums  # refuses: an estimate of frequencies is no function of residuals
 
 
 def _log(counted: Array) -> Array:
@@ -449,15 +406,6 @@ def _log(counted: Array) -> Array:
     xp = namespace(counted)
     there = counted > 0
     return xp.where(there, xp.log(xp.where(there, counted, xp.ones_like(counted))), -xp.inf)
-
-
-def _left_out(logs: Array, copies: Array | None, own: Array) -> Array:
-    """Replace what every row gets from itself by what it gets from its copies, of which there may be none."""
-    if copies is None:
-        return set_diagonal(logs, 0, -float("inf"))
-    xp = namespace(logs)
-    at = xp.arange(logs.shape[0], device=device(logs))
-    return xp.where(at[:, None] == at[None, :], (own + xp.astype(copies, own.dtype))[:, None], logs)
 
 
 def _finite(top: Array) -> Array:

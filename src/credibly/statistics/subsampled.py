@@ -8,17 +8,18 @@ p-values stay exact.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, namespace, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly.predictions import Dataset, InMemory, Labels, Predictions, Quantiles, Rows
+from credibly.predictions import Dataset, InMemory, Labels, Predictions, Rows
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Estimate
 from credibly.statistics.over_rows import between_clusters
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
+from credibly.statistics.protocol import Bound, Plan, Statistic, Story, Traits
+from credibly.statistics.seen import SeenBound
 
 _TILE = 2**22
 
@@ -68,7 +69,27 @@ class Subsampled(Statistic):
         self.inner.require_predictions(predictions)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        return SubsampledBound(self, self.inner.bind(predictions[self.chosen]), plan.n)
+        return self._seen(self.inner.bind(predictions[self.chosen]), plan.n)
+
+    def _seen(self, inner: Bound, n: int) -> SeenBound:
+        """Return the statistic bound to the part that it sees; it takes labels of all `n` rows."""
+        chosen = self.chosen
+
+        def see(labels: Labels) -> tuple[Bound, Labels]:
+            values, weights = some_rows(labels.values, chosen), some_rows(labels.weights, chosen)
+            return inner, dataclasses.replace(labels, values=values, weights=weights)
+
+        def pools(pool: Pool, weights: Array | None) -> Bound:
+            return self._seen(inner.of_pool(pool[chosen], some_rows(weights, chosen)), n)
+
+        how = ", in single precision" if getattr(inner.statistic, "_single", False) else ""
+        note = (
+            f"computed on {inner.n} of {n} instances, drawn at random with the seed{how}: it compares all "
+            "pairs (`evaluate(pairwise_rows=)` and naming it in `calibration_test` take more)"
+        )
+        # the bound statistic knows what a rule such as bandwidth="median" became
+        resolved = dataclasses.replace(self, inner=inner.statistic)
+        return SeenBound(resolved, inner.n, (*inner.notes, note), see, pools, inner, chosen)
 
     def bind_part(self, part: Predictions, n: int) -> Bound:
         """Bind to the chosen instances alone, of `n`; the bound statistic takes labels of these."""
@@ -89,81 +110,6 @@ class Subsampled(Statistic):
         return between_clusters(found, bound, part.batch, codes)
 
 
-class SubsampledBound(Bound):
-    """The statistic bound to its part of the rows; takes labels of all."""
-
-    def __init__(self, statistic: Subsampled, inner: Bound, n: int) -> None:
-        how = ", in single precision" if getattr(inner.statistic, "_single", False) else ""
-        note = (
-            f"computed on {inner.n} of {n} instances, drawn at random with the seed{how}: it compares all "
-            "pairs (`evaluate(pairwise_rows=)` and naming it in `calibration_test` take more)"
-        )
-        # the bound statistic knows what a rule such as bandwidth="median" became
-        resolved = dataclasses.replace(statistic, inner=inner.statistic)
-        super().__init__(resolved, inner.n, (*inner.notes, note))
-        self.inner, self.chosen, self.n_whole = inner, statistic.chosen, n
-        self.term_size, self.rounding = inner.term_size, inner.rounding
-        self.statistic: Subsampled
-
-    def _part(self, labels: Labels) -> Labels:
-        xp = namespace(labels.values)
-        rows = like(self.chosen, labels.values)
-        weights = None if labels.weights is None else xp.take(labels.weights, rows, axis=1)
-        return dataclasses.replace(labels, values=xp.take(labels.values, rows, axis=1), weights=weights)
-
-    def state(self, labels: Labels) -> State:
-        """Return the sums over the part."""
-        return self.inner.state(self._part(labels))
-
-    def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
-        """Return the statistic of the pools of its part."""
-        part = like(self.chosen, pool.values)
-        own = None if weights is None else namespace(pool.values).take(weights, part, axis=1)
-        return SubsampledBound(self.statistic, self.inner.of_pool(pool[self.chosen], own), self.n_whole)
-
-    def of_cells(self, predictions: Quantiles) -> Bound:
-        """Return itself, where the statistic looks at the cells of labels itself."""
-        self.inner.of_cells(predictions)
-        return self
-
-    def share_with(self, other: Bound) -> bool:
-        """Share where both see the same part."""
-        if not isinstance(other, SubsampledBound) or not np.array_equal(self.chosen, other.chosen):
-            return False
-        return self.inner.share_with(other.inner)
-
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return what the predictions of the part expect, and what its labels add per cluster."""
-        return self.inner.wild_sums(self._part(labels), codes[self.chosen], number)
-
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return sums of the part whose replicates scatter no less than those of independent rows."""
-        return self.inner.widened(expected, added)
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return the values of pseudo-labels of the part."""
-        return self.inner.wild_values(expected, added, signs)
-
-    def finish(self, state: State) -> Array:
-        """Turn sums into values, (b,)."""
-        return self.inner.finish(state)
-
-    def observed_sums(self, labels: Labels) -> State:
-        """Return the sums over the part, with what its standard error and notes need."""
-        return self.inner.observed_sums(self._part(labels))
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of the part."""
-        return self.inner.stderr(sums, labels)
-
-    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
-        """Return which interval belongs to the value."""
-        return self.inner.interval_method(labels)
-
-    def chi_square(self, sums: State | None = None) -> tuple[float, str] | None:
-        """Return degrees of freedom and name of the chi-square of the part, where one is known."""
-        return self.inner.chi_square()
-
-    def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Return what the sums make worth knowing."""
-        return self.inner.observed_notes(sums)
+def some_rows(values: Array | None, chosen: HostArray) -> Any:
+    """Return some columns of (b, n, ...)."""
+    return None if values is None else namespace(values).take(values, like(chosen, values), axis=1)

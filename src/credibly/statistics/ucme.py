@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import ndtri
 
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import HostArray, as_float64, to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import (
     Gaussian,
     Point,
@@ -35,30 +34,27 @@ from credibly.predictions.regression import over_members
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
+    as_number,
     check_bandwidth,
     check_kernel,
-    chosen_rows,
     median_distance,
     spaced,
-    spaced_rows,
+    spaced_probs,
 )
 from credibly.statistics.locations import (
-    DrawnLocations,
     LocationBound,
     LocationPlan,
     features_of,
     places_of,
 )
-from credibly.statistics.pairwise import as_number
 from credibly.statistics.protocol import ALL_LABELS, Bound, Plan, Statistic, Story, Traits
 from credibly.statistics.real_kernels import (
     MMD,
     RealPlan,
     extent,
-    joined_part,
+    few_rows,
     median_label_distance,
     plan_of,
-    rows_inside,
 )
 
 MOST_LOCATIONS = 1000
@@ -74,7 +70,7 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     """Return bandwidths and locations: the draws of some rows, with a normal quantile of their moments."""
     ends = list(rows.map(extent))
     low, high = min(one[0] for one in ends), max(one[1] for one in ends)
-    part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
+    part = few_rows(rows)
     assert isinstance(part, Samples)
     draws = to_host(part.flat())
     label_bandwidth = statistic.label_bandwidth
@@ -85,7 +81,7 @@ def _plan_of_draws(statistic: UnnormalisedMeanEmbedding, rows: Rows) -> Location
     draws = np.unique(np.sort(draws, axis=1), axis=0)
     points = features_of(plan).mean_over(draws)
     if isinstance(plan.bandwidth, str):
-        found, notes = median_distance(points, "euclidean", MMD)
+        found, notes = median_distance(points, MMD)
         plan = dataclasses.replace(plan, bandwidth=found, notes=notes)
     located = spaced(len(draws), statistic.locations)
     mean, spread = draws[located].mean(axis=1), draws[located].std(axis=1)
@@ -162,7 +158,7 @@ class UnnormalisedMeanEmbedding(Statistic):
     )
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel, "euclidean", self.bandwidth, "median")
+        check_kernel(self.kernel, self.bandwidth, "median")
         check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
         given = self.locations
         if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
@@ -204,12 +200,12 @@ class UnnormalisedMeanEmbedding(Statistic):
             self.require_predictions(some)
             return _plan_of_draws(self, rows)
         if isinstance(some, RealPredictions):
-            plan = plan_of(rows, self.bandwidth, self.label_bandwidth, "euclidean")
-            part = joined_part(list(rows.map(partial(rows_inside, chosen_rows(rows, MEDIAN_ROWS)))))
+            plan = plan_of(rows, self.bandwidth, self.label_bandwidth)
+            part = few_rows(rows)
         else:
-            probs = as_float64(spaced_rows(rows, MEDIAN_ROWS))
+            probs = spaced_probs(rows, MEDIAN_ROWS)
             rule = isinstance(self.bandwidth, str)
-            found = median_distance(probs, "euclidean") if rule else (self.bandwidth, ())
+            found = median_distance(probs) if rule else (self.bandwidth, ())
             plan = RealPlan(rows.n, None, *found)
             part = Point._trusted(probs)
         made = LocationPlan(**{field.name: getattr(plan, field.name) for field in dataclasses.fields(plan)})
@@ -291,8 +287,6 @@ class UnnormalisedMeanEmbedding(Statistic):
         resolved: dict[str, Any] = {"bandwidth": as_number(plan.bandwidth)}
         if isinstance(predictions, (Gaussian, Samples)):
             resolved["label_bandwidth"] = as_number(plan.label_bandwidth)
-        if isinstance(predictions, Samples):
-            return DrawnLocations(self.with_(**resolved), predictions, plan)
         return LocationBound(self.with_(**resolved), predictions, plan, (*notes, *plan.notes))
 
 

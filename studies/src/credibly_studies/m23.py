@@ -34,9 +34,10 @@ from credibly.plots import whole_figure
 from credibly.plots.simplex import SimplexDisplay
 from credibly.predictions import Classes, Point
 from credibly.results.credal import WeightsResult
-from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow, skce
+from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow
 from credibly.statistics.registry import as_statistic
 from credibly_studies.credal_tests import CredalTest
+from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than, most_of, near
 from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates
 from credibly_studies.results import Claim, Design, Outcome
@@ -56,7 +57,7 @@ BINNED = (*HL, *CONFIDENCE, *CLASSWISE)
 LINEAR = "SKCE_ul"
 
 ERRORS: dict[str, Statistic] = {
-    LINEAR: skce.with_(paper="M23"),
+    LINEAR: linear_skce.with_(paper="M23"),
     **{
         f"{name}, B = {bins}": one.with_(paper="M23", n_bins=bins)
         for name, one in (
@@ -123,7 +124,7 @@ def credal_test(
     (docs/studies/m23.md).
     """
     chosen = as_statistic(statistics)
-    if chosen == as_statistic(chosen.name) and "M23" in chosen.papers:
+    if "M23" in chosen.papers and chosen == type(chosen)():  # settings of the caller win
         chosen = chosen.with_(paper="M23")
     require_resamples(n_resamples)
     report = as_progress(progress)

@@ -220,7 +220,6 @@ def test_a_reading_that_would_explain_a_poor_accuracy_is_said_first(probs, label
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: cr.skce(PROBS, LABELS, estimator="block", block_size=2.5),
         lambda: cr.skce(PROBS, LABELS, bandwidth=None),
         lambda: cr.kl_ce(PROBS, LABELS, clip=None),
         lambda: cr.kde_ce(PROBS, LABELS, p="2"),

@@ -81,7 +81,7 @@ def test_blocks_give_the_replicates_of_all_rows(kind: str, beside: str, pool, sm
 
 
 @pytest.mark.parametrize("kind", ["mixture", "samples", "quantiles"])
-def test_the_omnibus_and_other_estimators(kind: str, pool) -> None:
+def test_the_omnibus_and_random_signs(kind: str, pool) -> None:
     given, source = KINDS[kind], cr.scan(KINDS[kind], Y, chunk_rows=CHUNK, engine=pool)
     asked = {"statistics": "omnibus", "n_resamples": 19, "rng": 4}
     whole, cut = cr.calibration_test(given, Y, **asked), cr.calibration_test(source, **asked)
@@ -89,9 +89,6 @@ def test_the_omnibus_and_other_estimators(kind: str, pool) -> None:
     # random signs look at all pairs at once, in memory
     asked = {"statistics": "skce", "method": "asymptotic", "n_resamples": 19, "rng": 4}
     assert cr.calibration_test(source, **asked).pvalue == cr.calibration_test(given, Y, **asked).pvalue
-    for estimator in ("biased", "linear", "block"):
-        statistic = cr.skce.with_(estimator=estimator)
-        np.testing.assert_allclose(statistic(source).value, statistic(given, Y).value, **SAME)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "samples", "quantiles"])

@@ -14,7 +14,8 @@ from scipy.stats import dirichlet
 import credibly as cr
 import kernel_oracles as oracle
 from credibly.predictions import Classes
-from credibly.statistics.pairwise import flushed, in_single_precision
+from credibly.statistics.kernels import flushed
+from credibly.statistics.pairwise import in_single_precision
 from credibly.statistics.smoother import (
     BANDWIDTHS,
     kernel_keys,
@@ -256,7 +257,8 @@ def test_denormal_weights_are_flushed_and_nothing_else() -> None:
         assert (kept == np.where(weights < least, 0, weights)).all()
         assert (np.asarray(flushed(torch.tensor(weights))) == kept).all()
     probs = np.random.default_rng(0).dirichlet(np.ones(5), size=50)
-    tile = cr.kde_ce.bind(probs, bandwidth=1e-3)._tile(slice(0, 50), False, False)
+    bound = cr.kde_ce.bind(probs, bandwidth=1e-3)
+    tile = bound.tile(slice(0, 50), bound, 0, None)
     assert (tile.weights.diagonal() == 0).all()
     assert ((tile.weights == 0) | (tile.weights > 1e-292)).all()
     assert (tile.weights == 0).sum() > 100  # the case is one where flushing matters
@@ -277,10 +279,10 @@ def test_tiles_equal_whole(name: str, weighted: bool, monkeypatch: pytest.Monkey
     labels = Classes(rng.integers(0, 3, size=(7, 120)).astype(np.uint8), 3, weights)
     statistic = cr.statistics.registered()[name].with_(bandwidth=0.05)
     whole = statistic.bind(probs)(labels)
-    monkeypatch.setattr(pairwise.PairwiseBound, "_replicates_per_batch", lambda self, k: 3)
-    monkeypatch.setattr(pairwise.PairwiseBound, "_rows_per_tile", lambda self: 50)
+    monkeypatch.setattr(pairwise.PairBound, "_replicates_per_batch", lambda self, columns: 3)
+    monkeypatch.setattr(pairwise.PairBound, "_rows_per_tile", lambda self, *given: 50)
     for keep in (True, False):
-        monkeypatch.setattr(pairwise.PairwiseBound, "_keeps_tiles", lambda self, keep=keep: keep)
+        monkeypatch.setattr(pairwise.PairBound, "_keeps_tiles", lambda self, keep=keep: keep)
         np.testing.assert_allclose(statistic.bind(probs)(labels), whole, rtol=1e-12)
 
 
@@ -307,7 +309,8 @@ def test_rows_whose_weights_vanish_are_found_again() -> None:
         expected = float(cr.kde_ce(probs[kept], labels[kept], bandwidth=bandwidth))
         value = float(cr.kde_ce(probs, labels, bandwidth=bandwidth, sample_weight=weights))
         assert value == pytest.approx(expected, rel=1e-9)
-    tile = cr.kde_ce.bind(probs, bandwidth=1e-4)._tile(slice(0, 4), True, False)
+    bound = cr.kde_ce.bind(probs, bandwidth=1e-4)
+    tile = bound.tile(slice(0, 4), bound, 0, None)
     assert tile.weights[0] @ weights == 0  # the case is the one it claims to be
     with pytest.raises(cr.InputError, match="only one instance has a positive weight"):
         cr.kde_ce(probs, labels, bandwidth=1e-3, sample_weight=[1, 0, 0, 0])

@@ -52,7 +52,6 @@ def test_an_unknown_setting_is_told_the_nearest() -> None:
         ("confidence_ece", "M23", {"n_bins": 10}),
         ("classwise_ece", "M23", {"n_bins": 10}),
         ("hosmer_lemeshow", "M23", {"n_bins": 5, "binning": "equal_mass"}),
-        ("skce", "M23", {"estimator": "linear", "norm": "tv", "bandwidth": 2.0}),
         ("log_loss", "C25", {"clip": 1e-10}),
     ],
 )

@@ -17,16 +17,11 @@ from optional import torch
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
-@pytest.mark.parametrize("norm", ["euclidean", "l1", "tv"])
 @pytest.mark.parametrize("kernel", ["exponential", "gaussian"])
-@pytest.mark.parametrize("estimator", ["unbiased", "biased", "linear", "block"])
-def test_double_loop(estimator: str, kernel: str, norm: str, k: int) -> None:
+def test_double_loop(kernel: str, k: int) -> None:
     probs, labels = oracle.example(13, k)
-    size = 4 if estimator == "block" else None
-    value = cr.skce(
-        probs, labels, estimator=estimator, kernel=kernel, norm=norm, bandwidth=0.4, block_size=size
-    )
-    expected = oracle.skce(probs, labels, estimator, size or 2, name=kernel, norm=norm, bandwidth=0.4)
+    value = cr.skce(probs, labels, kernel=kernel, bandwidth=0.4)
+    expected = oracle.skce(probs, labels, name=kernel, bandwidth=0.4)
     assert float(value) == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
@@ -35,12 +30,6 @@ def test_by_hand() -> None:
     near, far = 1.28, 0.16 * math.exp(-0.7 * math.sqrt(2))
     probs, labels = [[0.8, 0.2], [0.8, 0.2], [0.1, 0.9]], [1, 1, 1]
     assert float(cr.skce(probs, labels, bandwidth=1.0)) == pytest.approx((near + 2 * far) / 3, rel=1e-14)
-    squares = 1.28 + 1.28 + 0.02
-    biased = (2 * (near + 2 * far) + squares) / 9
-    assert float(cr.skce(probs, labels, bandwidth=1.0, estimator="biased")) == pytest.approx(
-        biased, rel=1e-14
-    )
-    assert float(cr.skce(probs, labels, bandwidth=1.0, estimator="linear")) == pytest.approx(near, rel=1e-14)
 
 
 def test_two_instances_are_the_least() -> None:
@@ -53,13 +42,11 @@ def test_two_instances_are_the_least() -> None:
 def test_median_bandwidth_is_reported_and_reproduces_the_value() -> None:
     probs, labels = oracle.example(30, 3)
     value = cr.skce(probs, labels)
-    pairs = [oracle.distance(probs[i], probs[j], "euclidean") for i in range(30) for j in range(i)]
+    pairs = [oracle.distance(probs[i], probs[j]) for i in range(30) for j in range(i)]
     assert value.settings["bandwidth"] == pytest.approx(np.median(pairs), rel=1e-14)
     assert "is the median euclidean distance of 30 distinct predictions" in value.notes[0]
     again = cr.skce(probs, labels, bandwidth=value.settings["bandwidth"])
     assert float(again) == float(value)
-    half = cr.skce(probs, labels, norm="tv").settings["bandwidth"]
-    assert half == pytest.approx(cr.skce(probs, labels, norm="l1").settings["bandwidth"] / 2)
 
 
 def test_duplicates_do_not_move_the_bandwidth_and_equal_rows_have_one() -> None:
@@ -76,9 +63,9 @@ def test_duplicates_are_at_distance_zero_exactly(classes: int) -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(classes), size=5)
     twice = np.concatenate([probs, probs])
     for made in (twice, torch.tensor(twice)):
-        gap = np.asarray(distances(made, made, "euclidean"))
+        gap = np.asarray(distances(made, made))
         assert (gap[:5, 5:].diagonal() == 0).all()
-        assert (np.asarray(kernel_matrix(made, made, "exponential", "euclidean", 0.1)).diagonal() == 1).all()
+        assert (np.asarray(kernel_matrix(made, made, "exponential", 0.1)).diagonal() == 1).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -91,7 +78,7 @@ def test_distances_of_rows_with_many_entries_keep_their_digits(dtype: type[np.fl
         one, other = ((offset + part).astype(dtype) for part in (left, right))
         gap = one[:, None, :].astype(np.float64) - other.astype(np.float64)
         expected = np.sqrt(np.einsum("ijk,ijk->ij", gap, gap))
-        found = distances(one, other, "euclidean")
+        found = distances(one, other)
         assert found.dtype == dtype
         np.testing.assert_allclose(found, expected, rtol=1e-12 if dtype is np.float64 else 1e-6)
 
@@ -100,20 +87,9 @@ def test_distances_where_most_rows_are_near() -> None:
     """A confident model with one frequent class."""
     rows = np.random.default_rng(3).dirichlet(np.r_[1e4, np.ones(49)], size=200)
     gap = rows[:, None, :] - rows
-    found = distances(rows, rows, "euclidean")
+    found = distances(rows, rows)
     np.testing.assert_allclose(found, np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)), rtol=1e-12)
-    assert distances(rows, rows[:0], "euclidean").shape == (200, 0)
-
-
-def test_m23_settings() -> None:
-    probs, labels = oracle.example(12, 3)
-    value = cr.skce(probs, labels, paper="M23")
-    residual = np.eye(3)[labels] - probs
-    apart = 0.5 * np.abs(probs[::2] - probs[1::2]).sum(axis=1)
-    # M23 eq. 7 with its kernel exp(-tv / 2): instances 2 i - 1 and 2 i meet
-    expected = np.mean(np.exp(-apart / 2) * (residual[::2] * residual[1::2]).sum(axis=1))
-    assert float(value) == pytest.approx(expected, rel=1e-12)
-    assert any("paper mode M23" in note for note in value.notes)
+    assert distances(rows, rows[:0]).shape == (200, 0)
 
 
 def test_label_counts_are_mean_residuals() -> None:
@@ -135,35 +111,33 @@ def test_multiplicities_of_single_replicates() -> None:
         assert value == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_tiles_equal_whole(estimator: str, weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiles_equal_whole(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     probs, _ = oracle.example(301, 3)
     rng = np.random.default_rng(4)
     weights = rng.random((1, 301)) if weighted else None
     labels = Classes(rng.integers(0, 3, size=(7, 301)).astype(np.uint8), 3, weights)
-    statistic = cr.skce.with_(estimator=estimator, bandwidth=0.3)
+    statistic = cr.skce.with_(bandwidth=0.3)
     whole = statistic.bind(probs)(labels)
     from credibly.statistics import pairwise
 
     with cr.memory_limit(2**20):
         small = statistic.bind(probs)
-        assert small._rows_per_tile() < 301
+        assert small._rows_per_tile(301) < 301
         np.testing.assert_allclose(small(labels), whole, rtol=1e-12)
-        monkeypatch.setattr(pairwise.PairwiseBound, "_replicates_per_batch", lambda self, k: 2)
-        monkeypatch.setattr(pairwise.PairwiseBound, "_rows_per_tile", lambda self: 50)
+        monkeypatch.setattr(pairwise.PairBound, "_replicates_per_batch", lambda self, columns: 2)
+        monkeypatch.setattr(pairwise.PairBound, "_rows_per_tile", lambda self, *given: 50)
         for keep in (True, False):  # either loop order
-            monkeypatch.setattr(pairwise.PairwiseBound, "_keeps_tiles", lambda self, keep=keep: keep)
+            monkeypatch.setattr(pairwise.PairBound, "_keeps_tiles", lambda self, keep=keep: keep)
             bound = statistic.bind(probs)
             np.testing.assert_allclose(bound(labels), whole, rtol=1e-12)
             assert len(bound._kept) == (7 if keep else 0)  # ceil(301 / 50)
 
 
-@pytest.mark.parametrize("estimator", ["unbiased", "linear", "block"])
-def test_row_blocks_add_up(estimator: str) -> None:
+def test_row_blocks_add_up() -> None:
     probs, _ = oracle.example(53, 3)
     labels = Classes(np.random.default_rng(5).integers(0, 3, size=(4, 53)).astype(np.uint8), 3)
-    bound = cr.skce.bind(probs, estimator=estimator)
+    bound = cr.skce.bind(probs)
     total: State | None = None
     for rows in (slice(0, 1), slice(1, 20), slice(20, 53)):
         part = bound.state(labels, rows=rows)
@@ -171,60 +145,14 @@ def test_row_blocks_add_up(estimator: str) -> None:
     np.testing.assert_allclose(bound.finish(total), bound(labels), rtol=1e-12)
 
 
-@pytest.mark.parametrize("estimator", ["linear", "block"])
-def test_blocks_in_batches_and_libraries(estimator: str) -> None:
-    probs, _ = oracle.example(23, 4)
-    batch = np.random.default_rng(6).integers(0, 4, size=(5, 23)).astype(np.uint8)
-    statistic = cr.skce.with_(estimator=estimator)
-    values = statistic.bind(probs)(Classes(batch, 4))
-    for row, value in zip(batch, values, strict=True):
-        assert value == pytest.approx(float(statistic(probs, row)), rel=1e-12)
-    other = statistic.bind(torch.tensor(probs))(Classes(torch.tensor(batch), 4))
-    np.testing.assert_allclose(other.numpy(), values, rtol=1e-12)
-
-
-@pytest.mark.parametrize("estimator", ["linear", "block"])
-@pytest.mark.parametrize("kernel", ["exponential", "gaussian"])
-def test_blocks_are_differentiable(estimator: str, kernel: str) -> None:
-    probs, labels = oracle.example(11, 3)
-    batch = Classes(torch.tensor(labels[None].astype(np.uint8)), 3)
-    logits = torch.tensor(np.log(probs), requires_grad=True)
-
-    def value(given: torch.Tensor) -> torch.Tensor:
-        return cr.skce.bind(cr.Point(torch.softmax(given, dim=1)), estimator=estimator, kernel=kernel)(batch)
-
-    assert torch.autograd.gradcheck(value, (logits,), fast_mode=True)
-
-
-def test_rows_that_fill_no_block_are_counted() -> None:
-    probs, labels = oracle.example(11, 3)
-    value = cr.skce(probs, labels, estimator="block")
-    assert value.settings["block_size"] == 3  # the root of 11, rounded down
-    assert "left out: 2 rows, which do not fill a block of 3" in value.notes
-
-
-def test_blocks_refuse_weights_and_sizes_that_do_not_fit() -> None:
-    probs, labels = oracle.example(6, 3)
-    with pytest.raises(cr.UnsupportedError, match="no meaning if rows are paired by their order"):
-        cr.skce(probs, labels, estimator="linear", sample_weight=np.ones(6))
-    with pytest.raises(cr.InputError, match="`block_size` must be at most the number of instances"):
-        cr.skce(probs, labels, estimator="block", block_size=7)
-    with pytest.raises(cr.InputError, match='belongs to estimator="block"'):
-        cr.skce(probs, labels, block_size=3)
-    with pytest.raises(cr.InputError, match="`block_size` must be an integer of at least 2"):
-        cr.skce(probs, labels, estimator="block", block_size=1)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"kernel": "laplace"}, "`kernel` must be one of"),
-        ({"norm": "l2"}, "`norm` must be one of"),
         ({"bandwidth": 0.0}, "`bandwidth` must be positive or 'median'; got 0.0"),
         ({"bandwidth": -1}, "`bandwidth` must be positive"),
         ({"bandwidth": float("nan")}, "`bandwidth` must be positive"),
         ({"bandwidth": "mean"}, "`bandwidth` must be one of 'median'"),
-        ({"estimator": "u"}, "`estimator` must be one of"),
     ],
 )
 def test_bad_settings(settings: dict, message: str) -> None:
@@ -232,13 +160,10 @@ def test_bad_settings(settings: dict, message: str) -> None:
         cr.skce.with_(**settings)
 
 
-def test_unbiased_needs_a_total_weight_above_one() -> None:
+def test_it_needs_a_total_weight_above_one() -> None:
     probs, labels = oracle.example(4, 3)
     with pytest.raises(cr.InputError, match="needs a sum above 1; got a sum of 1"):
         cr.skce(probs, labels, sample_weight=np.full(4, 0.25))
-    assert float(cr.skce(probs, labels, sample_weight=np.full(4, 0.25), estimator="biased")) == pytest.approx(
-        oracle.skce(probs, labels, "biased", bandwidth=cr.skce(probs, labels).settings["bandwidth"])
-    )
 
 
 def test_labels_of_some_rows_only_are_refused() -> None:
@@ -250,9 +175,8 @@ def test_labels_of_some_rows_only_are_refused() -> None:
 
 def test_corners() -> None:
     probs = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
-    for estimator in ("unbiased", "biased", "linear", "block"):
-        for labels in ([0, 1, 0, 0], [1, 0, 1, 1]):
-            assert math.isfinite(float(cr.skce(probs, labels, estimator=estimator)))
+    for labels in ([0, 1, 0, 0], [1, 0, 1, 1]):
+        assert math.isfinite(float(cr.skce(probs, labels)))
     # certain and right: every residual is 0
     assert float(cr.skce(probs[:3], [0, 1, 0])) == 0.0
 
@@ -265,11 +189,10 @@ def test_many_classes() -> None:
     assert value == pytest.approx(oracle.skce(probs, labels, bandwidth=0.5), rel=1e-11)
 
 
-@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
-def test_single_precision_is_within_its_rounding(estimator: str) -> None:
+def test_single_precision_is_within_its_rounding() -> None:
     probs, labels = oracle.example(200, 5)
-    double = float(cr.skce(probs, labels, estimator=estimator, bandwidth=0.3))
-    single = in_single_precision(cr.skce)(probs, labels, estimator=estimator, bandwidth=0.3)
+    double = float(cr.skce(probs, labels, bandwidth=0.3))
+    single = in_single_precision(cr.skce)(probs, labels, bandwidth=0.3)
     assert float(single) == pytest.approx(double, abs=2e-6)  # 16 eps of float32, times the largest term 2
     assert float(single) != double
 
@@ -307,10 +230,6 @@ def test_no_interval_of_the_quadratic_estimate() -> None:
     probs, labels = oracle.example(100, 3)
     with pytest.raises(cr.UnsupportedError, match="no normal limit under calibration"):
         cr.skce(probs, labels).interval()
-    low, high = cr.skce(probs, labels, estimator="linear").interval()
-    assert low < high
-    with pytest.raises(cr.UnsupportedError, match="too few for a normal interval"):
-        cr.skce(probs, labels, estimator="block").interval()
 
 
 def test_counts_in_batches() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.stats import norm
 
 import credibly as cr
 from credibly.predictions import Classes, Dataset, Reals
-from credibly.statistics.locations import PoolLocations
+from credibly.statistics.locations import LocationBound
 from credibly.statistics.real_kernels import with_labels
 
 RNG = np.random.default_rng(2)
@@ -23,12 +24,12 @@ UCME = cr.statistics.ucme
 def test_several_members_against_a_loop() -> None:
     mean, std = np.stack([MEAN, MEAN + 1], axis=1), np.stack([STD, STD], axis=1)
     bound = UCME.bind(cr.Gaussian(mean, std), locations=3, label_bandwidth=0.7)
-    total = 0.0
+    near, total = bound.views.near(Reals(Y[None, :]))[0], 0.0
     for j, target in enumerate(bound.plan.targets):
         spread = np.hypot(0.7, std)
         expected = (0.7 / spread * np.exp(-((mean - target) ** 2) / (2 * spread**2))).mean(axis=1)
         seen = np.exp(-((Y - target) ** 2) / (2 * 0.49)) - expected
-        total += float((bound.near[j] * seen).mean()) ** 2 / 3
+        total += float((near[j] * seen).mean()) ** 2 / 3
     found = UCME(cr.Gaussian(mean, std), Y, locations=3, label_bandwidth=0.7).value
     assert found == pytest.approx(total, abs=1e-14)
 
@@ -94,7 +95,7 @@ def test_locations_against_a_loop() -> None:
     given = cr.Gaussian(mean, std, weights=[0.25, 0.75])
     weights = RNG.uniform(0.5, 2.0, size=N)
     settings = {"locations": 4, "label_bandwidth": 0.7}
-    near = UCME.bind(given, **settings).near
+    near = UCME.bind(given, **settings).views.near(Reals(Y[None, :]))[0]
     found = UCME(given, Y, sample_weight=weights, **settings)
     shares = np.array([0.25, 0.75])
     means = mean @ shares
@@ -260,7 +261,7 @@ def test_pools_see_what_draws_and_labels_do() -> None:
     assert tested.statistic == pytest.approx(float(UCME(given, Y)), rel=1e-9)
     pool = with_labels(Dataset(given, Y)).predictions
     plan = UCME.plan(given)
-    pools = PoolLocations(UCME, pool, plan)
+    pools = LocationBound(UCME, pool, plan, ())
     for choice in (np.zeros(N, dtype=int), np.arange(N) % 7):
         left = cr.Samples(pool.samples(choice).values)
         label = np.take_along_axis(pool.values, choice[:, None], axis=1)[:, 0]
@@ -299,7 +300,8 @@ def test_clusters_are_left_out_once_at_every_location() -> None:
     assert found.value == pytest.approx(apart.value, rel=1e-12)
     assert found.difference == pytest.approx(apart.difference, rel=1e-12)
     bound = UCME.bind(given)
-    terms = bound.near * bound.residual(cr.predictions.as_labels(given, labels))[0]  # (j, n)
+    batch = cr.predictions.as_labels(given, labels)
+    terms = (bound.views.near(batch) * bound.views.residual(batch))[0]  # (j, n)
     for at, error in enumerate(found.difference_stderr):
         without = np.array([terms[at, ids != c].mean() for c in range(12)])
         left_out = np.sqrt(11 / 12 * np.sum((without - found.difference[at]) ** 2))
@@ -327,3 +329,11 @@ def test_the_map_of_clusters_names_what_is_wrong_and_too_few_cannot_tell() -> No
     )
     assert test.pvalue == 0.01
     assert test.statistic == pytest.approx(many.value, rel=1e-12)
+
+
+def test_a_bound_statistic_can_be_sent_away() -> None:
+    given = cr.Gaussian(MEAN, STD)
+    bound, labels = UCME.bind(given), Reals(Y[None, :])
+    here = bound.state(labels)["seen"]
+    there = pickle.loads(pickle.dumps(bound))  # noqa: S301 - our own bytes
+    assert (there.state(labels)["seen"] == here).all()

@@ -197,11 +197,7 @@ class WeightSearch:
         if isinstance(self.statistic, Brier):
             return brier_slope(self.points, labels)
         chosen = self.statistic
-        if isinstance(chosen, Skce) and (chosen.estimator, chosen.kernel, chosen.norm) == (
-            "unbiased",
-            "exponential",
-            "euclidean",
-        ):
+        if isinstance(chosen, Skce) and chosen.kernel == "exponential":
             precision = np.float64 if exact else np.float32
             return skce_slope(self.points, labels, float(chosen.bandwidth), precision)
         if exact and chosen.traits.differentiable and importlib.util.find_spec("torch") is not None:

@@ -50,7 +50,8 @@ def values_of_pairs(
 
 def paired(statistic: Statistic, probs: Array, labels: Classes) -> HostArray:
     """Return a statistic of each prediction with its own labels, (b, n, k), (b, n) -> (b,)."""
-    if is_numpy(probs) and isinstance(statistic, Skce) and _is_plain(statistic):
+    plain = isinstance(statistic, Skce) and statistic.kernel == "exponential" and not statistic._single
+    if is_numpy(probs) and isinstance(statistic, Skce) and plain:
         return kernel_values(statistic, probs, labels)
     if is_numpy(probs) and isinstance(statistic, CellStatistic) and counted_in_pairs(statistic):
         return cell_values(statistic, probs, labels)
@@ -61,12 +62,6 @@ def paired(statistic: Statistic, probs: Array, labels: Classes) -> HostArray:
 def one_of_many(labels: Classes, d: int) -> Classes:
     """Return one of several label vectors."""
     return Classes(labels.values[d : d + 1, :], labels.n_classes)
-
-
-def _is_plain(statistic: Skce) -> bool:
-    """Tell whether the statistic is the unbiased one with the exponential Euclidean kernel."""
-    chosen = statistic.estimator, statistic.kernel, statistic.norm
-    return chosen == ("unbiased", "exponential", "euclidean") and not statistic._single
 
 
 def kernel_values(statistic: Skce, probs: HostArray, labels: Classes) -> HostArray:

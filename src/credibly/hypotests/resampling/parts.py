@@ -29,8 +29,7 @@ from credibly.hypotests.resampling.loop import (
 )
 from credibly.hypotests.resampling.replicates import LabelSource
 from credibly.predictions import Dataset, Labels, Quantiles, Rows
-from credibly.statistics.over_rows import Pairs, meets_in_blocks
-from credibly.statistics.pairwise import Block, Posed
+from credibly.statistics.over_rows import Block, Pairs, Posed, meets_in_blocks
 from credibly.statistics.protocol import Statistic
 from credibly.statistics.subsampled import Subsampled
 

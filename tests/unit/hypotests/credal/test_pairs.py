@@ -13,7 +13,6 @@ from libraries import Library
 STATISTICS = {
     "skce": cr.skce.with_(bandwidth=0.3),
     "skce, gaussian": cr.skce.with_(bandwidth=0.3, kernel="gaussian"),
-    "skce, biased": cr.skce.with_(bandwidth=0.3, estimator="biased"),
     "brier": cr.brier,
     "confidence_ece": cr.confidence_ece,
     "classwise_ece": cr.classwise_ece.with_(binning="equal_mass"),
