@@ -70,6 +70,7 @@ def test_every_public_function_that_computes_from_predictions_is_listed_with_a_r
         "load",
         "mean_over",  # of the measures that are listed
         "rater_statistic",
+        "rights",  # a table about statistics
         "statistic",
     }
     rooms = set(catalogue.ROOMS)
