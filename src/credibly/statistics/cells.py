@@ -192,7 +192,7 @@ class CellStatistic(LinearStatistic):
 
     def influence(self, terms: Events, sums: State, labels: Labels) -> Array:
         """Return 2 g d - g^2 of every row, averaged over its cells, (n,); g is the mean gap of a cell."""
-        mean = terms.moments[0]
+        mean = terms.mean
         xp = namespace(mean)
         size, gap = sums["size"][0, :], sums["observed"][0, :] - sums["expected"][0, :]
         gap = like(gap / namespace(size).where(size > 0, size, namespace(size).ones_like(size)), mean)

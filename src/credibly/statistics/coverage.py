@@ -203,8 +203,6 @@ class Places(LevelTerms):
         Whether only the cells of labels are known: one that equals a quantile may lie on either side of it.
     """
 
-    moments = ()  # cells have the probability between their levels
-
     def __init__(self, table: Array, heights: Array, *, in_cells: bool = False) -> None:
         self.rows, self.heights, self.in_cells = SortedRows(table), heights, in_cells
         self.n, self.levels = int(table.shape[0]), heights
@@ -276,8 +274,6 @@ class Places(LevelTerms):
 class OfPlaces(LevelTerms):
     """The counts of `inner`, made in another way."""
 
-    moments = ()
-
     def __init__(self, inner: Places) -> None:
         self.inner, self.levels, self.n, self.n_cells = inner, inner.levels, inner.n, inner.n_cells
 
@@ -346,7 +342,6 @@ class Coded(Terms):
     replicates lie in one cell.
     """
 
-    moments = ()
     settles = True
     heights: Array
     """All levels that were predicted, (q,)."""
@@ -583,8 +578,6 @@ _TABLE_ELEMENTS = 2**20
 
 class OrderedSteps(LevelTerms):
     """Which part of the steps of their distribution functions labels of ordered classes have below levels."""
-
-    moments = ()  # the levels
 
     def __init__(self, probs: Array, levels: int | tuple[float, ...]) -> None:
         self.probs, self.n = as_float64(probs), int(probs.shape[0])

@@ -194,7 +194,7 @@ class Linear(Bound):
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums that the predictions expect, and per cluster what the labels add beyond them."""
         with np.errstate(invalid="ignore"):  # what is infinite is refused below
-            if self.terms.moments is None:
+            if not self.terms.has_law:
                 return super().wild_sums(labels, codes, number)
             expected, added = self.terms.wild_sums(labels, codes, number, self.needs)
         if not all(np.isfinite(own).all() for own in added.values()):

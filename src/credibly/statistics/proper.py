@@ -144,7 +144,7 @@ class ConfidenceGap(Accuracy):
 
     def contributions(self, terms: Any, added: Array) -> Array:
         """Return confidence minus hit."""
-        return terms.moments[0][:, 0] - added
+        return terms.mean[:, 0] - added
 
 
 @dataclasses.dataclass(frozen=True)

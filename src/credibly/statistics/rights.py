@@ -128,7 +128,7 @@ def _takes_clusters(bound: Bound, predictions: Predictions, labels: Labels) -> b
         if isinstance(predictions, Samples):  # what is expected is known of pools
             pooled = pooled_with(Dataset(predictions, labels), predictions.values)
             bound, labels = bound.of_pool(pooled.predictions, None), pooled.batch  # type: ignore[arg-type]
-        elif bound.terms.moments is None:
+        elif not bound.terms.has_law:
             return False
     elif type(bound).wild_sums is Bound.wild_sums:  # which refuses, with the names in this table
         return False

@@ -237,8 +237,6 @@ class MomentTerms(Terms):
         self.mean, self.variance = mean_and_variance(predictions)
         self.given, self.n, self.noted = predictions, len(predictions), equal_draws(predictions)
 
-    moments = ()  # known in closed form, sum by sum
-
     @abstractmethod
     def each(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
         """Return what labels (b, n) with means and variances (b, n) or (1, n) add to the sums."""
@@ -288,8 +286,6 @@ class MomentTerms(Terms):
 
 class PooledMoments(Terms):
     """Sums of label, mean and variance, which a choice from a pool decides together."""
-
-    moments = ()
 
     def __init__(self, inner: MomentTerms, pool: Pool) -> None:
         self.inner, self.pool, self.n, self.settles = inner, pool, len(pool), inner.settles

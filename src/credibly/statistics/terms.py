@@ -121,22 +121,24 @@ class Terms(ABC):
 
     def square(self, labels: Labels) -> Array:
         """Return the sum per cell of (added - expected)^2 - expected^2, (b, cells)."""
-        expected = self.moments[0]
+        expected = self.mean
         added = self.added(labels)
         return self.per_cell(added * (added - 2.0 * expected[None, ...]), labels.weights)
 
     def powers(self, labels: Labels) -> tuple[Array, Array]:
         """Return the sums per cell of squares and cubes of what labels add beyond the mean, (b, cells)."""
-        beyond = self.added(labels) - self.moments[0]
+        beyond = self.added(labels) - self.mean
         square = beyond * beyond
         return self.per_cell(square, labels.weights), self.per_cell(square * beyond, labels.weights)
 
-    moments: Any
-    """Mean and variance of what a label adds that is drawn from the predictions, (n, m) each; None if they
-    are not known in closed form."""
-
+    mean: Any
+    """What a label adds on average that is drawn from the predictions, (n, m)."""
+    variance: Any
+    """The variance of that, (n, m)."""
     third: Any
     """Its third central moment, (n, m)."""
+    has_law: bool = True
+    """Whether it is known what the predictions expect."""
 
     noted: State = State()
     """Sums (1,) that only notes read."""
@@ -155,7 +157,7 @@ class Terms(ABC):
 
         "scatter" among the first is the variance that labels of independent rows would have, over all cells.
         """
-        mean, variance = (to_host(one) for one in self.moments)
+        mean, variance = to_host(self.mean), to_host(self.variance)
         weight = labels.row_weights()[:, None]
         beyond = np.where(weight > 0, self.beyond(labels), 0.0)
         expected = on_host(self.fixed(labels.weights, needs))
@@ -188,7 +190,7 @@ class Terms(ABC):
         sums = State(size=self.in_parts(weight * np.ones(added.shape), codes, number))
         if not needs:
             return State(sums, observed=self.in_parts(weight * added, codes, number))
-        mean = to_host(self.moments[0])
+        mean = to_host(self.mean)
         beyond = self.in_parts(weight * (added - mean), codes, number)
         sums["expected"] = self.in_parts(weight * mean, codes, number)
         sums["observed"] = sums["expected"] + beyond
@@ -230,7 +232,7 @@ class Terms(ABC):
 
     def beyond(self, labels: Labels) -> HostArray:
         """Return what one label vector adds beyond what is expected, (n, m), on the host."""
-        return np.asarray(to_host(self.added(labels))[0] - to_host(self.moments[0]))
+        return np.asarray(to_host(self.added(labels))[0] - to_host(self.mean))
 
     def for_replicates(self, observed: Labels, n_resamples: int) -> Terms:
         """Return terms that rank `observed` and so many more label vectors alike: these, or faster ones."""
@@ -251,17 +253,15 @@ class Terms(ABC):
 
     def _fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         sums = State(size=self._size(weights))
-        if needs:
-            mean, variance = self.moments
-            for name in sorted(needs):
-                sums[name] = self.per_cell(self._amount_of(name, mean, variance)[None, ...], weights)
+        for name in sorted(needs):
+            sums[name] = self.per_cell(self._amount_of(name)[None, ...], weights)
         return sums
 
-    def _amount_of(self, name: str, mean: Array, variance: Array) -> Array:
+    def _amount_of(self, name: str) -> Array:
         """Return what a row adds to a fixed sum, (n, m)."""
         if name == "third":
             return self.third
-        amount = mean if name in ("expected", "square") else variance
+        amount = self.mean if name in ("expected", "square") else self.variance
         return amount**2 if name in ("square", "fourth") else amount
 
     def _size(self, weights: Array | None) -> Array:
@@ -379,20 +379,25 @@ class Outcomes(Means):
         return self._amount()
 
     @cached_property
-    def moments(self) -> tuple[Array, Array]:
-        """Mean and variance over the outcomes; one of chance 0 counts for nothing, even if infinite."""
-        chance, possible = as_float64(self.chance), self._possible()
-        xp = namespace(possible)
-        mean = xp.sum(chance * possible, axis=1, keepdims=True)
-        return mean, xp.sum(chance * (possible - mean) ** 2, axis=1, keepdims=True)
+    def mean(self) -> Array:
+        """The mean over the outcomes."""
+        return self._average(self._possible())
+
+    @cached_property
+    def variance(self) -> Array:
+        """The variance over the outcomes."""
+        return self._average((self._possible() - self.mean) ** 2)
 
     @property
     def third(self) -> Array:
-        """Third central moment over the outcomes."""
-        cubes = as_float64(self.chance) * (self._possible() - self.moments[0]) ** 3
-        return namespace(cubes).sum(cubes, axis=1, keepdims=True)
+        """The third central moment over the outcomes."""
+        return self._average((self._possible() - self.mean) ** 3)
+
+    def _average(self, amount: Array) -> Array:
+        return namespace(amount).sum(as_float64(self.chance) * amount, axis=1, keepdims=True)
 
     def _possible(self) -> Array:
+        """Return the amounts; an outcome of chance 0 counts for nothing, even if it is infinite."""
         xp = namespace(self.amount)
         return xp.where(self.chance > 0, self.amount, xp.zeros_like(self.amount))
 
@@ -430,14 +435,24 @@ class Losses(Means):
         """An array of the predictions."""
         return self._reference
 
-    @cached_property
-    def moments(self) -> tuple[Array, Array] | None:
+    @property
+    def has_law(self) -> bool:  # type: ignore[override]
+        """Whether moments were given."""
+        return bool(self._law)
+
+    @property
+    def mean(self) -> Array:
         """What the predictions expect."""
-        return (self._moment(0), self._moment(1)) if self._law else None
+        return self._moment(0)
+
+    @property
+    def variance(self) -> Array:
+        """The variance of that."""
+        return self._moment(1)
 
     @property
     def third(self) -> Array:
-        """Third central moment."""
+        """Its third central moment."""
         return self._moment(2)
 
     def _moment(self, which: int) -> Array:
@@ -511,17 +526,20 @@ class Events(Terms):
         return self.chance
 
     @cached_property
-    def moments(self) -> tuple[Array, Array]:
-        """P and p (1 - p)."""
+    def mean(self) -> Array:
+        """The chances, (n, m)."""
         p = as_float64(self.chance)
-        p = p[:, None] if p.ndim == 1 else p
-        return p, p * (1.0 - p)
+        return p[:, None] if p.ndim == 1 else p
+
+    @property
+    def variance(self) -> Array:
+        """Return p (1 - p)."""
+        return self.mean * (1.0 - self.mean)
 
     @property
     def third(self) -> Array:
-        """P (1 - p) (1 - 2 p)."""
-        p, variance = self.moments
-        return variance * (1.0 - 2.0 * p)
+        """Return p (1 - p) (1 - 2 p)."""
+        return self.variance * (1.0 - 2.0 * self.mean)
 
     @cached_property
     def place(self) -> Array | None:

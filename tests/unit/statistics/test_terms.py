@@ -42,8 +42,8 @@ def test_sums_by_part_are_those_of_the_rows_of_every_part(kind: str) -> None:
     whole, labels = made(kind)
     split = whole.split(PART, PARTS)
     size = whole.n_cells
-    cell = np.broadcast_to(np.arange(size) if whole.cell is None else whole.cell, whole.moments[0].shape)
-    added, (mean, variance) = whole.added(labels), whole.moments
+    cell = np.broadcast_to(np.arange(size) if whole.cell is None else whole.cell, whole.mean.shape)
+    added, mean, variance = whole.added(labels), whole.mean, whole.variance
     own = {"size": np.ones(mean.shape), "expected": mean, "variance": variance, "third": whole.third}
     fixed = {name: found.reshape(PARTS, size) for name, found in split.fixed(None, NEEDS).items()}
     observed = split.observed(labels).reshape(-1, PARTS, size)
@@ -73,7 +73,7 @@ def test_parts_add_up_to_all_rows(kind: str) -> None:
 def test_third_moments_are_those_of_drawn_labels(kind: str) -> None:
     found, _ = made(kind)
     every = np.stack([np.full(N, c, dtype=np.uint8) for c in range(K)])
-    beyond = found.added(Classes(every, K)) - found.moments[0]  # (K, n, m)
+    beyond = found.added(Classes(every, K)) - found.mean  # (K, n, m)
     assert np.einsum("nk,knm->nm", PROBS, beyond**3) == pytest.approx(found.third)
 
 
@@ -85,7 +85,7 @@ def test_weights_count_rows_by_part(kind: str) -> None:
     weighted = type(labels)(**{**vars(labels), "weights": weights[None, :]})
     added = whole.added(labels)[:, kept]
     where = np.arange(whole.n_cells) if whole.cell is None else whole.cell
-    cell = np.broadcast_to(where, whole.moments[0].shape)[kept]
+    cell = np.broadcast_to(where, whole.mean.shape)[kept]
     found = whole.split(PART, PARTS).observed(weighted).reshape(-1, PARTS, whole.n_cells)
     for part in range(PARTS):
         for at in range(whole.n_cells):
