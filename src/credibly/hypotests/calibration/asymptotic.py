@@ -21,8 +21,9 @@ from scipy.special import chdtrc, chdtri, ndtr, ndtri
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, namespace, rows_within_budget, tiles, to_host
-from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.philox import Seed
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
+from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Labels
 from credibly.results.tests import HypotestResult
 from credibly.statistics.kernel_blocks import BlockBound
@@ -140,11 +141,8 @@ def wild_null(
     n = bound.n
     residual = bound.values(observed)  # (k, n)
     xp = namespace(residual)
-    uniforms = Uniforms(seed, Stream.SIGNS)
     values = np.empty(n_resamples)
-    for reps in tiles(n_resamples, rows_within_budget(24 * n, 0.25)):
-        uniform = uniforms.block(reps, slice(0, n), reference=residual)
-        signs = 2.0 * xp.astype(uniform >= 0.5, xp.float64) - 1.0
+    for reps, signs in sign_tiles(seed, n, n_resamples, 24 * n, plain=residual):
         total = 0.0
         for rows in tiles(n, min(_SIGNED_ROWS, rows_within_budget(32 * n, 0.25))):
             terms = bound.pair_terms(residual, rows)

@@ -46,7 +46,7 @@ from credibly.hypotests.calibration.reliability import (
 )
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.hypotests.resampling.wild import signs
+from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import (
     ClassPredictions,
     Counts,
@@ -422,9 +422,10 @@ def _signed_curves(
     predicted[groups.order] = np.repeat(groups.predicted, groups.size.astype(np.int64))
     apart = events - predicted
     yield groups.fits(events[None, :])[:, groups.kept]
-    for some in tiles(n_resamples, 64):
-        moved = predicted + signs(seed, some, number)[:, codes] * apart
-        yield np.clip(groups.fits(moved)[:, groups.kept], 0.0, 1.0)
+    for _, drawn in sign_tiles(seed, number, n_resamples, 64 * groups.n):
+        for some in tiles(len(drawn), 64):
+            moved = predicted + drawn[some][:, codes] * apart
+            yield np.clip(groups.fits(moved)[:, groups.kept], 0.0, 1.0)
 
 
 def honest_band(hits: HostArray, size: HostArray, level: float) -> tuple[HostArray, HostArray]:

@@ -39,7 +39,7 @@ from credibly.hypotests.resampling.pvalues import (
     pooled_pvalues,
 )
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
-from credibly.hypotests.resampling.wild import bound_in_clusters, signs, taken_notes
+from credibly.hypotests.resampling.wild import bound_in_clusters, sign_tiles, taken_notes
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -393,11 +393,13 @@ def _wild_curves(
     expected, added = total.states["expected"], total.states["added"]
     bound = bind(rows.sample.predictions[:1])
     number = clusters.number
-    drawn = np.concatenate(
-        [np.ones((1, number)), signs(seed, slice(0, n_resamples), number), np.zeros((1, number))]
-    )
-    curves = to_host(bound.terms.shares(bound.terms.wild_state(expected, added, drawn)))
-    return curves[:-1], curves[-1]
+
+    def shares(signs: HostArray) -> HostArray:
+        return to_host(bound.terms.shares(bound.terms.wild_state(expected, added, signs)))
+
+    size = 8 * (number + 4 * len(bound.terms.levels))
+    curves = [shares(drawn) for _, drawn in sign_tiles(seed, number, n_resamples, size)]
+    return np.concatenate([shares(np.ones((1, number))), *curves]), shares(np.zeros((1, number)))[0]
 
 
 def _wild_sums(bind: Callable[[Predictions], Linear], clusters: Clusters, seed: Seed, chunk: Dataset) -> Sums:
