@@ -19,6 +19,8 @@ row with zeros learns from rows with these zeros only, none of which can draw a 
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -48,7 +50,7 @@ from credibly.statistics.pairwise import (
     flushed,
     set_diagonal,
 )
-from credibly.statistics.protocol import Bound, State, label_values, total_weight
+from credibly.statistics.protocol import State, label_values, total_weight
 
 if TYPE_CHECKING:
     from credibly.statistics.kde import SmoothedError
@@ -215,31 +217,27 @@ class SmootherBound(PairwiseBound):
         self.queries, self.keys = with_one(logs), kernel_keys(self.exact, plan.number)
         self.n_zeros = 0 if self.zeros is None else int(namespace(logs).sum(as_float64(self.zeros)))
         self.notes = (*self.notes, *self.zeros_notes(self.n_zeros, probs.shape[0]))
-        self._first: SmootherBound | None = None  # whose estimates serve here too
-        self._asked = False  # whether another one takes what was estimated last
-        self._last: tuple[slice, Labels, tuple[Array, Array]] | None = None
+        self.others: tuple[
+            SmootherBound, ...
+        ] = ()  # whose deviations from the same estimates are summed, too
 
-    def share_with(self, other: Bound) -> bool:
-        """Take the estimates of `other`, where it smooths the same predictions with the same kernel."""
-        same = (
-            isinstance(other, SmootherBound)
-            and is_numpy(self.probs)
-            and is_numpy(other.probs)
-            and self.dtype == other.dtype
-            and self.statistic.bandwidth == other.statistic.bandwidth
-            and np.array_equal(self.exact, other.exact)
-        )
-        if same:
-            assert isinstance(other, SmootherBound)
-            self._first, other._asked = other, True
-        return same
+    @property
+    def shared(self) -> Hashable:
+        """Equal for statistics that smooth with the same kernel."""
+        same = SmootherBound, self.statistic.bandwidth, str(self.dtype)
+        return same if is_numpy(self.probs) and not self.tracked else None
 
-    def _handed_over(self, rows: slice, labels: Labels) -> tuple[Array, Array] | None:
-        """Return the last estimates and forget them, where they are those of these rows and labels."""
-        last, self._last = self._last, None
-        if last is None or last[0] != rows or labels.weights is not None or last[1].weights is not None:
-            return None
-        return last[2] if np.array_equal(last[1].values, labels.values) else None
+    def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
+        """Return the sums of all, from estimates that are made once."""
+        if not others:
+            return [self.state(labels)]
+        both = copy.copy(self)
+        both.others = tuple(others)
+        sums = both.state(labels)
+        return [
+            State({name: sums[f"{at} {name}"] for name in ("deviation", "weight", "alone")})
+            for at in range(1 + len(others))
+        ]
 
     def zeros_notes(self, n_zeros: int, n: int) -> tuple[str, ...]:
         """Say how many probabilities of n rows are zero, and what that means for their neighbours."""
@@ -292,25 +290,8 @@ class SmootherBound(PairwiseBound):
             values = values * xp.astype(labels.weights, self.dtype)[:, None, :]
         return xp.reshape(values, (-1, values.shape[-1]))
 
-    def _tile(self, rows: slice, weighted: bool, keep: bool) -> SmootherTile:
-        if self._first is not None:
-            return self._first._tile(rows, weighted, keep)
-        found: SmootherTile = super()._tile(rows, weighted, keep)
-        return found
-
     def smoothed(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> tuple[Array, Array]:
         """Return E[y | f_j] for these rows, (b, k, rows), and which have neighbours, (1 or b, rows)."""
-        found = None if self._first is None else self._first._handed_over(rows, labels)
-        if found is None:
-            found = self._smoothed(tile, rows, values, labels)
-        if self._asked:
-            estimate, known = found
-            self._last = rows, labels, (np.array(estimate), known)  # a deviation may overwrite its own
-        return found
-
-    def _smoothed(
-        self, tile: SmootherTile, rows: slice, values: Array, labels: Labels
-    ) -> tuple[Array, Array]:
         xp = namespace(values)
         b = len(labels)
         shape = (b, self.probs.shape[1], rows.stop - rows.start)
@@ -358,7 +339,14 @@ class SmootherBound(PairwiseBound):
 
     def contribution(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> State:
         """Add the deviation of every row's estimate from its prediction."""
-        return self._deviations(*self.smoothed(tile, rows, values, labels), rows, labels)
+        estimate, known = self.smoothed(tile, rows, values, labels)
+        if not self.others:
+            return self._deviations(estimate, known, rows, labels)
+        sums = State()
+        for at, one in enumerate((self, *self.others)):  # a deviation may overwrite its estimates
+            own = one._deviations(np.array(estimate), known, rows, labels)
+            sums |= {f"{at} {name}": value for name, value in own.items()}
+        return sums
 
     def _deviations(self, estimate: Array, known: Array, rows: slice, labels: Labels) -> State:
         """Sum up deviations of the rows that are `known` by neighbours; the others are not there."""

@@ -8,6 +8,7 @@ p-values stay exact.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -126,11 +127,15 @@ class SubsampledBound(Bound):
         self.inner.of_cells(predictions)
         return self
 
-    def share_with(self, other: Bound) -> bool:
-        """Share where both see the same part."""
-        if not isinstance(other, SubsampledBound) or not np.array_equal(self.chosen, other.chosen):
-            return False
-        return self.inner.share_with(other.inner)
+    @property
+    def shared(self) -> Hashable:
+        """Equal where statistics that share work see the same part."""
+        inner = self.inner.shared
+        return None if inner is None else (self.chosen.tobytes(), inner)
+
+    def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
+        """Return the sums of all over the part."""
+        return self.inner.states_with([one.inner for one in others], self._part(labels))
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return what the predictions of the part expect, and what its labels add per cluster."""
