@@ -468,4 +468,4 @@ def _untested(work: Work) -> Headline:
     return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
 
 
-HEADLINE = Stage("headline", _run, after=frozenset({"tests", "curves", "check", "recalibration"}))
+HEADLINE = Stage("headline", _run)

@@ -406,5 +406,5 @@ def _verdict(word: Word, name: str, finding: str, result: HypotestResult, work: 
     )
 
 
-CREDAL_SETS = Stage("credal", _run_set, _is_set, SET_TEST, after=frozenset({"tests"}))
-VALIDITY_OF_SETS = Stage("validity", _run_validity, _has_raters, VALIDITY, after=frozenset({"tests"}))
+CREDAL_SETS = Stage("credal", _run_set, _is_set, SET_TEST)
+VALIDITY_OF_SETS = Stage("validity", _run_validity, _has_raters, VALIDITY)

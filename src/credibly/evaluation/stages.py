@@ -21,7 +21,7 @@ from credibly._arrays.notes import counted
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
-from credibly.hypotests import corp_curve
+from credibly.hypotests.calibration.corp import corp_curves
 from credibly.hypotests.calibration.pit import asking_coverage, asking_pit
 from credibly.hypotests.calibration.reliability import asking_curves
 from credibly.hypotests.calibration.spread import asking_spread
@@ -164,16 +164,8 @@ def _run_curves(rows: Rows, work: Work) -> Asking[Curves]:
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
     worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
     part = random_part(rows, MOST_ISOTONIC, work.seed)
-    isotonic, worst_class = (
-        corp_curve(
-            *part.arguments,
-            target=target,
-            level=top.level,
-            n_resamples=min(work.n_resamples, BAND_RESAMPLES),
-            rng=work.seed,
-        )
-        for target in ("top_label", int(worst))
-    )
+    drawn = (top.level, min(work.n_resamples, BAND_RESAMPLES), work.seed)
+    isotonic, worst_class = corp_curves(part, ["top_label", int(worst)], *drawn)
     worst_class = dataclasses.replace(worst_class, name=named[worst].name)
     work.tell("curves", 1, 1)
     return Curves(isotonic, worst_class, top, tuple(named[c] for c in kept), errors, orders)
@@ -500,7 +492,6 @@ RECALIBRATION = Stage(
     _run_recalibration,
     _recalibration_applies,
     "recalibration",
-    after=frozenset({"reals", "audit", "validity"}),
 )
 
 

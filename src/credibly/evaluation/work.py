@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -113,15 +114,17 @@ class Stage:
         From the same to None where the stage can run, else the reason why not.
     what : str
         What was not run, where there is a reason.
-    after : set of str
-        Parts that must be there before it starts: it reads them, or they are cheaper.
     """
 
     part: str
     run: Callable[[Rows, Work], Any]
     applies: Callable[[Rows, Work], str | None] = always
     what: str = ""
-    after: frozenset[str] = frozenset()
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for drawn labels."""
+        return inspect.isgeneratorfunction(self.run)
 
     def start(self, rows: Rows, work: Work) -> Any:
         """Return the part, None where there is a reason why not, or what asks for labels first."""
@@ -132,7 +135,10 @@ class Stage:
 
 
 def run_stages(stages: Sequence[Stage], rows: Rows, work: Work) -> None:
-    """Run stages in order, each once it has what it reads; what they ask of labels is answered together."""
+    """Run stages in order; what they ask of drawn labels is answered for all of them at once.
+
+    Those that ask begin without waiting for each other. The others begin when all before them are done.
+    """
     left_out: dict[str, Reasons] = {stage.part: [] for stage in stages}
     waiting: dict[str, tuple[Asking[Any], Sequence[Request]]] = {}
     pending = list(stages)
@@ -144,7 +150,9 @@ def run_stages(stages: Sequence[Stage], rows: Rows, work: Work) -> None:
             work.found[part] = end.value
 
     while pending or waiting:
-        for stage in [one for one in pending if one.after <= work.found.keys()]:
+        for stage in list(pending):
+            if not stage.asks and (waiting or pending[0] is not stage):
+                continue
             pending.remove(stage)
             begun = stage.start(rows, dataclasses.replace(work, left_out=left_out[stage.part]))
             if isinstance(begun, Generator):

@@ -262,7 +262,7 @@ def _selected(labels: Labels, rows: Array) -> Any:
 
 def label_tiles(observed: Any, drawing: Drawing | None, reps: slice) -> Iterator[tuple[slice, Any]]:
     """Yield replicates in tiles, on the host those that stay in cache; the observation before the first."""
-    if drawing is None:
+    if drawing is None or not reps.stop:
         yield slice(0, 0), observed
         return
     with one_blas_thread():  # products of a few columns: starting a second thread costs more than it saves
