@@ -33,7 +33,7 @@ from credibly.evaluation.words import joined, shown, shown_range, source_warning
 from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
 from credibly.predictions import Dataset, Rows, matched_models
-from credibly.predictions.passes import with_one_mean
+from credibly.predictions.passes import remembering
 from credibly.results.base import jsonable
 from credibly.results.curves import CorpCurve
 from credibly.results.estimates import Estimate
@@ -424,7 +424,7 @@ def is_imprecise(ranking: Ranking) -> bool:
 
 def _contributions(statistics: tuple[Statistic, ...], data: Dataset) -> HostArray:
     """Return what every instance adds to the means (n, s)."""
-    given = with_one_mean(data.predictions)
+    given = remembering(data.predictions)
     columns = []
     for one in statistics:
         bound = one.bind(given)

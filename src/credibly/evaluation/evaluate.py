@@ -11,7 +11,6 @@ import numpy as np
 from credibly._arrays.namespace import on_accelerator
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
-from credibly._arrays.remembered import remembering
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import HEADLINE
@@ -45,7 +44,7 @@ from credibly.evaluation.words import (
     title,
     verdicts,
 )
-from credibly.evaluation.work import Part, Stage, Work, origin, silent, version
+from credibly.evaluation.work import Part, Stage, Work, origin, run_stages, silent, version
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.set_coverage import CLAIM
 from credibly.hypotests.resampling.pvalues import CLUSTERED, HYPOTHESIS
@@ -57,7 +56,7 @@ from credibly.predictions import (
     Rows,
     one_rater,
 )
-from credibly.predictions.passes import detached
+from credibly.predictions.passes import detached, forget
 from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.decompositions import CrpsDecomposition
@@ -73,7 +72,7 @@ STAGES: tuple[Stage, ...] = (
     RATERS,
     SCORE,
     TESTS,
-    CURVES,  # bands of which are made of replicates that the tests have drawn
+    CURVES,
     AUDIT,
     CREDAL_SETS,
     VALIDITY_OF_SETS,
@@ -83,6 +82,9 @@ STAGES: tuple[Stage, ...] = (
     HEADLINE,
 )
 """The parts of an evaluation, cheap ones first; one that needs another stands behind it."""
+
+_LARGE = 2**22 - 2**12
+"""Doubles of an array just below 32 MiB, the largest whose memory glibc keeps."""
 
 
 @takes_rng
@@ -217,11 +219,14 @@ def evaluate(
         attributes=attributes,
     )
     survey = surveyed(rows)
-    with stage_progress(progress) as tell, remembering():
-        telling = dataclasses.replace(work, tell=tell or silent)
-        for stage in STAGES:
-            stage.add(rows, telling)
-    found = work.found | {name: work.found[name] or {} for name in ("groups", "tests")}
+    # glibc hands memory of freed arrays back to the system, which clears every page again when it is next
+    # used, up to the size of the largest that it has seen freed; this one is never touched
+    np.empty(_LARGE)
+    with stage_progress(progress) as tell:
+        run_stages(STAGES, rows, dataclasses.replace(work, tell=tell or silent))
+    forget(rows)
+    found = {stage.part: work.found[stage.part] for stage in STAGES}
+    found |= {name: found[name] or {} for name in ("groups", "tests")}
     if not tests:
         work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")
     told = [note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes)]

@@ -21,9 +21,13 @@ from credibly._arrays.notes import counted
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
-from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check, spread_curve
-from credibly.hypotests.calibration.reliability import classwise_curves
+from credibly.hypotests.calibration.corp import corp_curves
+from credibly.hypotests.calibration.pit import asking_coverage, asking_pit
+from credibly.hypotests.calibration.reliability import asking_curves
+from credibly.hypotests.calibration.spread import asking_spread
 from credibly.hypotests.predictive.outcomes import has_members
+from credibly.hypotests.predictive.predictive_check import asking_check
+from credibly.hypotests.resampling.requests import Asking, side_by_side
 from credibly.predictions import (
     ClassPredictions,
     Dataset,
@@ -124,19 +128,20 @@ def error_outside(curve: ReliabilityCurve) -> float:
     return float(np.sum(curve.weight[far] * gap) / curve.weight.sum())
 
 
-def _run_curves(rows: Rows, work: Work) -> Curves:
+def _run_curves(rows: Rows, work: Work) -> Asking[Curves]:
     """Return the curves, with bands where labels can be drawn.
 
     Of many classes the curves of the worst are kept; of sets whose imprecision is known for all instances,
     risk is also ordered by it.
     """
-    top, *each = classwise_curves(
-        *rows.arguments,
-        targets=["top_label", *range(len(work.classes))],
+    top, *each = yield from asking_curves(
+        rows,
+        ["top_label", *range(len(work.classes))],
+        1 - work.level if work.tests and not has_counts(rows) else None,
+        work.n_resamples,
+        work.seed,
+        partial(work.tell, "curves"),
         n_bins=work.n_bins,
-        level=1 - work.level if work.tests and not has_counts(rows) else None,
-        **work.drawn,
-        progress=partial(work.tell, "curves"),
     )
     named = [
         dataclasses.replace(curve, name=f"class {name}")
@@ -159,16 +164,8 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
     worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
     part = random_part(rows, MOST_ISOTONIC, work.seed)
-    isotonic, worst_class = (
-        corp_curve(
-            *part.arguments,
-            target=target,
-            level=top.level,
-            n_resamples=min(work.n_resamples, BAND_RESAMPLES),
-            rng=work.seed,
-        )
-        for target in ("top_label", int(worst))
-    )
+    drawn = (top.level, min(work.n_resamples, BAND_RESAMPLES), work.seed)
+    isotonic, worst_class = corp_curves(part, ["top_label", int(worst)], *drawn)
     worst_class = dataclasses.replace(worst_class, name=named[worst].name)
     work.tell("curves", 1, 1)
     return Curves(isotonic, worst_class, top, tuple(named[c] for c in kept), errors, orders)
@@ -207,26 +204,24 @@ def _reals_apply(rows: Rows, work: Work) -> str | None:
     return None if work.tests and isinstance(rows.sample.predictions, RealPredictions) else NOT_ASKED
 
 
-def _run_reals(rows: Rows, work: Work) -> RealParts | None:
-    pit = coverage = None
-    what = "curves of the probability integral transform and of coverage"
-    told = partial(work.tell, "curves")
-    try:
-        pit = pit_test(*rows.arguments, level=work.level, **work.drawn, progress=told)
-        what = "coverage curve"
-        coverage = coverage_curve(*rows.arguments, level=work.level, **work.drawn, progress=told)
-    except UnsupportedError as error:
-        work.leave_out(what, error)
-    work.tell("curves", 1, 1)
-    if pit is None:
-        return None
-    spread = None
+def _run_reals(rows: Rows, work: Work) -> Asking[RealParts | None]:
+    drawn = (work.n_resamples, work.seed)
+    curves: list[Asking[Any]] = [asking_pit(rows, work.level, *drawn, partial(work.tell, "curves"))]
+    curves.append(asking_coverage(rows, work.level, *drawn))
     if not isinstance(rows.sample.predictions, Quantiles):
-        try:
-            spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
-        except UnsupportedError as error:
-            work.leave_out("spread curve", error)
-    return RealParts(pit, coverage, spread, *_widths(rows))
+        curves.append(asking_spread(rows, 1 - work.level, *drawn, n_bins=work.n_bins))
+    pit, coverage, *spread = yield from side_by_side(curves)
+    work.tell("curves", 1, 1)
+    if isinstance(pit, UnsupportedError):
+        work.leave_out("curves of the probability integral transform and of coverage", pit)
+        return None
+    found = []
+    for what, curve in (("coverage curve", coverage), *(("spread curve", one) for one in spread)):
+        if isinstance(curve, UnsupportedError):
+            work.leave_out(what, curve)
+        found.append(None if isinstance(curve, UnsupportedError) else curve)
+    coverage, *spread = found
+    return RealParts(pit, coverage, spread[0] if spread else None, *_widths(rows))
 
 
 INTERVAL = 0.9
@@ -272,27 +267,43 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
         return "with one member it is the hypothesis of the calibration tests"
     if rows.sample.clusters is not None and not isinstance(rows.sample.predictions, ClassPredictions):
         return IN_CLUSTERS
-    return None if _cheap(work) else "no statistic that is a sum over instances was tested"
+    return None if _cheap(work) else _NOTHING_CHEAP
 
 
-def _run_check(rows: Rows, work: Work) -> PredictiveCheck:
-    grouped = work.single if work.found["groups"] else work.single.ungrouped()
-    return predictive_check(
-        *grouped.arguments,
-        **grouped.also("groups"),
-        statistics=_cheap(work),
+def _run_check(rows: Rows, work: Work) -> Asking[PredictiveCheck | None]:
+    check = partial(
+        asking_check,
+        work.single,
+        seed=work.seed,
         n_resamples=work.n_resamples,
-        rng=work.seed,
-        progress=lambda done, total: work.tell("predictive checks", done, total),
+        progress=partial(work.tell, "predictive checks"),
+        grouped=bool(work.found["groups"]),
     )
+    if "tests" not in work.found:  # their replicates are drawn together with those of the check
+        chosen = _cheap(work)
+        begun = check(statistics=chosen)
+        answer = yield next(begun)
+        if _cheap(work) == chosen:
+            try:
+                begun.send(answer)
+            except StopIteration as end:
+                return cast(PredictiveCheck, end.value)
+    # a statistic that the tests refused is not checked
+    if not _cheap(work):
+        work.leave_out(CHECK.what, _NOTHING_CHEAP)
+        return None
+    return (yield from check(statistics=_cheap(work)))
 
 
 def _cheap(work: Work) -> list[Statistic]:
-    """Return the first statistics that were tested and are sums over instances."""
-    tested = (one for one in work.statistics if one.name in (work.found["tests"] or ()))
+    """Return the first statistics that were tested, or are about to be, and are sums over instances."""
+    tested = work.testable
+    if "tests" in work.found:
+        tested = [one for one in tested if one.name in (work.found["tests"] or ())]
     return [one for one in tested if one.traits.reduction == "sum"][:MOST_STATISTICS]
 
 
+_NOTHING_CHEAP = "no statistic that is a sum over instances was tested"
 CHECK = Stage("check", _run_check, _check_applies, "predictive checks of the Bayesian hypothesis")
 
 
@@ -476,7 +487,12 @@ def _draws_of_recalibration(work: Work, some: Predictions) -> int:
     return min(work.n_resamples, PREVIEW_RESAMPLES) if isinstance(some, ClassPredictions) else 0
 
 
-RECALIBRATION = Stage("recalibration", _run_recalibration, _recalibration_applies, "recalibration")
+RECALIBRATION = Stage(
+    "recalibration",
+    _run_recalibration,
+    _recalibration_applies,
+    "recalibration",
+)
 
 
 MOST_ROWS, FEW_ROWS = 20_000, 1000

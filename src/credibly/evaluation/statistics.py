@@ -13,10 +13,12 @@ from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, U
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.work import NOT_ASKED, Reasons, Stage, Work
-from credibly.hypotests import audit, calibration_test, decompose_crps
+from credibly.hypotests import audit, decompose_crps
+from credibly.hypotests.calibration.calibration_test import asking_consistency, omnibus_of
 from credibly.hypotests.predictive.outcomes import group_sizes
-from credibly.hypotests.resampling.choices import require_drawable
-from credibly.hypotests.resampling.parts import require_sides
+from credibly.hypotests.resampling.choices import require_drawable, require_sides
+from credibly.hypotests.resampling.loop import Resampled
+from credibly.hypotests.resampling.requests import Asking
 from credibly.hypotests.resampling.wild import bound_in_clusters
 from credibly.predictions import (
     ClassPredictions,
@@ -259,20 +261,22 @@ def _tested(rows: Rows, work: Work) -> str | None:
     return None if work.tests and (work.statistics or work.found["claims"] is not None) else NOT_ASKED
 
 
-def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
+def _tests(rows: Rows, work: Work) -> Asking[dict[str, HypotestResult]]:
     """Test every statistic on the same replicates; the omnibus result does not repeat its components."""
     if work.found["claims"] is not None:
         return dict(work.found["claims"].tests)
     testable = [one for one in work.statistics if _is_drawable(one, rows, work)]
+    work.testable.extend(testable)
+    report = partial(work.tell, "tests")
+    found: list[Resampled] = []
     together = None
     while testable and together is None:
         try:
-            together = calibration_test(
-                *work.single.arguments,
-                statistics=testable,
-                **work.drawn,
-                progress=lambda done, total: work.tell("tests", done, total),
-            )
+            if not found:
+                found = yield from asking_consistency(
+                    work.single, testable, work.n_resamples, work.seed, report
+                )
+            together = omnibus_of(work.single, found, work.seed)
         except UnsupportedError as error:
             if isinstance(rows.sample.predictions, ClassPredictions):
                 raise
@@ -282,13 +286,14 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
                 work.leave_out("calibration tests", error)
                 return {}
             work.leave_out(f"test of {refused[0].name}", f"it {error.rule}, {error.evidence}")
+            found = [own for one, own in zip(testable, found, strict=False) if one not in refused]
             testable = [one for one in testable if one not in refused]
     if together is None:
         return {}
-    results = dict(together.components)
-    if len(results) > 1:
-        results[OMNIBUS] = dataclasses.replace(together, components={})
-    return results
+    components = dict(together.components)
+    if len(components) > 1:
+        components[OMNIBUS] = dataclasses.replace(together, components={})
+    return components
 
 
 def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:

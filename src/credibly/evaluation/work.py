@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from credibly._arrays.errors import CrediblyError
@@ -11,6 +13,7 @@ from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.words import Verdict
+from credibly.hypotests.resampling.requests import Asking, Request, answers
 from credibly.predictions import ClassPredictions, Rows
 from credibly.recalibrate import Recalibration
 from credibly.results.base import Result, jsonable
@@ -52,6 +55,8 @@ class Work:
         What groups are made of, in memory; None where rows bring their own.
     found : dict
         The parts of the stages before, by the name of their field.
+    testable : list of Statistic
+        Those whose tests were begun.
     """
 
     summary: PredictionSummary
@@ -70,6 +75,7 @@ class Work:
     left_out: Reasons
     attributes: Any = None
     found: dict[str, Any] = dataclasses.field(default_factory=dict)
+    testable: list[Statistic] = dataclasses.field(default_factory=list)
 
     @property
     def drawn(self) -> dict[str, Any]:
@@ -102,7 +108,8 @@ class Stage:
     part : str
         Field of the evaluation that holds the part.
     run : callable
-        From rows and the work so far to the part; None where it turns out that there is none.
+        From rows and the work so far to the part; None where it turns out that there is none. A part that
+        is made of drawn labels comes from a generator, which yields requests (`resampling.requests`).
     applies : callable
         From the same to None where the stage can run, else the reason why not.
     what : str
@@ -114,12 +121,66 @@ class Stage:
     applies: Callable[[Rows, Work], str | None] = always
     what: str = ""
 
-    def add(self, rows: Rows, work: Work) -> None:
-        """Add the part to the work, or the reason why there is none."""
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for drawn labels."""
+        return inspect.isgeneratorfunction(self.run)
+
+    def start(self, rows: Rows, work: Work) -> Any:
+        """Return the part, None where there is a reason why not, or what asks for labels first."""
         reason = self.applies(rows, work)
         if reason:
             work.leave_out(self.what, reason)
-        work.found[self.part] = self.run(rows, work) if reason is None else None
+        return self.run(rows, work) if reason is None else None
+
+
+def run_stages(stages: Sequence[Stage], rows: Rows, work: Work) -> None:
+    """Run stages in order; what they ask of drawn labels is answered for all of them at once.
+
+    Those that ask begin without waiting for each other. The others begin when all before them are done.
+    """
+    left_out: dict[str, Reasons] = {stage.part: [] for stage in stages}
+    waiting: dict[str, tuple[Asking[Any], Sequence[Request]]] = {}
+    pending = list(stages)
+
+    def go_on(part: str, asking: Asking[Any], step: Callable[[], Sequence[Request]]) -> None:
+        try:
+            waiting[part] = asking, step()
+        except StopIteration as end:
+            work.found[part] = end.value
+
+    while pending or waiting:
+        for stage in list(pending):
+            if not stage.asks and (waiting or pending[0] is not stage):
+                continue
+            pending.remove(stage)
+            begun = stage.start(rows, dataclasses.replace(work, left_out=left_out[stage.part]))
+            if isinstance(begun, Generator):
+                go_on(stage.part, begun, partial(next, begun))
+            else:
+                work.found[stage.part] = begun
+        asked = dict(waiting)
+        waiting.clear()
+        for (part, (asking, _)), step in zip(asked.items(), _steps(list(asked.values())), strict=True):
+            go_on(part, asking, step)
+    work.left_out.extend(reason for reasons in left_out.values() for reason in reasons)
+
+
+def _steps(asked: Sequence[tuple[Asking[Any], Sequence[Request]]]) -> list[Callable[[], Sequence[Request]]]:
+    """Return how computations go on: with their answers or, where there are none, each with its own error."""
+    every = [one for _, requests in asked for one in requests]
+    try:
+        found = iter(answers(every))
+    except CrediblyError:
+        return [_alone(asking, requests) for asking, requests in asked]
+    return [partial(asking.send, [next(found) for _ in requests]) for asking, requests in asked]
+
+
+def _alone(asking: Asking[Any], requests: Sequence[Request]) -> Callable[[], Sequence[Request]]:
+    try:
+        return partial(asking.send, answers(requests))
+    except CrediblyError as error:
+        return partial(asking.throw, error)
 
 
 class Part(Result):

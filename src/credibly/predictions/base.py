@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from credibly._arrays.checks import as_real
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, as_float64, beside, device, is_array, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    beside,
+    device,
+    is_array,
+    like,
+    memory_budget,
+    namespace,
+    to_host,
+)
 
 P = TypeVar("P", bound="Predictions")
+
+_KEPT = 0.25
+"""Share of the memory budget that predictions remember at most."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -29,6 +44,21 @@ class Predictions:
     """Names of the classes where a table named its columns; labels are then matched with them."""
     index: Any = dataclasses.field(default=None, init=False, kw_only=True)
     """Names of the rows, as a data frame carries them; other rows (`replace_rows`) do not inherit them."""
+
+    memo: ClassVar[dict[Hashable, Array] | None] = None
+    """Arrays that were made of these predictions, on a copy for one computation (`passes.remembering`)."""
+
+    def once(self, key: Hashable, make: Callable[[], Array]) -> Array:
+        """Return what `make` returns; a copy that remembers calls it once, where memory allows to keep it."""
+        memo = self.memo
+        if memo is None:
+            return make()
+        found = memo.get(key)
+        if found is None:
+            found = make()
+            if 8 * sum(math.prod(one.shape) for one in (*memo.values(), found)) <= _KEPT * memory_budget():
+                memo[key] = found
+        return found
 
     def _set(self, **values: Any) -> None:
         """Store validated fields; only constructors call this."""

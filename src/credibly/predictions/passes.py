@@ -20,6 +20,7 @@ from credibly._arrays.sums import RowSums, Span, State, leaves
 from credibly.predictions.base import ClassPredictions, Predictions
 from credibly.predictions.dataset import Dataset
 from credibly.predictions.point import Point
+from credibly.predictions.regression import Gaussian
 from credibly.predictions.rows import InMemory, Rows
 from credibly.results.estimates import Estimate
 
@@ -127,14 +128,23 @@ class _Leafwise:
         sums = RowSums(self.leaf, _added)
         for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):
             own = chunk.rows(rows)
-            part = dataclasses.replace(own, predictions=with_one_mean(own.predictions))
+            part = dataclasses.replace(own, predictions=remembering(own.predictions))
             found = tuple(work(part).on_host() for work in self.works)
             sums.push(Span(part.start, chunk.start + rows.stop, found))
         return sums.spans
 
 
-def with_one_mean(predictions: Predictions) -> Predictions:
-    """Return the same predictions with a mean that is computed when first asked for; several ask."""
+def remembering(predictions: Predictions) -> Predictions:
+    """Return the same predictions, which compute what several statistics ask for once.
+
+    That is the mean of members, and quantiles and spreads of normal mixtures. The copy lives as long as one
+    computation: arrays of the caller may change later.
+    """
+    mixed = isinstance(predictions, Gaussian) and predictions.n_members > 1
+    if mixed and predictions.memo is None:
+        kept = copy.copy(predictions)
+        kept._set(memo={})
+        return kept
     if not isinstance(predictions, ClassPredictions) or isinstance(predictions, Point):
         return predictions
     if isinstance(predictions.mean, _Once):
@@ -144,15 +154,22 @@ def with_one_mean(predictions: Predictions) -> Predictions:
     return kept
 
 
+def forget(rows: Rows) -> None:
+    """Let go of what predictions in memory remember beside their mean: results may hold the rows."""
+    whole = rows.loaded()
+    if whole is not None and whole.predictions.memo is not None:
+        whole.predictions.memo.clear()
+
+
 def detached(rows: Rows) -> Rows:
-    """Return rows in memory outside any graph, their mean computed once; chunks as they are.
+    """Return rows in memory outside any graph, for one computation; chunks as they are.
 
     A test never goes backward through its replicates, and every statistic asks for the mean.
     """
     whole = rows.loaded()
     if whole is None:
         return rows
-    given = with_one_mean(without_graph(whole.predictions))
+    given = remembering(without_graph(whole.predictions))
     return rows if given is whole.predictions else InMemory(dataclasses.replace(whole, predictions=given))
 
 

@@ -47,7 +47,6 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly._arrays.remembered import remembered
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
 from credibly.predictions.ensemble import members_second, normalised, refuse_member_axis, used_weights
@@ -474,8 +473,8 @@ class Gaussian(RealPredictions):
         wanted = self._levels(levels)
         if self.n_members == 1:
             return mixture_quantiles(*self.members(), wanted)
-        key = (self, tuple(to_host(wanted).tolist()))
-        return remembered(key, lambda: (mixture_quantiles(*self.members(), wanted, self.shares),))[0]
+        key = tuple(to_host(wanted).tolist())
+        return self.once(key, lambda: mixture_quantiles(*self.members(), wanted, self.shares))
 
     def expectation(self) -> Array:
         """Return the mean of the mixture, (n,)."""

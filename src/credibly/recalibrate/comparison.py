@@ -15,22 +15,26 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
-from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress
-from credibly.hypotests import calibration_test, coverage_curve, reliability_curve
-from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.calibration_test import asking_tests, require_resamples
+from credibly.hypotests.calibration.pit import asking_coverage
+from credibly.hypotests.calibration.reliability import asking_curves
 from credibly.hypotests.resampling.choices import require_drawable
+from credibly.hypotests.resampling.requests import Asking, answered, side_by_side
 from credibly.learners.basis import check_features
 from credibly.predictions import (
     Dataset,
     LabelCounts,
     Predictions,
     RealPredictions,
+    Rows,
     as_labels,
     as_rows,
     paired,
 )
 from credibly.predictions.base import P
+from credibly.predictions.passes import detached
 from credibly.predictions.quantiles import in_common_terms
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.raters.disagreement import overall_evidence
@@ -328,14 +332,11 @@ def recalibration_report(
     codes = None if ids is None else np.unique(ids, return_inverse=True)[1]
     parts = fold_members(len(given), folds, seed) if codes is None else _whole_folds(codes, folds, seed)
     counted = isinstance(labels, LabelCounts)
-    untested = counted or not n_resamples
 
-    def curve(predictions: Predictions) -> ReliabilityCurve | EnvelopeCurve | None:
-        if isinstance(predictions, RealPredictions):
-            drawn = n_resamples and ids is None  # no band of clusters is known
-            return _coverage(predictions, labels, n_resamples, seed) if drawn else None
-        band = {"level": None} if untested else {"level": 0.95, "n_resamples": n_resamples}
-        return reliability_curve(predictions, labels, n_bins=n_bins, clusters=ids, rng=seed, **band)
+    def tested(predictions: Predictions) -> tuple[dict[str, HypotestResult], Any]:
+        rows = detached(as_rows(predictions, labels, clusters=ids))
+        drawn = (0 if counted else n_resamples, seed)
+        return _tests_and_curve(rows, chosen, *drawn, n_bins=n_bins)
 
     made: dict[str, tuple[Recalibration, Predictions]] = {}
     failed: dict[str, str] = {}
@@ -345,28 +346,28 @@ def recalibration_report(
         except CrediblyError as error:
             failed[name] = str(error)
     before, after, notes = _in_same_terms(given, {name: one for name, (_, one) in made.items()})
-    tests = {} if untested else _tests(given, labels, chosen, n_resamples, seed, ids)
+    tests, curve = tested(given)
     found: dict[str, MethodChanges] = {}
     for done, name in enumerate(asked, start=1):
         if name in failed:
             found[name] = MethodChanges(name, "", {}, None, failure=failed[name])
         else:
             whole, own = made[name]
-            moved = {} if untested else _tests(own, labels, chosen, n_resamples, seed, ids)
+            moved, own_curve = tested(own)
             changes = statistic_changes(before, after[name], labels, chosen, tests, moved, codes)
             changes += rater_changes(given, own, labels, n_bins, codes) if counted else []
             found[name] = MethodChanges(
                 name,
                 whole.describe(),
                 {change.name: change for change in changes},
-                curve(own),
+                own_curve,
                 notes=whole.notes,
             )
         if progress is not None:
             progress(done, len(asked))
     return RecalibrationReport(
         found,
-        curve(given),
+        curve,
         len(given),
         len(parts),
         {"cv": folds, "n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)},
@@ -403,14 +404,6 @@ def _in_same_terms(
         return before, dict(after), ()
     (first, *others), note = in_common_terms([before, *after.values()])  # type: ignore[list-item]
     return first, dict(zip(after, others, strict=True)), () if note is None else (note,)
-
-
-def _coverage(predictions: RealPredictions, labels: Any, n_resamples: int, seed: Any) -> EnvelopeCurve | None:
-    """Return the coverage of central intervals; None of quantiles without symmetric levels."""
-    try:
-        return coverage_curve(predictions, labels, n_resamples=n_resamples, rng=seed)
-    except UnsupportedError:
-        return None
 
 
 def _chosen(
@@ -472,22 +465,36 @@ def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
     return found
 
 
-def _tests(
-    predictions: Predictions,
-    labels: Any,
-    chosen: list[Statistic],
-    n_resamples: int,
-    seed: Any,
-    clusters: HostArray | None,
-) -> dict[str, HypotestResult]:
-    if isinstance(predictions, RealPredictions):
-        chosen = [one for one in chosen if clusters is None and _can_be_drawn(one, predictions)]
-        if not chosen:
-            return {}
-    result = calibration_test(
-        predictions, labels, statistics=chosen, n_resamples=n_resamples, clusters=clusters, rng=seed
-    )
-    return dict(result.components) or {chosen[0].name: result}
+def _tests_and_curve(
+    rows: Rows, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, *, n_bins: int
+) -> tuple[dict[str, HypotestResult], ReliabilityCurve | EnvelopeCurve | None]:
+    """Test statistics and return the curve of the predictions, both on the same replicates.
+
+    Without replicates there are neither tests nor curves of real values, whose coverage has no band of
+    clusters. The curve is None for quantiles without symmetric levels, too.
+    """
+    given, drawn = rows.sample.predictions, (n_resamples, seed)
+    asked: dict[str, Asking[Any]] = {}
+    if isinstance(given, RealPredictions):
+        if not n_resamples or rows.clusters is not None:
+            return {}, None
+        chosen = [one for one in chosen if _can_be_drawn(one, given)]
+        asked["curve"] = asking_coverage(rows, 0.05, *drawn)
+    else:
+        level = 0.95 if n_resamples else None
+        asked["curve"] = asking_curves(rows, ["top_label"], level, *drawn, n_bins=n_bins)
+    if n_resamples and chosen:
+        asked["tests"] = asking_tests(rows, chosen, *drawn)
+    found = dict(zip(asked, answered(side_by_side(list(asked.values()))), strict=True))
+    for name, own in found.items():
+        if isinstance(own, UnsupportedError) and not (name == "curve" and isinstance(given, RealPredictions)):
+            raise own
+    curve, result = found["curve"], found.get("tests")
+    if isinstance(given, RealPredictions):
+        curve = None if isinstance(curve, UnsupportedError) else curve
+    else:
+        (curve,) = curve
+    return {} if result is None else dict(result.components), curve
 
 
 def _can_be_drawn(statistic: Statistic, predictions: RealPredictions) -> bool:

@@ -24,7 +24,6 @@ from credibly._arrays.namespace import (
     namespace,
     ndtr,
 )
-from credibly._arrays.remembered import remembered
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.samples import LeftOut
@@ -135,7 +134,7 @@ def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Arra
 
 
 def _known_half(predictions: Gaussian) -> Array:
-    return remembered((predictions, _half_spread), lambda: (_half_spread(predictions),))[0]
+    return predictions.once(_half_spread, lambda: _half_spread(predictions))
 
 
 def _half_spread(predictions: Gaussian) -> Array:

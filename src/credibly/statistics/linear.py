@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -179,9 +180,21 @@ class Linear(Bound):
         """Return the same with terms that many label vectors are faster with."""
         return self.with_terms(self.terms.for_replicates(observed, n_resamples))
 
-    def share_with(self, other: Bound) -> bool:
-        """Tell whether the terms of `other` can look labels up for these too."""
-        return isinstance(other, Linear) and self.terms.share_with(other.terms)
+    @property
+    def shared(self) -> Hashable:
+        """Equal where terms look labels up together, or where the sums are the same."""
+        own = type(self.terms)
+        return (self.statistic, own.sums, own.observed) if self.terms.shared is None else self.terms.shared
+
+    def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
+        """Return the sums of all; equal ones are taken once."""
+        if self.terms.shared is None:
+            return [self.state(labels)] * (1 + len(others))
+        observed = self.terms.observed_with([one.terms for one in others], labels)
+        return [
+            State(one.terms.fixed(labels.weights, one.needs), observed=own)
+            for one, own in zip((self, *others), observed, strict=True)
+        ]
 
     def chi_square(self, sums: State | None = None) -> tuple[float, str] | None:
         """Return the chi-square that large samples follow, if one is known."""

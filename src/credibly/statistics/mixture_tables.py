@@ -27,13 +27,11 @@ from credibly._arrays.namespace import (
     clip,
     device,
     is_numpy,
-    joined,
     like,
     namespace,
     tiles,
     to_host,
 )
-from credibly._arrays.remembered import remembered
 from credibly.predictions import Gaussian, Labels
 from credibly.statistics.protocol import replicates
 
@@ -133,6 +131,7 @@ class LossTable:
 
         The sum of a label vector does not depend on those beside it.
         """
+        _make([self, *others])
         b, on_host = len(labels), is_numpy(labels.values)
         batches = tiles(b, CACHE_ELEMENTS // _TILE_ROWS if on_host else b)
         found = [self._sums(replicates(labels, reps), (self, *others)) for reps in batches]
@@ -184,32 +183,12 @@ class LossTable:
 
     @cached_property
     def _nodes(self) -> _Nodes:
-        return _Nodes(*remembered((self.predictions, _Nodes), lambda: _nodes(self.predictions)))
+        return _nodes(self.predictions)
 
     @cached_property
     def _table(self) -> Array:
         """All cubics, (., 4), in single precision where that holds them."""
-        return remembered((self.predictions, self.name, LossTable), lambda: (self._made(),))[0]
-
-    def _made(self) -> Array:
-        cells = np.ceil(to_host(self._nodes.used)).astype(np.int64)
-        order = to_host(self._nodes.order)
-        groups = [(rows, _most(cells, rows)) for rows in (order[part] for part in _groups(order.size))]
-        dtype = self._nodes.dtype
-        made = (_cubics(self._on_nodes(rows, most + 5).T, dtype) for rows, most in groups)
-        return joined(made, sum(rows.size * most for rows, most in groups))
-
-    def _on_nodes(self, rows: HostArray, number: int) -> Array:
-        """Return the loss of some rows at their nodes, (number, rows), from densities that losses share."""
-        nodes = self._nodes
-        xp, at, given = namespace(nodes.low), like(rows, nodes.low), self.predictions[rows]
-        step = xp.take(nodes.step, at)
-        # two nodes more on each side: slopes are differences of four neighbours; and again two, for densities
-        place = xp.arange(-4, number, dtype=step.dtype, device=device(step))[:, None]
-        beyond = xp.take(nodes.low, at) + place * step
-        key = (self.predictions, Grid, int(rows[0]))
-        (density,) = remembered(key, lambda: (_density(given, beyond, step),), spare=True)
-        return self.on_grid(given, Grid(beyond[2:-2, :], step, density))
+        return next(_tables([self]))
 
     def _places(self, labels: Array) -> Iterator[_Places]:
         """Yield where labels (b, n) are, rows in tiles whose table stays in cache."""
@@ -246,6 +225,41 @@ class LossTable:
         # places of these rows among all, so that no array is written to
         place = clip(xp.cumulative_sum(xp.astype(missed, xp.int64)) - 1, 0)
         return xp.take(exact, place, axis=1)
+
+
+def _make(tables: Sequence[LossTable]) -> None:
+    """Make the tables of losses of the same predictions that are not there yet."""
+    left = [one for one in tables if "_table" not in one.__dict__]
+    for one in left:
+        one._nodes = tables[0]._nodes
+    for one, made in zip(left, _tables(left), strict=True):
+        one._table = made
+
+
+def _tables(tables: Sequence[LossTable]) -> Iterator[Array]:
+    """Yield the cubics of losses with the same nodes, from densities that they share."""
+    if not tables:
+        return
+    given, nodes = tables[0].predictions, tables[0]._nodes
+    cells, order = np.ceil(to_host(nodes.used)).astype(np.int64), to_host(nodes.order)
+    found: list[list[Array]] = [[] for _ in tables]
+    for rows in (order[part] for part in _groups(order.size)):
+        own = given[rows]
+        grid = _grid(own, nodes, rows, _most(cells, rows) + 5)
+        for parts, one in zip(found, tables, strict=True):
+            parts.append(_cubics(one.on_grid(own, grid).T, nodes.dtype))
+    while found:  # parts of one table at a time stand beside the whole
+        yield namespace(nodes.low).concat(found.pop(0), axis=0)
+
+
+def _grid(predictions: Gaussian, nodes: _Nodes, rows: HostArray, number: int) -> Grid:
+    """Return the nodes of some rows of all, and the density of their `predictions` there."""
+    xp, at = namespace(nodes.low), like(rows, nodes.low)
+    step = xp.take(nodes.step, at)
+    # two nodes more on each side: slopes are differences of four neighbours; and again two, for densities
+    place = xp.arange(-4, number, dtype=step.dtype, device=device(step))[:, None]
+    beyond = xp.take(nodes.low, at) + place * step
+    return Grid(beyond[2:-2, :], step, _density(predictions, beyond, step))
 
 
 def _groups(n: int) -> Iterator[slice]:

@@ -35,7 +35,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.passes import Sums, Task, on_host, with_one_mean
+from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
 from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
 from credibly.statistics.pairwise import (
@@ -141,7 +141,7 @@ class StatisticsTask(Task):
         return self.of_sample if rows is self.sample else self._bound(rows)
 
     def _bound(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
-        given = with_one_mean(rows.predictions) if len(self.chosen) > 1 else rows.predictions
+        given = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
         return [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
 

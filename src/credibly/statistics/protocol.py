@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -177,12 +177,14 @@ class Bound(ABC):
         """
         return self
 
-    def share_with(self, other: Bound) -> bool:
-        """Tell whether `other`, which sees every batch of labels first, can hand over part of the work.
+    @property
+    def shared(self) -> Hashable:
+        """Equal for statistics of the same predictions that share work on labels; None: there is none."""
+        return None
 
-        Where it can, both remember each other.
-        """
-        return False
+    def states_with(self, others: Sequence[Bound], labels: Labels) -> list[State]:
+        """Return the state of this and of others with an equal `shared`, the common work done once."""
+        return [one.state(labels) for one in (self, *others)]
 
     def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
         """Return the statistic of draws pooled with their label, where labels are choices from the pools."""

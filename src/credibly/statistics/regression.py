@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -36,7 +37,7 @@ from credibly.statistics.mixture_tables import (
     LossTable,
 )
 from credibly.statistics.protocol import REAL_LABELS, Plan, State, Story, Traits
-from credibly.statistics.terms import Losses, Terms, total_of
+from credibly.statistics.terms import Losses, total_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,18 +97,7 @@ class TabledLosses(Losses):
         own = exact.statistic
         self.labels = observed.values
         self.table = LossTable(exact.predictions, own, own.loss_but_constant, own.loss_on_grid)
-        self._first: TabledLosses | None = None  # who looks labels up for this one too
-        self._others: list[TabledLosses] = []
-        self._last: tuple[Labels, Array] | None = None  # what was found for it
-
-    def share_with(self, other: Terms) -> bool:
-        """Let `other` look labels up, if it has a loss of the same predictions."""
-        if not (isinstance(other, TabledLosses) and other.table.predictions is self.table.predictions):
-            return False
-        self._first = other if other._first is None else other._first
-        if self not in self._first._others:
-            self._first._others.append(self)
-        return True
+        self.shared = TabledLosses, id(exact.predictions)
 
     def _are_observed(self, labels: Labels) -> bool:
         return len(labels) == 1 and bool(namespace(self.labels).all(labels.values == self.labels))
@@ -120,22 +110,17 @@ class TabledLosses(Losses):
 
     def observed(self, labels: Labels) -> Array:
         """Sum the losses."""
-        if self._are_observed(labels):
-            return total_of(self.loss(self.labels), labels.weights)
-        total, weights = self._looked_up(labels), labels.weights
-        if weights is None:
-            return (total + self._moved_sum)[:, None]
-        return total[:, None] + total_of(self._moved, weights)
+        return self.observed_with((), labels)[0]
 
-    def _looked_up(self, labels: Labels) -> Array:
-        """Return the sums of H; the first of several losses finds those of all."""
-        last, self._last = self._last, None
-        if last is not None and last[0] is labels:
-            return last[1]
-        own, *rest = self.table.sums(labels, [one.table for one in self._others])
-        for one, found in zip(self._others, rest, strict=True):
-            one._last = labels, found
-        return own
+    def observed_with(self, others: Sequence[TabledLosses], labels: Labels) -> list[Array]:
+        """Sum the losses of all, whose tables have the same nodes."""
+        every, weights = (self, *others), labels.weights
+        if self._are_observed(labels):
+            return [total_of(one.loss(self.labels), weights) for one in every]
+        sums = self.table.sums(labels, [one.table for one in others])
+        if weights is None:
+            return [(own + one._moved_sum)[:, None] for one, own in zip(every, sums, strict=True)]
+        return [own[:, None] + total_of(one._moved, weights) for one, own in zip(every, sums, strict=True)]
 
     @cached_property
     def _moved(self) -> Array:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal
-
-import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, namespace
 from credibly.predictions import Labels, Quantiles
@@ -69,11 +67,16 @@ class SeenBound(Bound):
         self.inner.of_cells(predictions)
         return self
 
-    def share_with(self, other: Bound) -> bool:
-        """Share where both see the same rows."""
-        if not isinstance(other, SeenBound) or self.chosen is None or other.chosen is None:
-            return False
-        return np.array_equal(self.chosen, other.chosen) and self.inner.share_with(other.inner)
+    @property
+    def shared(self) -> Hashable:
+        """Equal where statistics that share work see the same part of the rows."""
+        inner = None if self.chosen is None else self.inner.shared
+        return None if inner is None or self.chosen is None else (self.chosen.tobytes(), inner)
+
+    def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
+        """Return the sums of all over the part."""
+        bound, own = self.see(labels)
+        return bound.states_with([one.inner for one in others], own)
 
     def state(self, labels: Labels, **settings: Any) -> State:
         """Return the sums over what is seen."""

@@ -19,8 +19,10 @@ row with zeros learns from rows with these zeros only, none of which can draw a 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
+from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -239,31 +241,23 @@ class SmootherBound(PairBound):
         self.term_size = statistic.size_of_terms(logs)
         self.n_zeros = 0 if self.zeros is None else int(namespace(logs).sum(as_float64(self.zeros)))
         self.notes = (*self.notes, *self.zeros_notes(self.n_zeros, probs.shape[0]))
-        self._first: SmootherBound | None = None  # whose estimates serve here too
-        self._asked = False  # whether another one takes what was estimated last
-        self._last: tuple[slice, Labels, Neighbours] | None = None
+        self.others: tuple[SmootherBound, ...] = ()
+        """Whose deviations from the same estimates are summed up, too."""
 
-    def share_with(self, other: Bound) -> bool:
-        """Take the estimates of `other`, where it smooths the same predictions with the same kernel."""
-        same = (
-            isinstance(other, SmootherBound)
-            and is_numpy(self.points)
-            and is_numpy(other.points)
-            and self.dtype == other.dtype
-            and self.statistic.bandwidth == other.statistic.bandwidth
-            and np.array_equal(self.exact, other.exact)
-        )
-        if same:
-            assert isinstance(other, SmootherBound)
-            self._first, other._asked = other, True
-        return same
+    @property
+    def shared(self) -> Hashable:
+        """Equal for statistics that smooth with the same kernel."""
+        return (SmootherBound, self.statistic.bandwidth, str(self.dtype)) if is_numpy(self.points) else None
 
-    def _handed_over(self, rows: slice, labels: Labels) -> Neighbours | None:
-        """Return the last sums and forget them, where they are those of these rows and labels."""
-        last, self._last = self._last, None
-        if last is None or last[0] != rows or labels.weights is not None or last[1].weights is not None:
-            return None
-        return last[2] if np.array_equal(last[1].values, labels.values) else None
+    def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
+        """Return the sums of all, from estimates that are made once."""
+        if not others:
+            return [self.state(labels)]
+        both = copy.copy(self)
+        both.others = tuple(others)
+        sums = both.state(labels)
+        names = {name.partition(" ")[2] for name in sums}
+        return [State({name: sums[f"{at} {name}"] for name in names}) for at in range(1 + len(others))]
 
     def zeros_notes(self, n_zeros: int, n: int) -> tuple[str, ...]:
         """Say how many probabilities of n rows are zero, and what that means for their neighbours."""
@@ -303,34 +297,27 @@ class SmootherBound(PairBound):
             found = xp.astype(_on_grid(found) if other is self and weights is None else found, self.dtype)
         return SmootherTile(found, xp.sum(found, axis=1), top)
 
-    def _tile(
-        self, rows: slice, other: PairBound, first: int | None, weights: Array | None, keep: bool
-    ) -> Any:
-        if self._first is not None and other is self:
-            return self._first._tile(rows, self._first, first, weights, keep)
-        return super()._tile(rows, other, first, weights, keep)
-
     def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = False) -> Array:
         """Return label frequencies, (b k, rows): weights are in the kernel."""
         return super().values(labels, rows, weighted=False)
 
     def meet(self, one: Meeting) -> Neighbours:
         """Return the labels of other rows, weighted by the kernel."""
-        found = None if self._first is None else self._first._handed_over(one.rows, one.labels)
-        if found is None:
-            found = self._smoothed(one)
-        if self._asked:
-            # a deviation may overwrite its own
-            self._last = one.rows, one.labels, dataclasses.replace(found, found=np.array(found.found))
-        return found
-
-    def _smoothed(self, one: Meeting) -> Neighbours:
         shape = (len(one.labels), self.width, one.rows.stop - one.rows.start)
         found = namespace(one.values).reshape(product(one.values, one.tile.weights), shape)
         return Neighbours(one.tile.top, one.tile.totals, found)
 
     def settled(self, found: Neighbours, rows: slice, labels: Labels) -> State:
         """Sum up how far labels near every row are from its prediction, for rows that have neighbours."""
+        if not self.others:
+            return self._deviations(found, rows, labels)
+        sums = State()
+        for at, one in enumerate((self, *self.others)):  # a deviation may overwrite its estimates
+            kept = dataclasses.replace(found, found=np.array(found.found))
+            sums |= {f"{at} {name}": own for name, own in one._deviations(kept, rows, labels).items()}
+        return sums
+
+    def _deviations(self, found: Neighbours, rows: slice, labels: Labels) -> State:
         totals = found.totals[None, :]
         xp, known = namespace(totals), totals > 0
         estimate = _divided(found.found, _positive(totals)[:, None, :])

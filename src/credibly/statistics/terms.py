@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -238,9 +238,12 @@ class Terms(ABC):
         """Return terms that rank `observed` and so many more label vectors alike: these, or faster ones."""
         return self
 
-    def share_with(self, other: Terms) -> bool:
-        """Tell whether `other`, which sees every batch first, looks labels up for these terms too."""
-        return False
+    shared: Hashable = None
+    """Equal for terms of the same predictions that look labels up together; None: by themselves."""
+
+    def observed_with(self, others: Sequence[Any], labels: Labels) -> list[Array]:
+        """Return what labels add to these terms and to others with an equal `shared`, (b, cells) each."""
+        return [one.observed(labels) for one in (self, *others)]
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return the sums per cell that no label changes, (1, cells) or, of weights (b, n), (b, cells)."""

@@ -239,12 +239,15 @@ def test_losses_that_are_looked_up_together_have_the_sums_of_each_alone(weighted
     )
     every = [score.contributions(together), loss.contributions(together)]
     expected = [np.average(one, axis=1, weights=weights) for one in every]
-    assert loss.share_with(score)
-    for one, values in zip((score, loss), expected, strict=True):
+    assert loss.shared == score.shared
+    states = score.states_with([loss], together)
+    for one, state, values in zip((score, loss), states, expected, strict=True):
         # without weights sums are in single precision
-        assert np.allclose(one(together), values, rtol=1e-12 if weighted else 1e-6, atol=0.0)
+        for found in (one.finish(state), one(together)):
+            assert np.allclose(found, values, rtol=1e-12 if weighted else 1e-6, atol=0.0)
+        assert np.array_equal(one.finish(state), one(together))
     other = cr.crps.bind(given[:]).for_replicates(Reals(observed), 999)
-    assert not other.share_with(score)  # rows of other predictions may have other nodes
+    assert other.shared != score.shared  # rows of other predictions may have other nodes
 
 
 def test_few_replicates_are_evaluated_without_a_table() -> None:

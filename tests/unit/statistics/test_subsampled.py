@@ -34,13 +34,13 @@ def test_estimates_are_made_once(
     chosen = [Subsampled(one, CHOSEN) for one in (cr.kde_ce, second)]
     alone = [cr.calibration_test(probs, labels, statistics=[one], n_resamples=19, rng=0) for one in chosen]
     calls = []
-    made = SmootherBound._smoothed
+    made = SmootherBound.meet
 
     def counted(self: SmootherBound, *given: object) -> object:
         calls.append(self)
         return made(self, *given)
 
-    monkeypatch.setattr(SmootherBound, "_smoothed", counted)
+    monkeypatch.setattr(SmootherBound, "meet", counted)
     both = cr.calibration_test(probs, labels, statistics=chosen, n_resamples=19, rng=0)
     assert len(calls) == products
     for own, result in zip(alone, both.components.values(), strict=True):
@@ -51,7 +51,7 @@ def test_estimates_are_made_once(
 
 def test_another_part_shares_nothing() -> None:
     probs, _ = example()
-    first = Subsampled(cr.kde_ce, CHOSEN).bind(cr.Point(probs))
-    assert not Subsampled(cr.kl_ce, CHOSEN + 1).bind(cr.Point(probs)).share_with(first)
-    assert not Subsampled(cr.skce, CHOSEN).bind(cr.Point(probs)).share_with(first)
-    assert Subsampled(cr.kl_ce, CHOSEN).bind(cr.Point(probs)).share_with(first)
+    first = Subsampled(cr.kde_ce, CHOSEN).bind(cr.Point(probs)).shared
+    assert Subsampled(cr.kl_ce, CHOSEN + 1).bind(cr.Point(probs)).shared != first
+    assert Subsampled(cr.skce, CHOSEN).bind(cr.Point(probs)).shared is None
+    assert Subsampled(cr.kl_ce, CHOSEN).bind(cr.Point(probs)).shared == first

@@ -20,9 +20,10 @@ import numpy as np
 from scipy.special import chdtrc, chdtri
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import as_float64, namespace, rows_within_budget, tiles, to_host
-from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.namespace import as_float64, namespace, to_host
+from credibly._arrays.philox import Seed
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
+from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Labels
 from credibly.results.tests import HypotestResult
 from credibly.statistics.pairwise import PairBound
@@ -109,11 +110,8 @@ def wild_null(
     residual = bound.values(observed)  # (k, n)
     xp = namespace(residual)
     squares = xp.sum(as_float64(residual * residual))  # of a row with itself: signs square to 1
-    uniforms = Uniforms(seed, Stream.SIGNS)
     values = np.empty(n_resamples)
-    for reps in tiles(n_resamples, rows_within_budget(24 * n, 0.25)):
-        uniform = uniforms.block(reps, slice(0, n), reference=residual)
-        signs = 2.0 * xp.astype(uniform >= 0.5, xp.float64) - 1.0
+    for reps, signs in sign_tiles(seed, n, n_resamples, 24 * n, plain=residual):
         total = 0.0
         for one in bound.meetings(observed, arrays=4):
             later = signs[:, one.rows.start :]

@@ -21,16 +21,22 @@ from credibly._arrays.errors import (
     one_of,
     require_positive,
 )
-from credibly._arrays.namespace import HostArray, device, namespace
+from credibly._arrays.namespace import device, namespace
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.asymptotic import asymptotic_test
 from credibly.hypotests.calibration.certificate import equivalence_test
-from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
-from credibly.hypotests.resampling.loop import Resampled, paired_values
-from credibly.hypotests.resampling.parts import comes_in_parts, require_sides, resampled, why_no_sides
+from credibly.hypotests.resampling.choices import (
+    drawing_notes,
+    require_drawable,
+    require_sides,
+    why_no_sides,
+)
+from credibly.hypotests.resampling.loop import Resampled, paired_values, targets_of
+from credibly.hypotests.resampling.parts import comes_in_parts
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
 from credibly.hypotests.resampling.replicates import Replicates, consistent
+from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     Classes,
@@ -46,7 +52,6 @@ from credibly.predictions import (
     as_rows,
     one_rater,
 )
-from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.tests import HypotestResult
@@ -190,23 +195,19 @@ def calibration_test(
         _require_no_draws(method, resample)
         return equivalence_test(rows, chosen, margin, said)
     require_sides(rows, chosen)
-    settings = {"method": method, "resample": resample, "seed": list(seed)}
-    exact = method == "resample" and resample == "labels"
-    together = rows.clusters
-    if together is not None:
-        if not exact:
-            raise UnsupportedError(
-                "a test of rows in clusters",
-                'needs method="resample" and resample="labels"',
-                f"got method={method!r}, resample={resample!r}",
-                "Leave both out.",
-            )
-        results, values = _clustered(chosen, rows, together, seed, n_resamples, settings, said, report)
-        return omnibus(results, values, settings) if several else results[0]
-    if not (exact and all(comes_in_parts(one, rows) for one in chosen)):
-        rows = InMemory(_together(rows, chosen))
+    if method == "resample" and resample == "labels":
+        found = answered(asking_consistency(rows, chosen, n_resamples, seed, report))
+        return omnibus_of(rows, found, seed, said) if several else _results(rows, found, seed, said)[0]
+    if rows.clusters is not None:
+        raise UnsupportedError(
+            "a test of rows in clusters",
+            'needs method="resample" and resample="labels"',
+            f"got method={method!r}, resample={resample!r}",
+            "Leave both out.",
+        )
+    rows = InMemory(_together(rows, chosen))
     given = rows.sample.predictions
-    weighted = _observed(rows.sample).weights is not None
+    _observed(rows.sample)
     if method != "resample":
         if several:
             raise UnsupportedError(
@@ -218,27 +219,79 @@ def calibration_test(
         bound, observed = chosen[0].bind(given), rows.sample.batch
         result = asymptotic_test(bound, observed, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed)
         return dataclasses.replace(result, notes=(*result.notes, *said))
-    if resample == "labels":
-        require_drawable(given, chosen)
-        found = resampled(chosen, rows, consistent(seed), n_resamples, report)
-    else:
-        pairs = bootstrapped(given, rows.sample.batch, seed, n_resamples)
-        bounds = [one.bind(given) for one in chosen]
-        settled = [one.statistic for one in bounds]  # one bandwidth for the data and all replicates
-        paired = paired_values(settled, pairs, n_resamples + 1, report)
-        found = [Resampled(one, row) for one, row in zip(bounds, paired, strict=True)]
-    results = [
+    pairs = bootstrapped(given, rows.sample.batch, seed, n_resamples)
+    bounds = [one.bind(given) for one in chosen]
+    settled = [one.statistic for one in bounds]  # one bandwidth for the data and all replicates
+    paired = paired_values(settled, pairs, n_resamples + 1, report)
+    found = [Resampled(one, row) for one, row in zip(bounds, paired, strict=True)]
+    results = _results(rows, found, seed, said, resample)
+    return omnibus(results, paired, _settings(seed, resample)) if several else results[0]
+
+
+def _settings(seed: Seed, resample: str = "labels") -> dict[str, Any]:
+    return {"method": "resample", "resample": resample, "seed": list(seed)}
+
+
+def asking_tests(
+    rows: Rows,
+    chosen: Sequence[Statistic],
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None = None,
+    said: tuple[str, ...] = (),
+) -> Asking[HypotestResult]:
+    """Test statistics on shared replicates of labels; single results are components of the one of all."""
+    require_distinct(chosen)
+    require_sides(rows, chosen)
+    found = yield from asking_consistency(rows, chosen, n_resamples, seed, progress)
+    return omnibus_of(rows, found, seed, said)
+
+
+def omnibus_of(
+    rows: Rows, found: Sequence[Resampled], seed: Seed, said: tuple[str, ...] = ()
+) -> HypotestResult:
+    """Return the test of statistics together from their values on labels that fit the predictions."""
+    values = np.stack([one.values for one in found])
+    return omnibus(_results(rows, found, seed, said), values, _settings(seed))
+
+
+def asking_consistency(
+    rows: Rows,
+    chosen: Sequence[Statistic],
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None = None,
+) -> Asking[list[Resampled]]:
+    """Evaluate statistics on labels drawn from the predictions, or on signs of the clusters of rows."""
+    _observed(rows.sample)
+    if rows.clusters is not None:
+        return wild(chosen, rows, rows.clusters, seed, n_resamples, progress)
+    if not all(comes_in_parts(one, rows) for one in chosen):
+        rows = InMemory(_together(rows, chosen))
+    require_drawable(rows.sample.predictions, chosen)
+    targets = targets_of(chosen, rows, in_parts=True)
+    ((found,),) = yield [Request(targets, rows, [consistent(seed)], n_resamples, progress)]
+    return found
+
+
+def _results(
+    rows: Rows, found: Sequence[Resampled], seed: Seed, said: tuple[str, ...], resample: str = "labels"
+) -> list[HypotestResult]:
+    """Return the test of every statistic from its values."""
+    clusters, sample = rows.clusters, rows.sample
+    notes = drawing_notes(sample.predictions) if clusters is None else clusters.notes
+    return [
         single_result(
             one.bound,
             one.values,
-            settings,
-            referred=not weighted,
-            notes=(*drawing_notes(given), *said),
+            _settings(seed, resample),
+            referred=clusters is None and sample.batch.weights is None,
+            notes=(*notes, *said),
+            clusters=clusters,
             sums=one.observed,
         )
         for one in found
     ]
-    return omnibus(results, np.stack([one.values for one in found]), settings) if several else results[0]
 
 
 def _require_no_draws(method: str, resample: str) -> None:
@@ -250,28 +303,6 @@ def _require_no_draws(method: str, resample: str) -> None:
             f"got method={method!r} and resample={resample!r}",
             "Leave them out.",
         )
-
-
-def _clustered(
-    chosen: Sequence[Statistic],
-    rows: Rows,
-    clusters: Clusters,
-    seed: Seed,
-    n_resamples: int,
-    settings: dict[str, Any],
-    said: tuple[str, ...],
-    report: Progress | None,
-) -> tuple[list[HypotestResult], HostArray]:
-    """Test statistics of rows in clusters on shared wild replicates; return results and values."""
-    _observed(rows.sample)
-    found = wild(chosen, rows, clusters, seed, n_resamples, report)
-    results = [
-        single_result(
-            one.bound, one.values, settings, referred=False, notes=(*clusters.notes, *said), clusters=clusters
-        )
-        for one in found
-    ]
-    return results, np.stack([one.values for one in found])
 
 
 def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
@@ -383,7 +414,7 @@ def observed_classes(
     return batch, said
 
 
-def require_distinct(chosen: list[Statistic]) -> None:
+def require_distinct(chosen: Sequence[Statistic]) -> None:
     """Raise unless there is at least one statistic and each has a name of its own."""
     if not chosen:
         raise InputError("`statistics`", "must name at least one", "got none", "Name one.")

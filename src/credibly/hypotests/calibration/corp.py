@@ -27,7 +27,7 @@ some 1e-4, that would hold for a few dozen of them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -46,13 +46,14 @@ from credibly.hypotests.calibration.reliability import (
 )
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.hypotests.resampling.wild import signs
+from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import (
     ClassPredictions,
     Counts,
     Dataset,
     Labels,
     Point,
+    Rows,
     as_rows,
 )
 from credibly.predictions.passes import detached
@@ -184,22 +185,57 @@ def corp_curve(
     >>> round(float(curve.discrimination), 3)  # 1/4 - (0 + 1/4 + 1/4 + 0) / 4
     0.125
     """
-    named, losses = _proper(score)
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
+    seed = (0, 0) if level is None else as_seed(rng)
+    return corp_curves(rows, [target], level, n_resamples, seed, score=score)[0]
+
+
+def corp_curves(
+    rows: Rows,
+    targets: Sequence[int | str],
+    level: float | None,
+    n_resamples: int,
+    seed: Seed,
+    *,
+    score: Literal["brier", "log_loss"] | Score = "brier",
+) -> list[CorpCurve]:
+    """Return one curve per target, their bands from the same labels; see :func:`corp_curve`."""
+    named, losses = _proper(score)
     given = rows.sample.predictions
     confidence_ece.require_predictions(given)
     assert isinstance(given, ClassPredictions)
-    require_target(target, given.n_classes)
+    for target in targets:
+        require_target(target, given.n_classes)
     if level is not None:
         require_single_labels(rows.sample.batch, "a band")
         require_level(level)
         require_resamples(n_resamples)
     point, batch = gathered(rows)
-    groups = _Groups.of(point, target)
-    events = to_host(groups.events(batch))[0]
+    every, codes = [_Groups.of(point, target) for target in targets], rows.cluster_codes()
+    n_drawn = 0 if level is None else n_resamples
+    drawn = _drawn_curves(every, Dataset(point, batch), seed, n_drawn)
+    return [
+        _curve(target, groups, batch, point.notes, codes, named, losses, level, seed, own)
+        for target, groups, own in zip(targets, every, drawn, strict=True)
+    ]
+
+
+def _curve(
+    target: int | str,
+    groups: _Groups,
+    batch: Labels,
+    notes: tuple[str, ...],
+    codes: HostArray | None,
+    named: str,
+    losses: Score,
+    level: float | None,
+    seed: Seed,
+    curves: HostArray,
+) -> CorpCurve:
+    """Return one curve; `curves` are those of drawn labels at the kept groups, (b, kept)."""
+    events, n_resamples = to_host(groups.events(batch))[0], len(curves)
     fitted = groups.fits(events[None, :])[0]
-    codes = rows.cluster_codes()
-    parts = _split(groups, events, fitted, named, losses, point.notes, codes)
+    parts = _split(groups, events, fitted, named, losses, notes, codes)
     found = CorpCurve(
         name="top label" if target == "top_label" else f"class {target}",
         **_blocks(groups, fitted),
@@ -209,15 +245,14 @@ def corp_curve(
         gap=float(np.sum(groups.size * np.abs(groups.predicted - fitted)) / groups.n),
         n=groups.n,
         level=level,
-        n_resamples=0 if level is None else n_resamples,
+        n_resamples=n_resamples,
         **parts,
     )
     if level is None:
         return found
-    seed = as_seed(rng)
-    band = _band(_drawn_curves(groups, Dataset(point, batch), seed, n_resamples), level)
+    band = central_band(curves, level)
     if codes is not None:
-        signed = _band(_signed_curves(groups, events, codes, seed, n_resamples), level)
+        signed = central_band(_signed_curves(groups, events, codes, seed, n_resamples), level)
         return dataclasses.replace(found, band=wider(band, signed))
     low, high = honest_band(groups.sums(events[None, :])[0], groups.size, level)
     divergence = partial(_divergence, losses)
@@ -400,31 +435,32 @@ def _estimate(
     )
 
 
-def _band(curves: Iterator[HostArray], level: float) -> tuple[HostArray, HostArray]:
-    """Return what curves under the hypothesis show at the kept groups; the first is the observed one."""
-    return central_band(np.concatenate(list(curves))[1:], level)
-
-
-def _drawn_curves(groups: _Groups, rows: Dataset, seed: Seed, n_resamples: int) -> Iterator[HostArray]:
-    """Yield curves in tiles, that of the observed labels first."""
+def _drawn_curves(every: Sequence[_Groups], rows: Dataset, seed: Seed, n_resamples: int) -> list[HostArray]:
+    """Return curves of drawn labels at the kept groups, (b, kept), for each of several orders of the rows."""
+    if not n_resamples:
+        return [np.empty((0, len(groups.kept))) for groups in every]
+    found: list[list[HostArray]] = [[] for _ in every]
     for _, batch in label_tiles(rows.batch, consistent(seed)(rows), slice(0, n_resamples)):
-        events = to_host(groups.events(batch))
-        for some in tiles(len(events), 64):
-            yield groups.fits(events[some])[:, groups.kept]
+        for own, groups in zip(found, every, strict=True):
+            events = to_host(groups.events(batch))
+            own += [groups.fits(events[some])[:, groups.kept] for some in tiles(len(events), 64)]
+    return [np.concatenate(own)[1:] for own in found]  # the first is that of the observed labels
 
 
 def _signed_curves(
     groups: _Groups, events: HostArray, codes: HostArray, seed: Seed, n_resamples: int
-) -> Iterator[HostArray]:
-    """Yield curves of events whose clusters have drawn signs, that of the observed ones first."""
+) -> HostArray:
+    """Return curves of events whose clusters have drawn signs, (b, kept)."""
     number = int(codes.max()) + 1
     predicted = np.empty(groups.n)
     predicted[groups.order] = np.repeat(groups.predicted, groups.size.astype(np.int64))
     apart = events - predicted
-    yield groups.fits(events[None, :])[:, groups.kept]
-    for some in tiles(n_resamples, 64):
-        moved = predicted + signs(seed, some, number)[:, codes] * apart
-        yield np.clip(groups.fits(moved)[:, groups.kept], 0.0, 1.0)
+    found = []
+    for _, drawn in sign_tiles(seed, number, n_resamples, 64 * groups.n):
+        for some in tiles(len(drawn), 64):
+            moved = predicted + drawn[some][:, codes] * apart
+            found.append(np.clip(groups.fits(moved)[:, groups.kept], 0.0, 1.0))
+    return np.concatenate(found)
 
 
 def honest_band(hits: HostArray, size: HostArray, level: float) -> tuple[HostArray, HostArray]:

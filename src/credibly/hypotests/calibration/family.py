@@ -24,7 +24,7 @@ from credibly.hypotests.calibration.group_scores import Scoring
 from credibly.hypotests.calibration.lattice import Lattice
 from credibly.hypotests.resampling.loop import share_of_replicates
 from credibly.hypotests.resampling.pvalues import clopper_pearson
-from credibly.hypotests.resampling.wild import signs
+from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Rows
 from credibly.predictions.clusters import Clusters
 from credibly.statistics.protocol import widening
@@ -142,11 +142,9 @@ def wild_sums(
         return _not_rejected(residual, seen, shared, weight, predicted, lattice.sizes, critical)
 
     def replicates(n_resamples: int) -> Iterator[HostArray]:
-        for reps in tiles(n_resamples, rows_within_budget(24 * residual.size + 8 * n_clusters, 0.25)):
-            drawn = signs(scoring.seed, reps, n_clusters).T
-            yield wider * np.stack([one @ drawn for one in every])
-            if report is not None:
-                report(reps.stop, n_resamples)
+        size = 24 * residual.size + 8 * n_clusters
+        for _, drawn in sign_tiles(scoring.seed, n_clusters, n_resamples, size, report):
+            yield wider * np.stack([one @ drawn.T for one in every])
 
     return GroupSums(
         residual,

@@ -35,7 +35,7 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.sums import State
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.sets import as_set
-from credibly.hypotests.resampling.loop import replicates_per_tile
+from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import Drawing, Replicates, consistent
 from credibly.predictions import (
     Classes,
@@ -139,10 +139,12 @@ class Scoring:
         first = 0
         for scores in self._scores(chunk):
             own = slice(first, first + len(scores.columns))
-            first, terms, drawing = own.stop, scores.split(self.n_cells), scores.draw()
-            for tile in tiles(len(found), replicates_per_tile(len(chunk), drawing)):
-                drawn = slice(reps.start + tile.start, reps.start + tile.stop)
-                found[tile, own] = scores.observed_sums(terms, drawing.labels(drawn))
+            first, terms = own.stop, scores.split(self.n_cells)
+            sums = [
+                scores.observed_sums(terms, batch)
+                for _, batch in label_tiles(scores.observed, scores.draw(), reps)
+            ]
+            found[:, own] = np.concatenate(sums)[-len(found) :]  # without the observation
         return found
 
     def _scores(self, chunk: Dataset) -> Iterator[_Scores]:

@@ -17,7 +17,6 @@ Myllymaeki et al. 2017 (extreme rank length); Saeilynoja, Buerkner and Vehtari 2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
@@ -29,8 +28,8 @@ from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.predictive.outcomes import has_members
-from credibly.hypotests.resampling.choices import drawing_notes, require_cells
-from credibly.hypotests.resampling.loop import Target, replicated
+from credibly.hypotests.resampling.choices import Bind, drawing_notes, require_cells
+from credibly.hypotests.resampling.loop import Target
 from credibly.hypotests.resampling.pvalues import (
     CLUSTERED,
     HYPOTHESIS,
@@ -39,7 +38,8 @@ from credibly.hypotests.resampling.pvalues import (
     pooled_pvalues,
 )
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
-from credibly.hypotests.resampling.wild import bound_in_clusters, signs, taken_notes
+from credibly.hypotests.resampling.requests import Asking, Request, answered
+from credibly.hypotests.resampling.wild import bound_in_clusters, sign_tiles, taken_notes
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -181,8 +181,8 @@ def pit_test(
     0.001
     """
     rows = checked_rows(predictions, labels, "`pit_test`", clusters, blocks, classes=True)
-    bind = partial(_quantiles, levels)
-    return _curve("pit", rows, bind, hypothesis, level, n_resamples, rng, progress)
+    drawn = (level, n_resamples, as_seed(rng), as_progress(progress))
+    return answered(asking_pit(rows, *drawn, levels=levels, hypothesis=hypothesis))
 
 
 @takes_rng
@@ -247,8 +247,38 @@ def coverage_curve(
     (0.9, 0.64)
     """
     rows = checked_rows(predictions, labels, "`coverage_curve`", clusters, blocks)
-    bind = partial(_intervals, levels)
-    return _curve("coverage", rows, bind, hypothesis, level, n_resamples, rng, progress)
+    drawn = (level, n_resamples, as_seed(rng), as_progress(progress))
+    return answered(asking_coverage(rows, *drawn, levels=levels, hypothesis=hypothesis))
+
+
+def asking_pit(
+    rows: Rows,
+    level: float,
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None = None,
+    *,
+    levels: int | tuple[float, ...] = 100,
+    hypothesis: Hypothesis = "independent",
+) -> Asking[EnvelopeCurve]:
+    """Return the curve of rows; see :func:`pit_test`."""
+    target = Target(partial(_quantiles, levels), finish=_shares)
+    return _asking("pit", rows, target, hypothesis, level, n_resamples, seed, progress)
+
+
+def asking_coverage(
+    rows: Rows,
+    level: float,
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None = None,
+    *,
+    levels: int = 50,
+    hypothesis: Hypothesis = "independent",
+) -> Asking[EnvelopeCurve]:
+    """Return the curve of rows; see :func:`coverage_curve`."""
+    target = Target(partial(_intervals, levels), finish=_shares)
+    return _asking("coverage", rows, target, hypothesis, level, n_resamples, seed, progress)
 
 
 def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> Linear:
@@ -301,24 +331,23 @@ def _shares(bound: Bound, state: State) -> Array:
     return bound.shares(state)
 
 
-def _curve(
+def _asking(
     name: Literal["pit", "coverage"],
     rows: Rows,
-    bind: Callable[[Predictions], Linear],
+    target: Target,
     hypothesis: Hypothesis,
     level: float,
     n_resamples: int,
-    rng: Any,
-    progress: Progress | bool | None,
-) -> EnvelopeCurve:
+    seed: Seed,
+    progress: Progress | None,
+) -> Asking[EnvelopeCurve]:
     one_of("`hypothesis`", hypothesis, ("independent", "bayesian"))
     require_level(level)
     require_resamples(n_resamples)
-    few = rows.sample.predictions[:1]
+    few, bind, clusters = rows.sample.predictions[:1], target.bind, rows.clusters
     if hypothesis == "bayesian":
         require_members(few)
     require_cells(few, bind(few))
-    seed, clusters = as_seed(rng), rows.clusters
     if clusters is not None and hypothesis == "bayesian":
         raise UnsupportedError(
             'hypothesis="bayesian"',
@@ -329,8 +358,7 @@ def _curve(
     words, least = HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER, 0.0
     if clusters is None:
         sources = LabelSource.each(hypothesis, seed, n_resamples, few)
-        target = Target(bind, finish=_shares)
-        every = replicated([target], rows, sources, n_resamples, as_progress(progress))
+        (every,) = yield [Request([target], rows, sources, n_resamples, progress)]
         # of several members, the one whose labels these are most like
         found = max((one for (one,) in every), key=lambda one: curve_pvalues(one.values)[0])
         bound, curves = found.bound, found.values
@@ -383,7 +411,7 @@ def _even_band(curves: HostArray, centre: HostArray, level: float) -> tuple[floa
 
 def _wild_curves(
     rows: Rows,
-    bind: Callable[[Predictions], Linear],
+    bind: Bind,
     clusters: Clusters,
     seed: Seed,
     n_resamples: int,
@@ -391,16 +419,18 @@ def _wild_curves(
     """Return shares of the observed labels and of wild replicates, (1 + b, levels), and what is expected."""
     (total,) = rows.merged([partial(_wild_sums, bind, clusters, seed)])
     expected, added = total.states["expected"], total.states["added"]
-    bound = bind(rows.sample.predictions[:1])
-    number = clusters.number
-    drawn = np.concatenate(
-        [np.ones((1, number)), signs(seed, slice(0, n_resamples), number), np.zeros((1, number))]
-    )
-    curves = to_host(bound.terms.shares(bound.terms.wild_state(expected, added, drawn)))
-    return curves[:-1], curves[-1]
+    bound, number = bind(rows.sample.predictions[:1]), clusters.number
+    assert isinstance(bound, Linear)
+
+    def shares(signs: HostArray) -> HostArray:
+        return to_host(bound.terms.shares(bound.terms.wild_state(expected, added, signs)))
+
+    size = 8 * (number + 4 * len(bound.terms.levels))
+    curves = [shares(drawn) for _, drawn in sign_tiles(seed, number, n_resamples, size)]
+    return np.concatenate([shares(np.ones((1, number))), *curves]), shares(np.zeros((1, number)))[0]
 
 
-def _wild_sums(bind: Callable[[Predictions], Linear], clusters: Clusters, seed: Seed, chunk: Dataset) -> Sums:
+def _wild_sums(bind: Bind, clusters: Clusters, seed: Seed, chunk: Dataset) -> Sums:
     codes = clusters.codes(chunk.clusters)
     bound, labels = bound_in_clusters(bind, chunk, seed)
     expected, added = bound.wild_sums(labels, codes, clusters.number)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, to_host
-from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.loop import replicated, targets_of
+from credibly.hypotests.resampling.loop import targets_of
 from credibly.hypotests.resampling.replicates import consistent
+from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
-from credibly.predictions import Classes, ClassPredictions, Labels, as_rows
+from credibly.predictions import Classes, ClassPredictions, Labels, Rows, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import ReliabilityCurve
@@ -85,44 +87,29 @@ def reliability_curve(
     >>> curve.observed.tolist()
     [nan, 0.5]
     """
-    return classwise_curves(
-        predictions,
-        labels,
-        targets=[target],
-        n_bins=n_bins,
-        binning=binning,
-        closed=closed,
-        sample_weight=sample_weight,
-        clusters=clusters,
-        blocks=blocks,
-        level=level,
-        n_resamples=n_resamples,
-        rng=rng,
-    )[0]
+    rows = detached(as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks))
+    bins: dict[str, Any] = {"n_bins": n_bins, "binning": binning, "closed": closed}
+    seed = (0, 0) if level is None else as_seed(rng)
+    return answered(asking_curves(rows, [target], level, n_resamples, seed, **bins))[0]
 
 
-def classwise_curves(
-    predictions: Any,
-    labels: Any = None,
+def asking_curves(
+    rows: Rows,
+    targets: Sequence[int | str],
+    level: float | None,
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None = None,
     *,
-    targets: list[int | str],
-    n_bins: int = 15,
+    n_bins: int,
     binning: Binning = "equal_width",
     closed: Closed = "left",
-    sample_weight: Any = None,
-    clusters: Any = None,
-    blocks: int | None = None,
-    level: float | None = 0.95,
-    n_resamples: int = 999,
-    rng: Any = None,
-    progress: Progress | None = None,
-) -> list[ReliabilityCurve]:
+) -> Asking[list[ReliabilityCurve]]:
     """Return one curve per target on shared replicates; see :func:`reliability_curve`."""
     kinds = {
         "top": ConfidenceECE(n_bins=n_bins, binning=binning, closed=closed),
         "each": ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed),
     }
-    rows = detached(as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks))
     given = rows.sample.predictions
     kinds["top"].require_predictions(given)
     assert isinstance(given, ClassPredictions)  # the errors take no others
@@ -137,9 +124,8 @@ def classwise_curves(
     needed = {("top" if target == "top_label" else "each") for target in targets}
     kinds = {name: one for name, one in kinds.items() if name in needed}
     planned = targets_of(list(kinds.values()), rows, finish=_frequency)
-    seed = (0, 0) if level is None else as_seed(rng)
     drawn = 0 if level is None or rows.sample.clusters is not None else n_resamples
-    (found,) = replicated(planned, rows, [consistent(seed)], drawn, progress)
+    ((found,),) = yield [Request(planned, rows, [consistent(seed)], drawn, progress)]
     if level is not None and rows.clusters is not None:
         banded = wild(list(kinds.values()), rows, rows.clusters, seed, n_resamples, values=_wild_frequency)
         found = [dataclasses.replace(one, values=own.values) for one, own in zip(found, banded, strict=True)]

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import bdtr, bdtrc, betaincinv
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import HostArray, is_array, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
@@ -35,8 +35,9 @@ from credibly.hypotests.calibration.feature_coverage import (
     standardised,
 )
 from credibly.hypotests.calibration.lattice import crossed_levels
+from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.pvalues import pooled_pvalues, result_of, westfall_young
-from credibly.hypotests.resampling.wild import signs
+from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import (
     Classes,
     Dataset,
@@ -397,35 +398,54 @@ def _values(
     hits = sums["set_coverage"]
     claimed = float(hits.chance[0])
     away = held - claimed
-    found = {name: [_value(one, one.observed(_labels(held[None, :])))] for name, one in sums.items()}
-    found |= {name: [one(held[None, :].astype(np.float64))] for name, one in searches.items()}
-    moved = {} if codes is None else {name: _by_cluster(one, held, codes) for name, one in sums.items()}
-    apart: list[HostArray] = []
-    uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
-    for reps in tiles(n_resamples, rows_within_budget(32 * held.size, 0.25)):
-        if codes is None or _SLAB in searches:
-            share = claimed if codes is None else _shares_of_clusters(uniforms, reps, codes, away, claimed)
-            coins = uniforms.block(reps, rows) < share
-        if codes is None:
-            drawn = {name: one.observed(_labels(coins)) for name, one in sums.items()}
-            every = coins.astype(np.float64) if searches else coins
-        else:
-            factor = signs(seed, reps, int(codes.max()) + 1)
-            drawn = {
-                name: _fixed(sums[name])["expected"] + factor @ (beyond * wider)
-                for name, (beyond, wider) in moved.items()
-            }
-            if searches:
-                every = claimed + factor[:, codes] * (away * moved["set_coverage"][1])
-                apart.append(searches[_SLAB](coins.astype(np.float64)))
+    found: dict[str, list[HostArray]] = {name: [] for name in (*sums, *searches)}
+    observed, coins = _labels(held[None, :]), _Coins(held.size, seed, claimed, codes, away)
+
+    def see(labels: Classes) -> None:
         for name, one in sums.items():
-            found[name].append(_value(one, drawn[name]))
+            found[name].append(_value(one, one.observed(labels)))
         for name, search in searches.items():
-            found[name].append(search(every))
+            found[name].append(search(labels.values.astype(np.float64)))
+
+    if codes is None:
+        for _, batch in label_tiles(observed, coins, slice(0, n_resamples)):
+            see(batch)
+        return {name: np.concatenate(own) for name, own in found.items()}
+    see(observed)
+    moved = {name: _by_cluster(one, held, codes) for name, one in sums.items()}
+    apart: list[HostArray] = []
+    for reps, factor in sign_tiles(seed, int(codes.max()) + 1, n_resamples, 32 * held.size):
+        for name, (beyond, wider) in moved.items():
+            drawn = _fixed(sums[name])["expected"] + factor @ (beyond * wider)
+            found[name].append(_value(sums[name], drawn))
+        for name, search in searches.items():
+            found[name].append(search(claimed + factor[:, codes] * (away * moved["set_coverage"][1])))
+        if _SLAB in searches:
+            apart.append(searches[_SLAB](coins.labels(reps).values.astype(np.float64)))
     values = {name: np.concatenate(own) for name, own in found.items()}
     if apart:
         values[_SLAB][1:] = _no_smaller(values[_SLAB][1:], np.concatenate(apart))
     return values
+
+
+@dataclasses.dataclass(frozen=True)
+class _Coins:
+    """Labels under the claim: whether a label is held is a coin toss; those of one cluster are alike."""
+
+    n: int
+    seed: Seed
+    claimed: float
+    codes: HostArray | None
+    away: HostArray
+    on_device = False
+
+    def labels(self, reps: slice) -> Classes:
+        """Return replicates `reps` of all rows."""
+        uniforms = Uniforms(self.seed, Stream.COINS)
+        share: HostArray | float = self.claimed
+        if self.codes is not None:
+            share = _shares_of_clusters(uniforms, reps, self.codes, self.away, self.claimed)
+        return _labels(uniforms.block(reps, slice(0, self.n)) < share)
 
 
 def _labels(coins: HostArray) -> Classes:

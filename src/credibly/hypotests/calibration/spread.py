@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
-from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import central_band, wider
-from credibly.hypotests.resampling.loop import replicated, targets_of
+from credibly.hypotests.resampling.loop import targets_of
 from credibly.hypotests.resampling.replicates import consistent
+from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
-from credibly.predictions import as_rows
+from credibly.predictions import Rows, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
@@ -86,16 +87,24 @@ def spread_curve(
     >>> curve.stated.tolist(), curve.observed.tolist()
     ([1.0, 2.0], [0.5, 2.0])
     """
-    statistic = ExpectedNormalisedError(n_bins)
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
-    require_spread(rows.sample.predictions, "spread_curve")
-    statistic.require_labels(rows.sample.batch)
     if level is not None:
         require_level(level)
         require_resamples(n_resamples)
+    seed = (0, 0) if level is None else as_seed(rng)
+    return answered(asking_spread(rows, level, n_resamples, seed, n_bins=n_bins))
+
+
+def asking_spread(
+    rows: Rows, level: float | None, n_resamples: int, seed: Seed, *, n_bins: int
+) -> Asking[SpreadCurve]:
+    """Return the curve of rows; see :func:`spread_curve`."""
+    statistic = ExpectedNormalisedError(n_bins)
+    require_spread(rows.sample.predictions, "spread_curve")
+    statistic.require_labels(rows.sample.batch)
     planned = targets_of([statistic], rows, finish=_errors)
-    drawn, seed = (0, (0, 0)) if level is None else (n_resamples, as_seed(rng))
-    ((found,),) = replicated(planned, rows, [consistent(seed)], drawn)
+    drawn = 0 if level is None else n_resamples
+    (((found,),),) = yield [Request(planned, rows, [consistent(seed)], drawn)]
     plan = planned[0].plan
     assert plan is not None and found.observed is not None  # made by `targets_of`, a sum
     size, stated = (to_host(found.observed[name])[0] for name in ("size", "stated"))

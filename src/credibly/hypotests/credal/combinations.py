@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, tiles, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
-from credibly.hypotests.resampling.loop import replicates_per_tile
+from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import check_features, set_features
 from credibly.learners.linear import FittedWeights, Learner
@@ -85,10 +85,9 @@ def local_deviations(
     def scores_of(labels: Classes) -> HostArray:
         return _scores(to_host(terms.observed(labels)).reshape(-1, *expected.shape), expected, variance)
 
-    scores, largest = scores_of(observed)[0], np.empty(n_resamples)
-    replicates = Replicates(point.probs, seed)
-    for reps in tiles(n_resamples, replicates_per_tile(n, replicates)):
-        largest[reps] = np.abs(scores_of(replicates.labels(reps))).max(axis=(1, 2))
+    scores = scores_of(observed)[0]
+    replicates = label_tiles(observed, Replicates(point.probs, seed), slice(0, n_resamples))
+    largest = np.concatenate([np.abs(scores_of(batch)).max(axis=(1, 2)) for _, batch in replicates])[1:]
     classes = np.abs(scores).argmax(axis=1)
     own = scores[np.arange(len(parts)), classes]
     order = np.argsort(-np.abs(own), kind="stable")

@@ -73,10 +73,10 @@ class Grouping:
 def crossed(rows: Rows) -> tuple[Rows, Mapping[str, tuple[str, ...]]]:
     """Return rows in memory with the number of their combination of factors as group, and the levels.
 
-    Chunks bring one group per row, which stays as it is.
+    One group per row stays as it is, as chunks bring it.
     """
     whole = rows.loaded()
-    if whole is None or whole.groups is None:
+    if whole is None or whole.groups is None or isinstance(whole.groups, np.ndarray):
         return rows, {}
     codes, levels = _combined(whole.groups, len(whole))
     return InMemory(dataclasses.replace(whole, groups=codes, labels=whole.batch, weights=None)), levels

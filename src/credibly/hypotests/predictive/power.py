@@ -17,9 +17,10 @@ from credibly._arrays.errors import InputError, InputTypeError, one_of, require_
 from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, softmax
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress
-from credibly.hypotests.resampling.loop import replicated, targets_of
+from credibly.hypotests.resampling.loop import targets_of
 from credibly.hypotests.resampling.pvalues import clopper_pearson, two_sided_pvalues
 from credibly.hypotests.resampling.replicates import LabelSource, member_probs
+from credibly.hypotests.resampling.requests import Request, answers
 from credibly.predictions import (
     ClassPredictions,
     Dirichlet,
@@ -143,7 +144,7 @@ def simulate_power(
     for place, amount in enumerate(amounts.tolist()):
         changed = distorted(predictions, injection, amount)
         sources = [LabelSource.under(name, seed, n_repeats, changed, changed) for name in values]
-        found = replicated(targets, rows, sources, n_repeats, by_members=True)
+        (found,) = answers([Request(targets, rows, sources, n_repeats, by_members=True)])
         for name, drawn in zip(values, found, strict=True):
             for at, one in enumerate(drawn):
                 pvalues = [two_sided_pvalues(one.values[1:], nulls[at][1:]) for nulls in values[name]]

@@ -16,7 +16,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray, as_float64, to_host
-from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.predictive.outcomes import (
@@ -29,10 +29,10 @@ from credibly.hypotests.predictive.outcomes import (
     require_hypothesis,
 )
 from credibly.hypotests.predictive.power import simulate_power
-from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
-from credibly.hypotests.resampling.loop import Resampled, replicated, targets_of
-from credibly.hypotests.resampling.parts import require_sides
+from credibly.hypotests.resampling.choices import drawing_notes, require_drawable, require_sides
+from credibly.hypotests.resampling.loop import Resampled, targets_of
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
+from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     ClassPredictions,
@@ -45,7 +45,7 @@ from credibly.predictions import (
     one_rater,
 )
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.passes import detached
+from credibly.predictions.passes import detached, forget
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.statistics import Statistic, picp, quantile_calibration_error
@@ -163,9 +163,40 @@ def predictive_check(
     rows, said = one_rater(
         detached(as_rows(predictions, labels, groups=groups, clusters=clusters, blocks=blocks)), seed
     )
+    asking = asking_check(
+        rows,
+        statistics,
+        n_resamples,
+        seed,
+        report,
+        hypothesis=hypothesis,
+        paper=paper,
+        grouped=True,
+        said=said,
+    )
+    found = answered(asking)
+    forget(rows)
+    return found
+
+
+def asking_check(
+    rows: Rows,
+    statistics: Any,
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None = None,
+    *,
+    hypothesis: Literal["both", "bayesian", "independent"] = "both",
+    paper: str | None = None,
+    grouped: bool,
+    said: tuple[str, ...] = (),
+) -> Asking[PredictiveCheck]:
+    """Return the check of rows, and of their groups where `grouped`; see :func:`predictive_check`."""
     _require_single(rows.sample)
-    rows, levels = crossed(rows)
-    grouping = grouping_of(rows, levels)
+    grouping = None
+    if grouped:
+        rows, levels = crossed(rows)
+        grouping = grouping_of(rows, levels)
     given = rows.sample.predictions
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
     for name in names:
@@ -182,10 +213,10 @@ def predictive_check(
     sizes = () if grouping is None else grouping.sizes
     if together is None:
         targets = targets_of(chosen, rows, sizes)
-        values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
+        (values,) = yield [Request(targets, rows, sources, n_resamples, progress, by_members=True)]
     else:
         parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
-        values = [_signed(chosen, parts, together, one, n_resamples, report) for one in sources]
+        values = [_signed(chosen, parts, together, one, n_resamples, progress) for one in sources]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -42,6 +43,7 @@ from credibly.predictions import (
     Predictions,
     Quantiles,
     Reals,
+    Rows,
     Samples,
     label_dtype,
 )
@@ -258,3 +260,38 @@ def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, 
     if shared and is_joint(predictions):
         return (f"replicates exchange all labels with one of the {predictions.n_members} joint draws",)
     return ("replicates exchange every label with one of its draws: exact for any number of draws",)
+
+
+def why_no_sides(rows: Rows, statistic: Statistic) -> str | None:
+    """Return why labels that equal quantiles rule a kernel error out; None where they are few enough.
+
+    Kernel errors compare residuals 1[y <= Q] - level instance by instance. On which side of its level a label
+    lies that equals Q is open, and no choice has the mean 0 for every distribution with an atom at Q: an atom
+    of rain at 0 would be rejected always. Far fewer than the square root of n do not matter.
+    """
+    if not isinstance(rows.sample.predictions, Quantiles) or statistic.name not in ("skce", "ucme"):
+        return None
+    number = sum(rows.map(_equal_a_quantile))
+    if number <= 0.1 * rows.n**0.5:
+        return None
+    return f"{number} of {rows.n} labels equal a quantile"
+
+
+def require_sides(rows: Rows, chosen: Sequence[Statistic]) -> None:
+    """Raise where kernel errors would need to know on which side of a quantile labels lie that equal it."""
+    for one in chosen:
+        reason = why_no_sides(rows, one)
+        if reason is not None:
+            raise UnsupportedError(
+                f"a test of `{one.name}` with quantiles",
+                "must know on which side of its level every label lies",
+                reason,
+                "Test `quantile_calibration_error` or `pit_test`, which allow for that.",
+            )
+
+
+def _equal_a_quantile(rows: Dataset) -> int:
+    given = rows.predictions
+    assert isinstance(given, Quantiles)
+    table, labels = to_host(as_float64(given.values)), to_host(as_float64(rows.batch.values))[0]
+    return int((table == labels[:, None]).any(axis=1).sum())

@@ -1,21 +1,18 @@
-"""The one resampling loop: statistics bound to rows, label vectors in tiles, sums merged and finished once.
+"""Statistics on drawn labels: bound to rows, label vectors in tiles, values finished tile by tile.
 
 values[0] = T(rows, observed labels),   values[d] = T(rows, labels drawn for replicate d),   d = 1, ..., b
 
-Rows are a sequence of datasets. A replicate's label of row i depends on the seed, the replicate and i alone,
-so the same labels are drawn however rows and replicates are cut. Of one dataset in memory every statistic is
-bound once and sees whole label vectors; of several, the sums of every replicate are merged, in batches that
-fit the memory budget. The one other path, `paired_values`, is for predictions that change with the replicate.
+A replicate's label of row i depends on the seed, the replicate and i alone, so the same labels are drawn
+however rows and replicates are cut. There are three loops over replicates: `label_tiles` here, `sign_tiles`
+of clusters (`wild`), and `paired_values` for predictions that change with the replicate. What a test wants
+evaluated is a `Request` (`requests`); rows that come in chunks, or in parts, are in `parts`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +20,6 @@ import numpy as np
 from credibly._arrays.namespace import (
     Array,
     HostArray,
-    is_numpy,
     like,
     namespace,
     on_accelerator,
@@ -33,14 +29,11 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.progress import Progress, share_of
-from credibly._arrays.remembered import is_remembering, keep, recalled
 from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.pvalues import settled
-from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource, rows_at_once
+from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
 from credibly.predictions import (
-    ClassPredictions,
     Dataset,
-    Gaussian,
     GroupRows,
     InMemory,
     Labels,
@@ -48,10 +41,7 @@ from credibly.predictions import (
     Reals,
     Rows,
     Samples,
-    as_point,
 )
-from credibly.predictions.passes import Sums
-from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import planned
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
@@ -59,6 +49,9 @@ _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
 _KEPT = 1 / 32  # of the memory budget, for sums that another part of an evaluation may ask for
 _FEW = 64  # rows that tell settings, notes and sizes of sums
+
+
+Finish = Callable[[Bound, State], Array]
 
 
 def _finished(bound: Bound, state: State) -> Array:
@@ -81,13 +74,21 @@ class Target:
         Whether sums over parts of the rows add up to those of all.
     plan : Plan or None
         Label-free facts of all rows, where the statistic was planned.
+    statistic : Statistic or None
+        What is bound; targets with equal statistics share their sums.
     """
 
     bind: Callable[[Predictions], Bound]
     group: Any = None
-    finish: Callable[[Bound, State], Array] = _finished
+    finish: Finish = _finished
     additive: bool = True
     plan: Plan | None = None
+    statistic: Statistic | None = None
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for targets whose sums over the same labels are equal."""
+        return (self.statistic, self.group) if self.additive and self.statistic is not None else id(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,87 +125,50 @@ def targets_of(
     chosen: Sequence[Statistic],
     rows: Rows,
     groups: Sequence[tuple[Any, int]] = (),
-    finish: Callable[[Bound, State], Array] = _finished,
-) -> list[Target]:
-    """Plan every statistic on all rows, then group by group; of chunks, sums over instances alone."""
-    whole = rows.loaded()
-    if whole is None:
-        parts = [(None, rows), *((level, GroupRows(rows, size, level)) for level, size in groups)]
-        return [
-            Target(one.bind, level, finish, True, one.plan)
-            for level, part in parts
-            for one in planned(chosen, part)
-        ]
-    inside = _rows_of_groups(whole) if groups else {}
-    found = []
-    for level in (None, *(level for level, _ in groups)):
-        part = whole if level is None else whole.take(inside[level])
-        for one in chosen:
-            plan = one.plan(InMemory(part))
-            bind = partial(one.bind, plan=plan)
-            found.append(Target(bind, level, finish, one.traits.reduction == "sum", plan))
-    return found
-
-
-def replicated(
-    targets: Sequence[Target],
-    rows: Rows,
-    draws: Sequence[Draw],
-    n_resamples: int,
-    progress: Progress | None = None,
+    finish: Finish = _finished,
     *,
-    by_members: bool = False,
-) -> list[list[Resampled]]:
-    """Evaluate every target on the observed labels and on all replicates of every source of labels.
+    in_parts: bool = False,
+) -> list[Target]:
+    """Plan every statistic on all rows, then group by group.
 
-    Parameters
-    ----------
-    targets : sequence of Target
-        What is evaluated; they share the replicates.
-    rows : Rows
-        The rows.
-    draws : sequence of callable
-        Where labels come from, one per hypothesis.
-    n_resamples : int
-        Number of replicates; with 0 the observed labels are evaluated alone.
-    progress : callable, optional
-        Called with (done, total).
-    by_members : bool
-        Whether members draw labels, so that sums over rows in memory are taken in parts where the members of
-        all of them would not fit the memory budget.
-
-    Returns
-    -------
-    list of list of Resampled
-        One list per source of labels, one entry per target.
+    Of chunks these are sums over instances; with `in_parts` also those that `comes_in_parts` holds for.
     """
     whole = rows.loaded()
-    fits = whole is not None and (
-        len(whole) <= rows_at_once(whole.predictions, len(targets))
-        or not (by_members or isinstance(whole.predictions, (Gaussian, Samples)))
-    )
-    summed = [at for at, one in enumerate(targets) if one.additive and not fits]
-    once = [at for at, one in enumerate(targets) if not one.additive or fits]
-    found: list[list[Resampled]] = [[] for _ in draws]
-    if summed:
-        report = None if once else progress
-        found, _ = merged_replicates([targets[at] for at in summed], rows, draws, n_resamples, report)
-    if once:
-        assert whole is not None  # of chunks only sums are planned
-        posed = _posed([targets[at] for at in once], whole, draws, n_resamples)
-        for order, (draw, own, jobs) in enumerate(posed):
-            drawing = draw(own) if n_resamples else None
-            report = share_of(progress, order, len(draws))
-            origin = _origin(draw, whole, n_resamples)
-            found[order] += _at_once(jobs, own.batch, drawing, n_resamples, report, origin)
-    if summed and once:
-        back = np.argsort([*summed, *once])
-        found = [[own[at] for at in back] for own in found]
+    inside = _rows_of_groups(whole) if groups and whole is not None else {}
+    found = []
+    for level, size in ((None, rows.n), *groups):
+        part = rows if level is None else GroupRows(rows, size, level)
+        if whole is not None:
+            part = InMemory(whole if level is None else whole.take(inside[level]))
+        for one in chosen:
+            additive = one.traits.reduction == "sum"
+            if whole is None and in_parts and not additive:
+                found.append(Target(one.bind, level, finish, False, None, one))
+                continue
+            plan = planned([one], part)[0].plan if whole is None else one.plan(part)
+            found.append(Target(partial(one.bind, plan=plan), level, finish, additive, plan, one))
     return found
+
+
+class Wish:
+    """A target of one source of labels, all functions that finish its sums, and what they found."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.finishes: list[Finish] = []
+        self.found: list[Resampled] = []
+
+    def values(self, bound: Bound, state: State) -> list[HostArray]:
+        """Return the values of some replicates, by function."""
+        return [to_host(finish(bound, state)) for finish in self.finishes]
+
+    def take(self, bound: Bound, values: Sequence[Sequence[HostArray]], observed: State | None) -> None:
+        """Keep the values of all tiles."""
+        self.found = [Resampled.of(bound, own, observed) for own in zip(*values, strict=True)]
 
 
 @dataclasses.dataclass(frozen=True)
-class _Job:
+class Job:
     """A target bound to the rows of one dataset, and which of its labels it takes; None for all."""
 
     target: Target
@@ -218,37 +182,62 @@ class _Job:
         return batch if self.rows is None else _selected(batch, self.rows)
 
 
-def _jobs(targets: Sequence[Target], dataset: Dataset, n_resamples: int) -> list[_Job]:
-    """Bind targets to a dataset; groups without rows there have no job."""
+def jobs_of(
+    targets: Sequence[Target],
+    dataset: Dataset,
+    n_resamples: int,
+    known: dict[Hashable, Job],
+    *,
+    whole: bool = False,
+) -> list[Job]:
+    """Bind targets to a dataset, unless they are `known`; groups without rows there have no job.
+
+    With `whole`, targets of groups are bound to all rows, too.
+    """
     given = dataset.predictions
-    inside = _rows_of_groups(dataset) if any(one.group is not None for one in targets) else {}
+    inside = _rows_of_groups(dataset) if any(one.group is not None for one in targets) and not whole else {}
     jobs = []
     for place, one in enumerate(targets):
-        if one.group is None:
-            bound = bound_to(one.bind, given, dataset.batch)
-            jobs.append(_Job(one, bound.for_replicates(dataset.batch, n_resamples), None, place))
-        elif one.group in inside:
-            own = inside[one.group]
-            part = like(own, dataset.batch.values)
-            labels = _selected(dataset.batch, part)
-            bound = bound_to(one.bind, given[own], labels)
-            jobs.append(_Job(one, bound.for_replicates(labels, n_resamples), part, place))
+        if one.key not in known:
+            own, labels, part = given, dataset.batch, None
+            if one.group is not None and not whole:
+                if one.group not in inside:
+                    continue
+                part = like(inside[one.group], labels.values)
+                own, labels = given[inside[one.group]], _selected(labels, part)
+            bound = bound_to(one.bind, own, labels)
+            known[one.key] = Job(one, bound.for_replicates(labels, n_resamples), part)
+        jobs.append(dataclasses.replace(known[one.key], target=one, place=place))
     return jobs
 
 
-def _posed(
-    targets: Sequence[Target], rows: Dataset, draws: Sequence[Draw], n_resamples: int
-) -> Iterator[tuple[Draw, Dataset, list[_Job]]]:
-    """Yield every source with the rows as it sees them, and the targets bound to them."""
-    seen: tuple[Any, Dataset, list[_Job]] | None = None
-    for draw in draws:
+def posed(
+    asked: Sequence[tuple[Draw, Sequence[Target]]], rows: Dataset, n_resamples: int, *, whole: bool = False
+) -> Iterator[tuple[Draw, Dataset, list[Job]]]:
+    """Yield every source with the rows as it sees them, and its targets bound to them."""
+    seen: tuple[Hashable, Dataset, dict[Hashable, Job]] | None = None
+    for draw, targets in asked:
         # sources that differ only in their members see the same rows; draws are pooled by their hypothesis
         pooled = isinstance(rows.predictions, Samples) and getattr(draw, "members", None) is None
-        key = (draw.predictions, pooled) if isinstance(draw, LabelSource) else None
+        key = (id(draw.predictions), pooled) if isinstance(draw, LabelSource) else id(draw)
         if seen is None or seen[0] != key:
-            own = draw.pose(rows) if isinstance(draw, LabelSource) else rows
-            seen = key, own, _jobs(targets, own, n_resamples)
-        yield draw, seen[1], seen[2]
+            seen = key, draw.pose(rows) if isinstance(draw, LabelSource) else rows, {}
+        yield draw, seen[1], jobs_of(targets, seen[1], n_resamples, seen[2], whole=whole)
+
+
+def together(jobs: Sequence[Job], places: Sequence[int]) -> list[list[int]]:
+    """Return the places of jobs, those side by side whose statistics share work on the same labels."""
+    found: dict[Hashable, list[int]] = {}
+    for at in places:
+        shared = jobs[at].bound.shared
+        found.setdefault(at if shared is None else (jobs[at].target.group, shared), []).append(at)
+    return list(found.values())
+
+
+def states_of(jobs: Sequence[Job], batch: Any) -> list[State]:
+    """Return the sums of jobs that share their work."""
+    first, *others = (job.bound for job in jobs)
+    return first.states_with(others, jobs[0].labels(batch))
 
 
 def _values(target: Target, bound: Bound, state: State) -> HostArray:
@@ -273,7 +262,7 @@ def _selected(labels: Labels, rows: Array) -> Any:
 
 def label_tiles(observed: Any, drawing: Drawing | None, reps: slice) -> Iterator[tuple[slice, Any]]:
     """Yield replicates in tiles, on the host those that stay in cache; the observation before the first."""
-    if drawing is None:
+    if drawing is None or not reps.stop:
         yield slice(0, 0), observed
         return
     with one_blas_thread():  # products of a few columns: starting a second thread costs more than it saves
@@ -305,87 +294,46 @@ def resampled_values(
     progress: Progress | None = None,
 ) -> HostArray:
     """Evaluate statistics that are bound already, (s, 1 + n_resamples); see :func:`replicated`."""
-    jobs = [_Job(Target(bound.statistic.bind, additive=False), bound) for bound in bounds]
-    return np.stack([one.values for one in _at_once(jobs, observed, drawing, n_resamples, progress)])
+    jobs = [Job(Target(bound.statistic.bind, additive=False), bound) for bound in bounds]
+    wishes = [Wish(job.target) for job in jobs]
+    for wish in wishes:
+        wish.finishes.append(wish.target.finish)
+    at_once(wishes, jobs, observed, drawing, n_resamples, progress)
+    return np.stack([wish.found[0].values for wish in wishes])
 
 
-def _origin(draw: Draw, rows: Dataset, n_resamples: int) -> tuple[Hashable, ...] | None:
-    """Return what labels of replicates follow from, while an evaluation keeps sums over them; else None."""
-    if not isinstance(draw, LabelSource) or draw.members is not None or draw.predictions is not None:
-        return None
-    seen = rows.batch
-    if not n_resamples or not is_remembering() or seen.weights is not None or not is_numpy(seen.values):
-        return None
-    digest = hashlib.sha256(np.ascontiguousarray(seen.values).tobytes()).digest()
-    return rows.predictions, rows.start, digest, draw.seed, n_resamples
-
-
-def _at_once(
-    jobs: Sequence[_Job],
+def at_once(
+    wishes: Sequence[Wish],
+    jobs: Sequence[Job],
     observed: Labels,
     drawing: Drawing | None,
     n_resamples: int,
     progress: Progress | None,
-    origin: tuple[Hashable, ...] | None = None,
-) -> list[Resampled]:
-    """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn.
-
-    Parts of one evaluation ask for the same sums over the same labels, named by their `origin`: a test, a
-    check, the band of a curve. They are kept where they are small, and nothing is drawn for them again.
-    """
-    values: list[list[HostArray]] = [[] for _ in jobs]
+) -> None:
+    """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn."""
+    values: list[list[list[HostArray]]] = [[] for _ in jobs]
     first: list[State | None] = [None] * len(jobs)
-    sums: dict[int, list[State]] = {}
     wide = [at for at, job in enumerate(jobs) if _meets_in_pairs(job.bound)]
-    narrow = [at for at in range(len(jobs)) if at not in wide]
-    keys = {} if origin is None else {at: (*origin, *_summed(jobs[at])) for at in narrow if _lasts(jobs[at])}
-    for at, key in keys.items():
-        known = recalled(key)
-        if known is not None:
-            narrow.remove(at)
-            values[at].append(_values(jobs[at].target, jobs[at].bound, State(known)))
-            first[at] = _first(State(known))
-    for order, at in enumerate(narrow):
-        any(jobs[at].bound.share_with(jobs[before].bound) for before in narrow[:order])
+    narrow = together(jobs, [at for at in range(len(jobs)) if at not in wide])
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
-        for at in narrow:
-            job = jobs[at]
-            state = job.bound.state(job.labels(batch))
-            values[at].append(_values(job.target, job.bound, state))
-            if reps.start == 0 and job.target.additive:
-                first[at] = _first(state)
-            if at in keys and _is_small(state, n_resamples):
-                sums.setdefault(at, []).append(_every_replicate(state, len(batch)))
+        for places in narrow:
+            states = states_of([jobs[at] for at in places], batch)
+            for at, state in zip(places, states, strict=True):
+                values[at].append(wishes[at].values(jobs[at].bound, state))
+                if reps.start == 0 and jobs[at].target.additive:
+                    first[at] = first_of(state)
         if progress is not None and not wide:
             progress(reps.stop, n_resamples)
-    for at, parts in sums.items():
-        keep(keys[at], _stacked(parts))
     for part, at in enumerate(wide):
         assert drawing is not None
         report = share_of(progress, part, len(wide))
-        values[at] = list(_pairwise(jobs[at], observed, drawing, n_resamples, report))
-    return [Resampled.of(job.bound, own, sums) for job, own, sums in zip(jobs, values, first, strict=True)]
+        values[at] = [[own] for own in _pairwise(jobs[at], observed, drawing, n_resamples, report)]
+    for wish, job, own, sums in zip(wishes, jobs, values, first, strict=True):
+        wish.take(job.bound, own, sums)
 
 
-def _lasts(job: _Job) -> bool:
-    """Tell whether other parts of an evaluation may ask for the same sums: those of all rows, that add up."""
-    return job.target.additive and job.rows is None
-
-
-def _summed(job: _Job) -> tuple[Hashable, ...]:
-    """Return what tells the sums of a bound statistic from those of others over the same labels."""
-    bound = job.bound
-    made = (type(bound.terms).sums, type(bound.terms).observed) if isinstance(bound, Linear) else ()
-    return type(bound).state, *made, bound.statistic
-
-
-def _is_small(state: State, n_resamples: int) -> bool:
-    """Tell whether the sums of all replicates fit a share of the memory budget."""
-    numbers = sum(math.prod(value.shape[1:]) for value in state.values())
-    return rows_within_budget(8 * numbers, _KEPT) > n_resamples
-
-
-def _first(state: State) -> State:
+def first_of(state: State) -> State:
+    """Return the sums of the first label vector, on the host."""
     return State({name: np.asarray(to_host(value[:1, ...])) for name, value in state.items()})
 
 
@@ -395,7 +343,7 @@ def _meets_in_pairs(bound: Bound) -> bool:
 
 
 def _pairwise(
-    job: _Job, observed: Labels, drawing: Drawing, n_resamples: int, progress: Progress | None
+    job: Job, observed: Labels, drawing: Drawing, n_resamples: int, progress: Progress | None
 ) -> Iterator[HostArray]:
     """Evaluate a statistic of pairs: all label vectors that fit at once, rows in blocks between reports."""
     bound: Any = job.bound
@@ -425,127 +373,6 @@ def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
 def share_of_replicates(progress: Progress, reps: slice, n_resamples: int, done: int, total: int) -> None:
     """Report a share of a batch of replicates as one of all."""
     progress(reps.start + (reps.stop - reps.start) * done // total, n_resamples)
-
-
-class _Kept(State):
-    """Labels as they are: what follows in the order of rows is put beside them."""
-
-    def __add__(self, other: State) -> _Kept:
-        return _Kept({name: np.concatenate([self[name], other[name]], axis=1) for name in self})
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Work:
-    """The work on one dataset: sums of the observed labels (with the first batch) and of `reps`."""
-
-    targets: tuple[Target, ...]
-    draws: tuple[Draw, ...]
-    reps: slice
-    n_resamples: int
-    picked: HostArray | None
-
-    def __call__(self, chunk: Dataset) -> Sums:
-        most = rows_at_once(chunk.predictions, len(self.targets))
-        if len(chunk) <= most:
-            return self._part(chunk)
-        return reduce(add, (self._part(chunk.rows(rows)) for rows in tiles(len(chunk), most)))
-
-    def _part(self, chunk: Dataset) -> Sums:
-        given = chunk.predictions
-        notes = as_point(given)[1] if isinstance(given, ClassPredictions) else given.notes
-        own = None
-        if self.picked is not None:
-            begin, end = np.searchsorted(self.picked, [chunk.start, chunk.start + len(chunk)])
-            own = self.picked[begin:end] - chunk.start if end > begin else None
-        states: dict[str, State] = {}
-        posed = _posed(self.targets, chunk, self.draws, self.n_resamples)
-        for order, (draw, seen, jobs) in enumerate(posed):
-            parts: dict[str, list[State]] = {}
-            drawing = draw(seen) if self.reps.stop else None
-            for _, batch in label_tiles(seen.batch, drawing, self.reps):
-                for job in jobs:
-                    found = _every_replicate(job.bound.state(job.labels(batch)), len(batch))
-                    parts.setdefault(_name(order, job.place), []).append(found)
-                if own is not None:
-                    kept = _Kept(labels=to_host(batch.values)[:, own])
-                    parts.setdefault(_name(order, None), []).append(kept)
-            states |= {name: _stacked(found) for name, found in parts.items()}
-        return Sums(states, notes)
-
-
-def _name(order: int, place: int | None) -> str:
-    return f"{order} {'labels' if place is None else place}"
-
-
-def _every_replicate(state: State, n_vectors: int) -> State:
-    """Give sums that no label changes the leading axis of the others, so that tiles can be joined."""
-    on_host = {name: np.asarray(to_host(value)) for name, value in state.items()}
-    return State(
-        {
-            name: np.broadcast_to(value, (n_vectors, *value.shape[1:])) if len(value) == 1 else value
-            for name, value in on_host.items()
-        }
-    )
-
-
-def _stacked(states: Sequence[State]) -> State:
-    return type(states[0])({key: np.concatenate([one[key] for one in states]) for key in states[0]})
-
-
-def merged_replicates(
-    targets: Sequence[Target],
-    rows: Rows,
-    draws: Sequence[Draw],
-    n_resamples: int,
-    progress: Progress | None = None,
-    picked: HostArray | None = None,
-) -> tuple[list[list[Resampled]], HostArray | None]:
-    """Merge the sums of every replicate over datasets; return labels (1 + b, picked) of some rows as well."""
-    sample, part = rows.sample, slice(0, min(_FEW, len(rows.sample)))
-    few = Dataset(sample.predictions[part], sample.batch.rows(part))
-    alone = [dataclasses.replace(one, group=None) for one in targets]
-    shapes = [
-        value.shape
-        for _, own, jobs in _posed(alone, few, draws[:1], n_resamples)
-        for job in jobs
-        for value in job.bound.state(own.batch).values()
-    ]
-    kept = 0 if picked is None else picked.size
-    numbers = len(draws) * (kept + sum(math.prod(shape) for shape in shapes))
-    values: dict[str, list[HostArray]] = {}
-    first: dict[str, State] = {}
-    bounds: list[list[Bound]] = []
-    drawn: list[HostArray] = []
-    batches = list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]
-    for reps in batches:
-        report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
-        (total,) = rows.merged([_Work(tuple(targets), tuple(draws), reps, n_resamples, picked)], report)
-        noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
-        bounds = [[job.bound for job in jobs] for _, _, jobs in _posed(alone, noted, draws, n_resamples)]
-        for order in range(len(draws)):
-            for at, (target, bound) in enumerate(zip(targets, bounds[order], strict=True)):
-                name = _name(order, at)
-                values.setdefault(name, []).append(_values(target, bound, total.states[name]))
-                if reps.start == 0:
-                    first[name] = _first(total.states[name])
-        if picked is not None:
-            drawn.append(total.states[_name(0, None)]["labels"])
-    found = [
-        [
-            Resampled.of(bound, values[_name(order, at)], first[_name(order, at)])
-            for at, bound in enumerate(bounds[order])
-        ]
-        for order in range(len(draws))
-    ]
-    return found, np.concatenate(drawn) if drawn else None
-
-
-def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
-    """Return predictions with the notes of all rows; what `mean` adds to them is said by `mean` again."""
-    other = predictions.replace_rows()
-    said = getattr(predictions, "mean_note", None)
-    other._set(notes=tuple(note for note in notes if note != said))
-    return other
 
 
 def paired_values(

@@ -21,7 +21,7 @@ Cameron, Gelbach and Miller 2008; Webb 2023; MacKinnon, Nielsen and Webb 2023.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
+    namespace,
     rows_within_budget,
     tiles,
     to_host,
@@ -60,12 +61,31 @@ _SIX = np.sqrt(np.array([0.5, 1.0, 1.5]))
 _POINTS = np.concatenate([-_SIX[::-1], _SIX])
 
 
-def signs(seed: Seed, reps: slice, number: int) -> HostArray:
-    """Return the factor of every cluster in replicates `reps`, (b, number), of mean 0 and variance 1."""
-    uniform = Uniforms(seed, Stream.SIGNS).block(reps, slice(0, number))
-    if number < FEW_CLUSTERS:
-        return np.asarray(_POINTS[(uniform * _POINTS.size).astype(np.intp)])
-    return np.where(uniform < 0.5, -1.0, 1.0)
+def signs(seed: Seed, reps: slice, number: int, plain: Array | None = None) -> Array:
+    """Return the factor of every cluster in replicates `reps`, (b, number), of mean 0 and variance 1.
+
+    With `plain`, an array whose library and device they get, factors are -1 or 1 however few clusters.
+    """
+    uniform = Uniforms(seed, Stream.SIGNS).block(reps, slice(0, number), plain)
+    if plain is None and number < FEW_CLUSTERS:
+        return _POINTS[(uniform * _POINTS.size).astype(np.intp)]
+    xp = namespace(uniform)
+    return 2.0 * xp.astype(uniform >= 0.5, xp.float64) - 1.0
+
+
+def sign_tiles(
+    seed: Seed,
+    number: int,
+    n_resamples: int,
+    bytes_per_replicate: int,
+    progress: Progress | None = None,
+    plain: Array | None = None,
+) -> Iterator[tuple[slice, Array]]:
+    """Yield the `signs` of all replicates, (b, number), in tiles that fit the memory budget."""
+    for reps in tiles(n_resamples, rows_within_budget(bytes_per_replicate, 0.25)):
+        yield reps, signs(seed, reps, number, plain)
+        if progress is not None:
+            progress(reps.stop, n_resamples)
 
 
 Values = Callable[[Bound, State, State, HostArray], Array]
@@ -205,8 +225,7 @@ def wild(
         states[one.name] = bound, *bound.wild_sums(part.batch, codes, clusters.number)
     found: dict[str, list[HostArray]] = {name: [] for name in states}
     evaluate = values or _values
-    for reps in tiles(n_resamples, rows_within_budget(64 * clusters.number, 0.1)):
-        drawn = signs(seed, reps, clusters.number)
+    for reps, drawn in sign_tiles(seed, clusters.number, n_resamples, 160 * clusters.number, progress):
         for name, (bound, expected, added) in states.items():
             if reps.start == 0:
                 observed = evaluate(bound, expected, added, np.ones((1, clusters.number)))
@@ -224,8 +243,6 @@ def wild(
                 apart = State({key: one - drew[key] for key, one in added.items()})
                 own[at] = to_host(evaluate(bound, *bound.widened(moved, apart), drawn[at]))
             found[name].append(own)
-        if progress is not None:
-            progress(reps.stop, n_resamples)
     return [Resampled(states[one.name][0], np.concatenate(found[one.name])) for one in chosen]
 
 

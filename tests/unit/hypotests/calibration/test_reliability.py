@@ -9,7 +9,10 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.hypotests.calibration.reliability import classwise_curves
+from credibly._arrays.philox import as_seed
+from credibly.hypotests.calibration.reliability import asking_curves
+from credibly.hypotests.resampling.requests import answered
+from credibly.predictions import as_rows
 from optional import torch
 
 PROBS = np.array([[0.9, 0.1], [0.9, 0.1], [0.6, 0.4], [0.3, 0.7]])
@@ -57,7 +60,7 @@ def test_the_curve_draws_the_error() -> None:
         gap = np.abs(curve.observed - curve.predicted)[filled]
         error = float(cr.confidence_ece(probs, labels, **settings))
         assert np.sum(curve.weight[filled] * gap) / 90 == pytest.approx(error)
-        each = classwise_curves(probs, labels, targets=[0, 1, 2], level=None, **settings)
+        each = answered(asking_curves(as_rows(probs, labels), [0, 1, 2], None, 0, (0, 0), **settings))
         gaps = [np.nansum(one.weight * np.abs(one.observed - one.predicted)) / 90 for one in each]
         assert np.mean(gaps) == pytest.approx(float(cr.classwise_ece(probs, labels, **settings)))
 
@@ -81,7 +84,8 @@ def test_the_band_does_not_depend_on_labels_library_or_company() -> None:
     other = cr.reliability_curve(
         torch.tensor(probs), torch.zeros(50, dtype=torch.int64), target=1, **settings
     )
-    both = classwise_curves(probs, rng.integers(0, 3, 50), targets=["top_label", 1], **settings)[1]
+    rows = as_rows(probs, rng.integers(0, 3, 50))
+    both = answered(asking_curves(rows, ["top_label", 1], 0.95, 60, as_seed(3), n_bins=4))[1]
     for one in (other, both):
         np.testing.assert_allclose(one.band, curve.band, rtol=1e-12)
     assert isinstance(other.observed, np.ndarray)

@@ -44,19 +44,20 @@ def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> N
 def test_tables_of_losses_are_the_same_in_chunks_of_rows_and_groups(
     monkeypatch: pytest.MonkeyPatch, library: Library
 ) -> None:
-    from credibly.hypotests.resampling import loop
+    from credibly.hypotests.resampling import parts, requests
 
     mean, std, labels = world()
     settings = {"statistics": ["crps", "gaussian_log_loss"], "n_resamples": 39, "rng": 4}
     settings["groups"] = np.arange(40) % 2
     whole = cr.predictive_check(cr.Gaussian(mean, std), labels, **settings)
-    monkeypatch.setattr(loop, "rows_at_once", lambda predictions, n_targets: 17)
+    for module in (parts, requests):
+        monkeypatch.setattr(module, "rows_at_once", lambda predictions, n_targets: 17)
     given = cr.Gaussian(library.asarray(mean), library.asarray(std))
-    parts = cr.predictive_check(given, library.asarray(labels), **settings)
+    cut = cr.predictive_check(given, library.asarray(labels), **settings)
     for name in settings["statistics"]:
         value = float(cr.statistics.registered()[name](cr.Gaussian(mean, std), labels))
         for hypothesis in ("bayesian", "independent"):
-            one, other = whole.under(hypothesis), parts.under(hypothesis)
+            one, other = whole.under(hypothesis), cut.under(hypothesis)
             assert one.checks[name].statistic == pytest.approx(value, rel=1e-13)
             for this, that in [
                 (one.checks[name], other.checks[name]),
