@@ -48,13 +48,12 @@ def asymptotic_test(
     if isinstance(bound, DrawsBound):
         bound, observed = bound.with_labels(observed)
     value = float(to_host(bound(observed))[0])
-    found: dict[str, Any] = {"pvalue_interval": None, "null_distribution": None, "n_resamples": 0}
     if isinstance(bound, BlockBound):
-        found |= _normal(bound, observed, value)
+        found = _normal(bound, observed, value)
     elif isinstance(bound, QuadraticBound):
-        found |= _signs(bound, observed, value, n_resamples, seed)
+        found = _signs(bound, observed, value, n_resamples, seed)
     else:
-        found |= _reference(bound, value)
+        found = _reference(bound, value)
     note = found.pop("note")
     settings = {"method": "asymptotic", **bound.statistic.settings(), **found.pop("settings", {})}
     return HypotestResult(
