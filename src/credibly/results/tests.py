@@ -14,8 +14,12 @@ from credibly.results.base import Result, Tail, Tested, require_level
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import TypeVar
-else:
+
+    Known = TypeVar("Known", bound="Details", covariant=True, default="Details")
+else:  # before Python 3.13 type variables have no default, which lets `HypotestResult` alone mean any details
     from typing import TypeVar
+
+    Known = TypeVar("Known")
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
 
@@ -95,12 +99,6 @@ class Details:
     def _drawn(self, test: HypotestResult[Any]) -> HypotestResult[Any]:
         """Return the test whose picture stands for `test`."""
         return test
-
-
-if TYPE_CHECKING:  # Python 3.11 has no default for type variables: `HypotestResult` is that of any details
-    Known = TypeVar("Known", bound=Details, covariant=True, default=Details)
-else:
-    Known = TypeVar("Known", bound=Details, covariant=True)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

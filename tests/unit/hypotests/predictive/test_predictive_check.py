@@ -126,6 +126,7 @@ def test_few_members_cannot_tell_what_one_more_might_explain() -> None:
     assert result.rejects(0.05)
     assert result.deciding_pvalue == result.details.member_pvalue == pytest.approx(2 / 6, abs=0.02)
     assert result.verdict() == "cannot tell"
+    assert result.sentence().startswith("Cannot tell: none of these 5 members explains the labels")
     assert result.verdict(0.5) == "conflict"
     many = np.repeat(members, 10, axis=1)  # 2 / 51
     assert cr.predictive_check(many, labels, statistics=["accuracy"], rng=0).checks["accuracy"].verdict() == (
