@@ -13,7 +13,7 @@ from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.coverage import SetCoverage
-from credibly.results.credal import WeightsDetails
+from credibly.results.credal import CredalDetails, WeightsDetails
 from credibly.results.tests import HypotestResult
 
 _LISTED = 10
@@ -155,8 +155,12 @@ def _row(name: str, test: HypotestResult[WeightsDetails]) -> tuple[str, ...]:
 
 
 def _of_weights(parts: CredalParts, level: float) -> dict[str, HypotestResult[WeightsDetails]]:
-    """Return the tests of combinations with the acceptance regions of this level."""
-    return {name: at_level(test, level) for name, test in parts.tests.items()}
+    """Return the tests of combinations by themselves: the witness has a p-value of its own."""
+    found = {}
+    for name, test in parts.tests.items():
+        weights = test.details.calibration if isinstance(test.details, CredalDetails) else None
+        found[name] = at_level(test if weights is None else weights, level)
+    return found
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
