@@ -437,9 +437,9 @@ def _validity(test: Any, level: float) -> Iterator[ShownTable]:
         yield table(
             "Instances that stand out after adjustment, worst first",
             ("row", failing),
-            ("raters", [int(test.raters[row]) for row in failing]),
+            ("raters", [int(test.details.raters[row]) for row in failing]),
             ("deviance", deviance[failing]),
-            ("p-value", [test.pvalues[row] for row in failing]),
+            ("p-value", [test.details.pvalues[row] for row in failing]),
             ("adjusted p", adjusted[failing]),
         )
 

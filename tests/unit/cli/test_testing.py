@@ -35,12 +35,12 @@ def test_a_set_gets_the_test_of_sets(credibly: Command, world: World, members: P
     expected = cr.credal_test(cr.Ensemble(world.members), world.labels, n_resamples=19, rng=2)
     witness, weights, both = ran.rows
     assert float(both["pvalue"]) == expected.pvalue
-    assert float(witness["pvalue"]) == expected.validity.pvalue
-    assert float(weights["pvalue"]) == expected.calibration.pvalue
+    assert float(witness["pvalue"]) == expected.details.validity.pvalue
+    assert float(weights["pvalue"]) == expected.details.calibration.pvalue
     assert [row["statistic"] for row in ran.rows] == ["witness", "skce", "both"]
     assert both["m"] == str(M)
     assert f"hypothesis: {expected.hypothesis}" in ran.err
-    assert f"hypothesis: {expected.validity.hypothesis}" in ran.err
+    assert f"hypothesis: {expected.details.validity.hypothesis}" in ran.err
     assert expected.sentence() in ran.err
 
 
