@@ -258,7 +258,7 @@ def tests() -> Iterator[Case]:
     for name in ("BoundaryLearner", "GatingLearner"):
         yield f"weights_test/{name}", functools.partial(learned, name)
     for name in ("combine", "score", "regions"):
-        yield f"WeightsResult/{name}", functools.partial(of_combination, name)
+        yield f"WeightsDetails/{name}", functools.partial(of_combination, name)
     for by in ("vacuous", "ball"):
         yield f"inflate/{by}", functools.partial(inflated, by)
     for basis in ("auto", "raw", "polynomial", "fourier"):
@@ -327,7 +327,7 @@ def of_combination(name: str) -> Any:
     """Return what a test of weights says of the combination that it found."""
     given = cr.Ensemble(MEMBERS), COLUMNS["classes"], COLUMNS["features"]
     found = cr.weights_test(*given[:2], features=given[2], refit=False, n_resamples=9, rng=7)
-    return getattr(found, name)(*given[: 1 if name == "combine" else 2], features=given[2])
+    return getattr(found.details, name)(*given[: 1 if name == "combine" else 2], features=given[2])
 
 
 def inflated(by: str) -> Any:

@@ -102,7 +102,7 @@ def rejected(sizes: Sequence[int], correlation: float, kind: str, seed: int) -> 
         min(1.0, 2 * every[FOLDS // 2 - 1]),
         signed(truth, labels, ids, seed),
         witness.pvalue,
-        witness.exact_pvalue,
+        witness.details.exact_pvalue,
     )
     return [one <= LEVEL for one in pvalues]
 

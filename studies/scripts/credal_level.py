@@ -29,7 +29,7 @@ import numpy as np
 
 import credibly as cr
 from credibly.hypotests.resampling.pvalues import clopper_pearson
-from credibly.results import WeightsResult
+from credibly.results import HypotestResult, WeightsDetails
 from credibly_studies import j25, m23
 from credibly_studies.simulate import BinaryWorld, MulticlassWorld, World, WorldSample
 from credibly_studies.tilting import TiltingLearner
@@ -80,7 +80,7 @@ TESTS: dict[str, dict[str, Any]] = {
     "tilting": {"learner": TiltingLearner()},
     "constant": {"weights": "constant"},
 }
-PAPERS: dict[str, Callable[[WorldSample, int], WeightsResult]] = {
+PAPERS: dict[str, Callable[[WorldSample, int], HypotestResult[WeightsDetails]]] = {
     "paper M23, HL": lambda sample, seed: m23.credal_test(sample.predictions, sample.labels, rng=seed),
     "paper M23, classwise ECE": lambda sample, seed: m23.credal_test(
         sample.predictions, sample.labels, statistics="classwise_ece", rng=seed

@@ -105,8 +105,8 @@ def row(task: tuple[str, str, int, int]) -> str:
             found.rejects(0.05),
             at_largest_mean(credal, counts, sample) <= 0.05,
             at_fitted(credal, counts, sample) <= 0.05,
-            len(found.failing(0.05)) > 0,
-            (found.pvalues <= 0.05).mean(),
+            len(found.details.failing(0.05)) > 0,
+            (found.details.pvalues <= 0.05).mean(),
         )
     low, high = clopper_pearson(int(rejected[0]), samples)
     shares = rejected / samples

@@ -47,7 +47,7 @@ def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> Non
     assert found.settings["n_bins"] == n_bins
     assert found.statistic_name == (statistic or "hosmer_lemeshow")
     assert any("Algorithm 1 of M23" in note for note in found.notes)
-    assert found.weights.shape == (3,)
+    assert found.details.weights.shape == (3,)
 
 
 def test_settings_of_the_caller_win_over_those_of_m23() -> None:

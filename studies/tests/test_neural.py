@@ -132,11 +132,11 @@ def test_a_network_learns_a_gating(score: str) -> None:
     found = cr.hypotests.weights_test(
         ensemble, labels, features=x, progress=lambda *pair: seen.append(pair), **settings
     )
-    assert np.abs(found.weights[:, 0] - (x > 0)).mean() < 0.15
+    assert np.abs(found.details.weights[:, 0] - (x > 0)).mean() < 0.15
     assert found.pvalue == cr.hypotests.weights_test(ensemble, labels, features=x, **settings).pvalue
     assert any("epochs" in note for note in found.notes)
     assert seen
-    np.testing.assert_allclose(found.combine(ensemble, features=x).probs.sum(axis=1), 1.0)
+    np.testing.assert_allclose(found.details.combine(ensemble, features=x).probs.sum(axis=1), 1.0)
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_networks_train_on_cuda(cuda) -> None:
         **given,
     )
     # sums have another order there, and 60 steps of Adam pass rounding on
-    np.testing.assert_allclose(there.weights, here.weights, atol=1e-3)
+    np.testing.assert_allclose(there.details.weights, here.details.weights, atol=1e-3)
     assert abs(there.pvalue - here.pvalue) <= 0.03
     points = points_of(sample.predictions, 5, SEED)
     part = random_parts(200, 0.5, None, SEED)[0]

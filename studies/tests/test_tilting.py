@@ -19,9 +19,10 @@ def test_members_may_change_places(with_features: bool) -> None:
     settings = {"learner": TiltingLearner(), "n_resamples": 9, "cv": 2, "rng": 0}
     one = cr.hypotests.weights_test(probs, world.labels, features=features, **settings)
     two = cr.hypotests.weights_test(probs[:, order], world.labels, features=features, **settings)
-    np.testing.assert_allclose(two.weights, one.weights[:, order], atol=1e-6)
+    np.testing.assert_allclose(two.details.weights, one.details.weights[:, order], atol=1e-6)
     some = world.features[:9] if with_features else None
-    found, again = one.combine(probs[:9], features=some), two.combine(probs[:9, order], features=some)
+    found = one.details.combine(probs[:9], features=some)
+    again = two.details.combine(probs[:9, order], features=some)
     np.testing.assert_allclose(again.probs, found.probs, atol=1e-6)
     assert two.pvalue == one.pvalue
 
@@ -37,7 +38,7 @@ def test_one_seed_one_pvalue_on_torch() -> None:
     given = (torch.asarray(one) for one in (probs, labels))
     there = cr.hypotests.weights_test(*given, features=torch.asarray(features), **settings)
     assert there.pvalue == host.pvalue
-    np.testing.assert_allclose(there.weights, host.weights, atol=1e-6)
+    np.testing.assert_allclose(there.details.weights, host.details.weights, atol=1e-6)
 
 
 def test_refusals() -> None:

@@ -95,7 +95,7 @@ OF_HULLS = {
 }
 """What sees the members alone, whatever their weights."""
 
-PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.weights$")
+PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.details\.weights$")
 """Facts about members themselves: how many there are, and what each of them does."""
 
 

@@ -73,7 +73,7 @@ def parameters(name: str) -> dict[str, inspect.Parameter]:
 
 def test_the_census_sees_the_surface() -> None:
     assert {"brier", "calibration_test", "credal_test", "decompose_loss", "Ensemble"} <= set(CALLABLES)
-    assert {"TemperatureScaling.fit", "CredalTestResult.combine"} <= set(CALLABLES)
+    assert {"TemperatureScaling.fit", "CredalDetails.combine"} <= set(CALLABLES)
 
 
 @pytest.mark.parametrize("name", CALLABLES)

@@ -82,7 +82,7 @@ def test_the_whole_check_says_so(name: str, bayesian: str, independent: str, giv
     assert found.bayesian.checks[NAME].verdict() == bayesian
     assert found.independent.checks[NAME].verdict() == independent
     if name == "y ~ N(0, 2)":
-        assert found.bayesian.checks[NAME].direction == "below"
+        assert found.bayesian.checks[NAME].details.direction == "below"
 
 
 def test_the_level_at_one_adds_nothing(given: cr.Gaussian) -> None:

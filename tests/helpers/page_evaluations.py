@@ -29,6 +29,7 @@ from page_forms import (
     stacked,
     table,
     title,
+    weights_of,
     wilson,
 )
 from pages import Card, ShownTable
@@ -356,7 +357,7 @@ def _claims(claims: Any) -> Iterator[ShownTable]:
 
 def _credal(evaluation: cr.Evaluation, level: float) -> Iterator[ShownTable]:
     parts, classes = evaluation.credal, evaluation.classes
-    directions, often = parts.validity.directions[:10], {True: "more often", False: "less often"}
+    directions, often = parts.validity.details.directions[:10], {True: "more often", False: "less often"}
     told = {
         "class": lambda one: classes[one.label],
         "said to happen": lambda one: often[one.more],
@@ -385,7 +386,7 @@ def _credal(evaluation: cr.Evaluation, level: float) -> Iterator[ShownTable]:
         "value": "statistic",
         "acceptance": lambda one: region(one, level),
         # the witness has a p-value of its own
-        "p-value": lambda one: getattr(one, "calibration", one).pvalue,
+        "p-value": lambda one: weights_of(one).pvalue,
         "heaviest weights": _heaviest,
     }
     if parts.tests:
@@ -416,13 +417,13 @@ def _credal(evaluation: cr.Evaluation, level: float) -> Iterator[ShownTable]:
 
 
 def _heaviest(test: Any) -> str:
-    mean = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
+    mean = np.asarray(test.details.weights).reshape(-1, len(test.details.weight_names)).mean(axis=0)
     three = np.argsort(-mean, kind="stable")[:3]
-    return ", ".join(f"{test.weight_names[at]} {digits(mean[at])}" for at in three)
+    return ", ".join(f"{test.details.weight_names[at]} {digits(mean[at])}" for at in three)
 
 
 def _validity(test: Any, level: float) -> Iterator[ShownTable]:
-    deviance, adjusted = np.asarray(test.deviance), np.asarray(test.adjusted_pvalues)
+    deviance, adjusted = np.asarray(test.details.deviance), np.asarray(test.details.adjusted_pvalues)
     order = np.argsort(-deviance, kind="stable")
     yield table(
         "Deviance of every instance",
@@ -436,9 +437,9 @@ def _validity(test: Any, level: float) -> Iterator[ShownTable]:
         yield table(
             "Instances that stand out after adjustment, worst first",
             ("row", failing),
-            ("raters", [int(test.raters[row]) for row in failing]),
+            ("raters", [int(test.details.raters[row]) for row in failing]),
             ("deviance", deviance[failing]),
-            ("p-value", [test.pvalues[row] for row in failing]),
+            ("p-value", [test.details.pvalues[row] for row in failing]),
             ("adjusted p", adjusted[failing]),
         )
 
@@ -482,11 +483,11 @@ def _check(check: Any, level: float) -> Iterator[ShownTable]:
         "p": "pvalue",
         "95 % Monte-Carlo interval": "pvalue_interval",
         "adjusted p": "adjusted_pvalue",
-        "side": "direction",
-        "P21's p": "paper_pvalue",
-        "sharpness": "sharpness",
+        "side": "details.direction",
+        "P21's p": "details.paper_pvalue",
+        "sharpness": "details.sharpness",
         "effect size": "effect_size",
-        "p with the truth as one more member": "member_pvalue",
+        "p with the truth as one more member": "details.member_pvalue",
         "verdict": lambda one: one.verdict(level),
     }
     lines = {}
@@ -524,7 +525,11 @@ def _check(check: Any, level: float) -> Iterator[ShownTable]:
     )
     if check.factors:
         groups = {group: own[worst.statistic_name] for group, own in part.groups.items()}
-        each = {"adjusted p": deciding, "sharpness": "sharpness", "verdict": lambda one: one.verdict(level)}
+        each = {
+            "adjusted p": deciding,
+            "sharpness": "details.sharpness",
+            "verdict": lambda one: one.verdict(level),
+        }
         yield table("Predictive checks within groups", ("group", groups), *fields(groups.values(), each))
 
 

@@ -120,6 +120,12 @@ def pairs(low: Any, high: Any) -> list[tuple[float, float]]:
     return [(float(start), float(end)) for start, end in zip(low, high, strict=True)]
 
 
+def weights_of(test: Any) -> Any:
+    """Return the test of the weights alone, where a witness was asked too."""
+    own = getattr(test.details, "calibration", None)
+    return test if own is None else own
+
+
 def region(test: Any, level: float) -> tuple[float, float]:
     """Return the values that a test would accept at a level, from its replicates."""
     return acceptance_region(test.null_distribution, test.tail, test.statistic_range, level=level)
@@ -128,7 +134,7 @@ def region(test: Any, level: float) -> tuple[float, float]:
 def deciding(test: Any) -> float:
     """Return the p-value that a verdict follows from: with the truth as one more member, else adjusted."""
     own = test.pvalue if test.adjusted_pvalue is None else test.adjusted_pvalue
-    member = getattr(test, "member_pvalue", None)
+    member = getattr(test.details, "member_pvalue", None)
     return own if member is None else max(own, member)
 
 

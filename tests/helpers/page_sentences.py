@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import credibly as cr
-from page_forms import between, digits, percent, percents, points, region, title, wilson
+from page_forms import between, digits, percent, percents, points, region, title, weights_of, wilson
 from pages import Sentence, ShownPage
 
 _NUMBER = re.compile(
@@ -243,10 +243,10 @@ def _tests(evaluation: cr.Evaluation) -> Iterator[Named]:
     if evaluation.credal is not None:
         _, *own = evaluation.credal.verdicts
         for verdict, test in zip(own, evaluation.credal.tests.values(), strict=True):
-            tested.append(("sets", verdict, getattr(test, "calibration", test), 1))
+            tested.append(("sets", verdict, weights_of(test), 1))
         witness = evaluation.credal.validity
-        p, exact = digits(witness.pvalue), digits(witness.exact_pvalue)
-        orders = len(witness.scores)
+        p, exact = digits(witness.pvalue), digits(witness.details.exact_pvalue)
+        orders = len(witness.details.scores)
         yield Named("sets", (f"p = {p} (", f"exact p = {exact};", f"n = {witness.n},", f"{orders} orders"))
     if evaluation.validity is not None:
         tested.append(("validity", evaluation.validity.verdict, evaluation.validity.test, 1))
@@ -338,14 +338,14 @@ def _parts(evaluation: cr.Evaluation) -> Iterator[Named]:
         yield _members(evaluation.check, evaluation.settings["level"])
     if evaluation.validity is not None:
         test = evaluation.validity.test
-        deviance = np.asarray(test.deviance)
+        deviance = np.asarray(test.details.deviance)
         yield Named(
             "validity",
             (
                 f"Of {test.n} instances, {(deviance <= 1e-6).sum()} have frequencies inside",
-                f"and {(np.asarray(test.adjusted_pvalues) <= 0.05).sum()} have deviances",
+                f"and {(np.asarray(test.details.adjusted_pvalues) <= 0.05).sum()} have deviances",
                 f"among {test.n} does",
-                f"(above {digits(test.largest_explained)})",
+                f"(above {digits(test.details.largest_explained)})",
                 f"largest is {digits(deviance.max())}, of row {deviance.argmax()}.",
             ),
         )
@@ -496,7 +496,7 @@ def _held(part: str, evaluation: cr.Evaluation) -> Iterator[float]:
     if part == "reals" and evaluation.reals.spread is not None:
         yield level * len(evaluation.reals.spread.stated)  # bins outside their band by chance
     if part in ("validity", "question-spread") and evaluation.validity is not None:
-        yield len(evaluation.validity.test.failing(level))
+        yield len(evaluation.validity.test.details.failing(level))
     if part == "numbers" and evaluation.claims is not None:
         yield from numbers_in(evaluation.claims, seen.n)
     if part.startswith(("headline", "question")):

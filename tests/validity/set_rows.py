@@ -68,7 +68,7 @@ def credal(world: worlds.World) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         members, labels = world(seed)
         result = cr.credal_test(cr.Ensemble(members), labels, n_resamples=99, rng=seed)
-        return {"both": result.pvalue, "witness": result.validity.pvalue}
+        return {"both": result.pvalue, "witness": result.details.validity.pvalue}
 
     return run
 
@@ -130,7 +130,9 @@ def regions(seed: int) -> Numbers:
     result = cr.hypotests.weights_test(
         probs, labels, weights="mean", statistics="brier", n_resamples=1, rng=seed
     )
-    found = result.regions(probs, labels, space=rng.normal(size=(150, 2)), n_resamples=REPLICATES, rng=seed)
+    found = result.details.regions(
+        probs, labels, space=rng.normal(size=(150, 2)), n_resamples=REPLICATES, rng=seed
+    )
     return {"any region": next((p for p in (0.01, 0.05, 0.1) if len(found.failing(p))), 1.0)}
 
 
@@ -279,7 +281,7 @@ SET_ROWS = [
         share=0.3,
         few=0,
     ),
-    Row("WeightsResult.regions", "calibrated", "null", regions, True),
+    Row("WeightsDetails.regions", "calibrated", "null", regions, True),
     Row("inflate", "labels from the mean", "null", inflated(exchangeable), True, few=3),
     Row("inflate", "beyond the set", "alternative", inflated(ruled_world("cautious", outside=0.3)), few=2),
     *(

@@ -57,7 +57,7 @@ def pvalues(
 def test_size_of_the_default(world: World) -> None:
     """Weights and witness keep the level each: the larger of two p-values would hide that one does not."""
     found = results(cr.credal_test, world)
-    parts = np.array([[one.calibration.pvalue, one.validity.pvalue] for one in found])
+    parts = np.array([[one.details.calibration.pvalue, one.details.validity.pvalue] for one in found])
     assert [one.pvalue for one in found] == parts.max(axis=1).tolist()
     for level in (0.05, 0.2):
         rejected = (parts <= level + 1e-12).sum(axis=0)
@@ -85,7 +85,7 @@ def test_the_witness_keeps_its_level_for_truths_that_no_learner_follows(rule: st
     for repetition in range(REPETITIONS):
         sets, labels = drawn_set(np.random.default_rng([9, repetition]), rule, k, m)
         result = cr.hypotests.witness_test(sets, labels, rng=repetition)
-        found.append((result.pvalue, result.exact_pvalue))
+        found.append((result.pvalue, result.details.exact_pvalue))
     for level in (0.05, 0.2):
         for rejected in (np.array(found) <= level).sum(axis=0):
             assert rejected <= worlds.bounds(REPETITIONS, level)[1]

@@ -101,7 +101,7 @@ def test_members_that_are_draws_need_the_p_value_that_counts_the_truth() -> None
             rng=rng,
         ).checks["mean"]
         plain.append(result.pvalue)
-        counted.append(result.member_pvalue)
+        counted.append(result.details.member_pvalue)
     # outside all five with probability 2 / 6, so the plain p-value is far from uniform
     assert np.mean(np.array(plain) <= 0.05) > 0.25
     for level in (0.05, 0.2, 0.34):

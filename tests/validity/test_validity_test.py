@@ -59,8 +59,8 @@ def test_size_at_the_hardest_corner(kind: str, raters: int) -> None:
         found = cr.validity_test(credal, counts, n_resamples=REPLICATES, rng=rng)
         pvalues.append(found.pvalue)
         overall += found.rejects(0.1)
-        anywhere += len(found.failing(0.1)) > 0
-        single += int((found.pvalues <= 0.1).sum())
+        anywhere += len(found.details.failing(0.1)) > 0
+        single += int((found.details.pvalues <= 0.1).sum())
     low, high = worlds.bounds(REPETITIONS, 0.1)
     assert overall <= high
     assert anywhere <= high

@@ -16,7 +16,7 @@ from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import Gaussian, Rows
 from credibly.results.predictive import PredictiveCheck
-from credibly.results.tests import CheckResult
+from credibly.results.tests import CheckDetails, HypotestResult
 from credibly.statistics.registry import as_statistic
 
 COLUMNS = (
@@ -166,30 +166,30 @@ def _stage(tell: Callable[[str, int, int], None] | None, name: str) -> Progress 
     return None if tell is None else lambda done, total: tell(name, done, total)
 
 
-def _results(check: PredictiveCheck, *, groups: bool) -> Iterator[tuple[str, CheckResult]]:
+def _results(check: PredictiveCheck, *, groups: bool) -> Iterator[tuple[str, HypotestResult[CheckDetails]]]:
     for name, part in check.hypotheses.items():
         yield from ((name, one) for one in part.checks.values())
         if groups:
             yield from ((name, one) for own in part.groups.values() for one in own.values())
 
 
-def _row(hypothesis: str, one: CheckResult) -> tuple[Cell, ...]:
+def _row(hypothesis: str, one: HypotestResult[CheckDetails]) -> tuple[Cell, ...]:
     return (
         hypothesis,
-        one.group,
+        one.details.group,
         one.statistic_name,
         one.statistic,
         one.acceptance_region,
-        one.direction,
+        one.details.direction,
         one.pvalue,
         one.pvalue_interval,
         one.adjusted_pvalue,
-        one.paper_pvalue,
-        one.member_pvalue,
-        one.sharpness,
+        one.details.paper_pvalue,
+        one.details.member_pvalue,
+        one.details.sharpness,
         one.effect_size,
         one.n,
-        one.n_members,
+        one.details.n_members,
         one.n_resamples,
         one.verdict(LEVEL),
     )

@@ -26,10 +26,10 @@ from credibly.hypotests.calibration.calibration_test import CLASS_DEFAULT
 from credibly.hypotests.credal.credal_test import NO_DRAWS
 from credibly.hypotests.credal.weights_test import SET_STATISTIC
 from credibly.predictions import ClassPredictions, Counts, Point, Rows, require_independent
-from credibly.results.certificates import EquivalenceResult
-from credibly.results.credal import CredalTestResult, ValidityResult, WeightsResult
+from credibly.results.certificates import EquivalenceDetails
+from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
 from credibly.results.tests import HypotestResult
-from credibly.results.witness import WitnessResult
+from credibly.results.witness import WitnessDetails
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic
 
@@ -51,7 +51,7 @@ COLUMNS = (
 PAIRS = frozenset({"acceptance", "pvalue_interval"})
 BOUND_COLUMNS = ("statistic", "value", "upper", "margin", "pvalue", "n", "m", "verdict")
 _MOST_LISTED = 20
-_IN_WORDS = (WitnessResult, WeightsResult, EquivalenceResult)
+_IN_WORDS = (WitnessDetails, WeightsDetails, EquivalenceDetails)
 _OF_WEIGHTS = ("weights", "learner", "refit", "split", "cv")
 _IN_MEMORY = "needs all rows in memory"
 _SMALLER = "Test a file that fits into memory, or use `--weights mean` to test the mean of the set."
@@ -214,11 +214,12 @@ def test_file(
         output.json(result.to_dict())
     else:
         members = data.sample.predictions.n_members
-        bounded = isinstance(result, EquivalenceResult)
+        details = result.details
+        bounded = isinstance(details, EquivalenceDetails)
         output.table(_bounds(results, members) if bounded else _table(results, answers, members))
-        told = [result.sentence(LEVEL)] if isinstance(result, _IN_WORDS) else []
-        if isinstance(result, CredalTestResult) and result.validity is not None:
-            told = [f"hypothesis: {result.validity.hypothesis}", *told]
+        told = [result.sentence(LEVEL)] if isinstance(details, _IN_WORDS) else []
+        if isinstance(details, CredalDetails) and details.validity is not None:
+            told = [f"hypothesis: {details.validity.hypothesis}", *told]
         notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
         output.notes(list(dict.fromkeys(notes)))
     leave(fail_on, (one.verdict(LEVEL) for one in answers))
@@ -278,14 +279,14 @@ def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestR
     that of the witness (does it hold the truth?), then that of both together (is some combination
     calibrated?). The weights alone are evidence for the second.
     """
-    rows = [*result.components.values(), result]
-    if isinstance(result, EquivalenceResult):  # which is the worst of its parts
+    rows, details = [*result.components.values(), result], result.details
+    if isinstance(details, EquivalenceDetails):  # which is the worst of its parts
         rows = list(result.components.values()) or [result]
-    if not isinstance(result, CredalTestResult) or result.validity is None or result.calibration is None:
+    if not isinstance(details, CredalDetails) or details.validity is None or details.calibration is None:
         return rows, rows
     together = dataclasses.replace(result, statistic_name="both", components={})
-    parts = result.calibration.components.values()
-    return [result.validity, *parts, result.calibration, together], [result.validity, together]
+    parts = details.calibration.components.values()
+    return [details.validity, *parts, details.calibration, together], [details.validity, together]
 
 
 def _tested(
@@ -379,9 +380,9 @@ def _refuse(given: Iterable[str], why: str) -> None:
 
 
 def _failing(result: HypotestResult) -> list[str]:
-    if not isinstance(result, ValidityResult):
+    if not isinstance(result.details, ValidityDetails):
         return []
-    rows = result.failing(LEVEL)
+    rows = result.details.failing(LEVEL)
     if not len(rows):
         return ["no single instance stands out after adjustment for all instances"]
     few = ", ".join(map(str, rows[:_MOST_LISTED]))
@@ -395,15 +396,15 @@ def _bounds(results: Iterable[HypotestResult], members: int) -> Table:
         (
             one.statistic_name,
             one.statistic,
-            one.upper(LEVEL),
-            one.margin,
+            one.details.upper(LEVEL),
+            one.details.margin,
             one.pvalue,
             one.n,
             members,
             one.verdict(LEVEL),
         )
         for one in results
-        if isinstance(one, EquivalenceResult)
+        if isinstance(one.details, EquivalenceDetails)
     ]
     return Table(BOUND_COLUMNS, rows)
 

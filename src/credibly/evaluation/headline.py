@@ -342,7 +342,7 @@ def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
     """Answer whether the set holds the truth, and say where it does not."""
     first, said = credal.verdicts[0], ""
     if first.word == "conflict":
-        told = credal.validity.where(work.classes)
+        told = credal.validity.details.where(work.classes)
         off = f": {told}" if told else " in several classes at once; no single class is off"
         said = f"The true probabilities lie outside its sets{off} ({p_is(credal.validity.pvalue)})."
     elif first.word == "no conflict found":

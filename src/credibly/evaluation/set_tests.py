@@ -21,10 +21,10 @@ from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.hypotests import credal_test, validity_test, weights_test, witness_test
 from credibly.learners.basis import check_features
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Point, Rows, as_labels
-from credibly.results.combinations import CombinationResult, LocalDeviations
-from credibly.results.credal import CredalTestResult, ValidityResult, WeightsResult
+from credibly.results.combinations import CombinationDetails, LocalDeviations
+from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
 from credibly.results.tests import HypotestResult
-from credibly.results.witness import WitnessResult
+from credibly.results.witness import WitnessDetails
 from credibly.statistics.subsampled import random_rows
 
 SET_TEST, VALIDITY = "test of the set", "test of the labels' distributions"
@@ -63,10 +63,10 @@ class CredalParts(Part):
 
     Attributes
     ----------
-    validity : WitnessResult
+    validity : HypotestResult of WitnessDetails
         Whether the distribution of the label given the predictions is in the set: the first question.
-    tests : mapping of str to WeightsResult
-        By kind of weights: ``"learned"`` depends on the instance and is a CredalTestResult, whose conflicts
+    tests : mapping of str to HypotestResult of WeightsDetails
+        By kind of weights: ``"learned"`` depends on the instance and has CredalDetails, so that its conflicts
         require the witness to reject as well; ``"constant"`` is one vector for all.
     regions : LocalDeviations or None
         Where in feature space the most flexible combination that was found fails; None for rows in clusters.
@@ -81,8 +81,8 @@ class CredalParts(Part):
 
     drawn_as = ("regions", "validity")
 
-    validity: WitnessResult
-    tests: Mapping[str, WeightsResult]
+    validity: HypotestResult[WitnessDetails]
+    tests: Mapping[str, HypotestResult[WeightsDetails]]
     regions: LocalDeviations | None
     verdicts: tuple[Verdict, ...]
     rows: HostArray
@@ -106,15 +106,16 @@ class CredalParts(Part):
         for long in _PER_ROW:
             found["validity"].pop(long)
         found.pop("rows")
-        found["validity"]["impossible_rows"] = self.validity.impossible_rows[:_MOST_LISTED].tolist()
-        found["validity"]["evidence_rows"] = self.rows[self.validity.evidence_rows()].tolist()
+        found["validity"]["impossible_rows"] = self.validity.details.impossible_rows[:_MOST_LISTED].tolist()
+        found["validity"]["evidence_rows"] = self.rows[self.validity.details.evidence_rows()].tolist()
         for name, test in self.tests.items():
             found["tests"][name].pop("validity", None)
-            means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
+            names = test.details.weight_names
+            means = np.asarray(test.details.weights).reshape(-1, len(names)).mean(axis=0)
             for long in _LONG:
                 found["tests"][name].pop(long)
                 found["tests"][name].get("calibration", {}).pop(long, None)
-            found["tests"][name]["mean_weights"] = dict(zip(test.weight_names, means.tolist(), strict=True))
+            found["tests"][name]["mean_weights"] = dict(zip(names, means.tolist(), strict=True))
         return found
 
 
@@ -124,7 +125,7 @@ class ValidityParts(Part):
 
     Attributes
     ----------
-    test : ValidityResult
+    test : HypotestResult of ValidityDetails
         Over all instances, and for each.
     verdict : Verdict
         The answer over all instances.
@@ -132,7 +133,7 @@ class ValidityParts(Part):
 
     drawn_as = ("test",)
 
-    test: ValidityResult
+    test: HypotestResult[ValidityDetails]
     verdict: Verdict
 
     @property
@@ -145,13 +146,13 @@ class ValidityParts(Part):
         found = super().to_dict()
         for name in _PER_INSTANCE:
             found["test"].pop(name)
-        failing = self.test.failing()
+        failing = self.test.details.failing()
         found["n_failing"] = len(failing)
         found["failing"] = [
             {
                 "row": int(row),
-                "deviance": _number(self.test.deviance, row),
-                "adjusted_pvalue": _number(self.test.adjusted_pvalues, row),
+                "deviance": _number(self.test.details.deviance, row),
+                "adjusted_pvalue": _number(self.test.details.adjusted_pvalues, row),
             }
             for row in failing[:_MOST_LISTED]
         ]
@@ -193,8 +194,8 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
         work.leave_out(f"{SET_TEST} with weights", _IN_CLUSTERS)
         alone = _of_all(witness_test(predictions, labels, clusters=part.clusters, rng=work.seed), chosen)
         return CredalParts(alone, {}, None, (_witness_verdict(alone, work),), chosen, rows.n)
-    found: dict[str, WeightsResult] = {}
-    validity: WitnessResult | None = None
+    found: dict[str, HypotestResult[WeightsDetails]] = {}
+    validity: HypotestResult[WitnessDetails] | None = None
     refits = min(work.n_resamples, MOST_REPLICATES)
     cost = len(part) * (work.summary.m + predictions.n_classes) * refits
     for weights in ("learned", "constant"):
@@ -210,8 +211,10 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
                 )
             else:
                 both = credal_test(predictions, labels, features=columns, n_resamples=refits, rng=work.seed)
-                validity = None if both.validity is None else _of_all(both.validity, chosen)
-                found[weights] = dataclasses.replace(both, validity=validity)
+                witness = both.details.validity
+                validity = None if witness is None else _of_all(witness, chosen)
+                details = dataclasses.replace(both.details, validity=validity)
+                found[weights] = dataclasses.replace(both, details=details)
         except CrediblyError as error:
             work.leave_out(what, f"{_why_not(error)}; {_MEAN_ONLY}")
         work.tell("set", len(found), 2)
@@ -229,24 +232,25 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
     return CredalParts(validity, found, regions, answers, chosen, rows.n)
 
 
-def _of_all(test: WitnessResult, chosen: HostArray) -> WitnessResult:
+def _of_all(test: HypotestResult[WitnessDetails], chosen: HostArray) -> HypotestResult[WitnessDetails]:
     """Return a test of chosen rows; impossible labels get the numbers that their rows have among all."""
-    return dataclasses.replace(test, impossible_rows=chosen[test.impossible_rows])
+    rows = chosen[test.details.impossible_rows]
+    return dataclasses.replace(test, details=dataclasses.replace(test.details, impossible_rows=rows))
 
 
 def _regions(
-    test: CombinationResult,
+    test: HypotestResult[CombinationDetails],
     predictions: ClassPredictions,
     labels: Any,
     columns: Array | None,
     work: Work,
 ) -> LocalDeviations:
     """Look where the combination fails among the instances that its weights were not learned on."""
-    xp, rows = predictions.xp, test.test_rows
+    xp, rows = predictions.xp, test.details.test_rows
     batch = as_labels(predictions, labels)
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
     chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
-    return test.regions(predictions[rows], seen, features=chosen, **work.drawn)
+    return test.details.regions(predictions[rows], seen, features=chosen, **work.drawn)
 
 
 def _named(found: LocalDeviations, names: tuple[str, ...] | None) -> LocalDeviations:
@@ -300,9 +304,9 @@ def _decided(result: HypotestResult, level: float) -> tuple[HypotestResult, Word
     return decided, decided.verdict(level)
 
 
-def _witness_verdict(result: WitnessResult, work: Work) -> Verdict:
+def _witness_verdict(result: HypotestResult[WitnessDetails], work: Work) -> Verdict:
     """Answer the first question about a set: does it hold the truth, given its predictions?"""
-    word, where = result.verdict(work.level), result.where(work.classes)
+    word, where = result.verdict(work.level), result.details.where(work.classes)
     if word == "conflict":
         finding = (
             f"Given the predictions, the true probabilities lie outside the "
@@ -316,33 +320,34 @@ def _witness_verdict(result: WitnessResult, work: Work) -> Verdict:
         )
     else:
         finding = f"Cannot tell whether the set contains the truth: {result.why_not(work.level)}."
-    exact = shown(result.exact_pvalue)
+    exact = shown(result.details.exact_pvalue)
     told = f"p = {shown(result.pvalue)} (witness, valid for every truth in the set), exact p = {exact}"
     return Verdict(
         word=word,
         statistic="witness",
         finding=finding,
         evidence=told,
-        scope=f"n = {result.n}, m = {work.summary.m}, {len(result.scores)} orders",
+        scope=f"n = {result.n}, m = {work.summary.m}, {len(result.details.scores)} orders",
         size=result.effect_size,
         limit=result.acceptance_region,
     )
 
 
-def _credal_verdict(name: str, result: WeightsResult, work: Work) -> Verdict:
+def _credal_verdict(name: str, result: HypotestResult[WeightsDetails], work: Work) -> Verdict:
     level = work.level
     decided, word = _decided(result, level)
-    if isinstance(result, CredalTestResult) and result.calibration is not None:
+    both = result.details
+    if isinstance(both, CredalDetails) and both.calibration is not None:
         # the witness has a verdict and a p-value of its own
-        decided, alone = _decided(result.calibration, level)
-        if result.validity is None:
+        decided, alone = _decided(both.calibration, level)
+        if both.validity is None:
             word = alone
-        elif result.validity.impossible_rows.size:
+        elif both.validity.details.impossible_rows.size:
             return _verdict(word, "credal_test", result.sentence(level), decided, work)
-        elif result.outcome(level) == "weights alone":
+        elif both.outcome(level) == "weights alone":
             finding = f"{result.sentence(level)} A conflict requires both."
             return _verdict(word, "credal_test", finding, decided, work)
-        elif result.outcome(level) == "witness alone":
+        elif both.outcome(level) == "witness alone":
             finding = (
                 "Given the predictions, the true probabilities lie outside the set, but some combination may "
                 "still be calibrated."
@@ -370,14 +375,14 @@ def _credal_verdict(name: str, result: WeightsResult, work: Work) -> Verdict:
     return _verdict(word, "credal_test", finding, decided, work)
 
 
-def _validity_verdict(result: ValidityResult, work: Work) -> Verdict:
+def _validity_verdict(result: HypotestResult[ValidityDetails], work: Work) -> Verdict:
     level = work.level
     decided, word = _decided(result, level)
     point = work.summary.kind == "Point"
     what = "the predicted probabilities" if point else "any distribution in the predicted sets"
     limit = f"chance alone would give {shown_range(decided.acceptance_region)}"
     start = f"Deviance of the raters' labels from {what} {shown(result.statistic)}"
-    failing = len(result.failing(level))
+    failing = len(result.details.failing(level))
     single = f"{failing} of {result.n} instances stand out on their own after adjustment"
     if failing < 2:
         single = f"{failing or 'none'} of {result.n} instances stands out on its own after adjustment"

@@ -22,7 +22,7 @@ from credibly.predictions.passes import Sums, on_host
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
 from credibly.results.decompositions import CrpsDecomposition
-from credibly.results.tests import CheckResult, HypotestResult
+from credibly.results.tests import CheckDetails, HypotestResult
 from credibly.statistics.registry import story_of
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
@@ -239,9 +239,10 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
     if word == "no conflict found":
         anything = region if region.startswith(("up to", "any")) else f"anything from {region}"
         return f"{start}: no conflict found, but this check would accept {anything}."
-    if isinstance(result, CheckResult) and result.is_beyond_members(level):
+    details = result.details
+    if isinstance(details, CheckDetails) and details.is_beyond_members(result, level):
         return (
-            f"{start}: cannot tell. None of these {result.n_members} members explains it "
+            f"{start}: cannot tell. None of these {details.n_members} members explains it "
             f"({percent(1 - level)} acceptance {region}), but if they are a sample of more, another might "
             f"(p = {shown(result.deciding_pvalue)} with the truth as one more member)."
         )

@@ -11,7 +11,7 @@ import itertools
 import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform, get_args, get_origin
 
 import numpy as np
 
@@ -346,8 +346,9 @@ class Display(abc.ABC):
     Subclasses become frozen dataclasses. They give `finding`, `words`, `_marks` and `_columns`, and compute
     what they draw in properties.
     ``class NullDisplay(Display, kind="null", of=HypotestResult)`` is what ``result.plot(kind="null")`` draws;
-    of several kinds the first that needs nothing but the result is the default. A type that this room must
-    not import is given by its name.
+    of several kinds the first that needs nothing but the result is the default. Tests are told apart by the
+    type of their details, ``of=HypotestResult[WitnessDetails]``. A type that this room must not import is
+    given by its name.
     """
 
     size: ClassVar[tuple[float, float]] = (5.0, 4.4)
@@ -368,7 +369,7 @@ class Display(abc.ABC):
         dataclasses.dataclass(frozen=True, eq=False)(cls)
         if kind:
             types = of if isinstance(of, tuple) else (of,)
-            cls.of = tuple(one if isinstance(one, str) else one.__name__ for one in types)
+            cls.of = tuple(one if isinstance(one, str) else _type_name(one) for one in types)
             for name in cls.of:
                 _PICTURES.setdefault(name, {})[kind] = cls
 
@@ -381,9 +382,9 @@ class Display(abc.ABC):
                 f"`{field}`", "must hold at least one result", "got none", "Pass one by its name."
             )
         for one in results:
-            if self.of and not {base.__name__ for base in type(one).__mro__} & set(self.of):
+            if self.of and not set(_types(one)) & set(self.of):
                 types = " or ".join(f"`{name}`" for name in self.of)
-                evidence = f"got {type(one).__name__}"
+                evidence = f"got {_types(one)[0]}"
                 raise InputTypeError(
                     f"`{field}`", f"must be of type {types}", evidence, "Pass the result itself."
                 )
@@ -478,6 +479,20 @@ def ranges(low: Iterable[float], high: Iterable[float]) -> list[str]:
     return ["none" if np.isnan(ends[0]) else shown_range(ends) for ends in both]
 
 
+def _type_name(declared: type) -> str:
+    """Return what a type is called: "HypotestResult[WitnessDetails]" with the details of a test."""
+    origin = get_origin(declared)
+    return declared.__name__ if origin is None else f"{origin.__name__}[{get_args(declared)[0].__name__}]"
+
+
+def _types(result: object) -> list[str]:
+    """Return the names of a result's types, the most special first."""
+    details = getattr(result, "details", None)
+    special = [] if details is None else type(details).__mro__
+    known = [f"{type(result).__name__}[{base.__name__}]" for base in special]
+    return [*known, *(base.__name__ for base in type(result).__mro__)]
+
+
 def kinds_of(result: object) -> dict[str, type[Display]]:
     """Return the pictures of a result by kind, without those of its parts.
 
@@ -493,8 +508,8 @@ def kinds_of(result: object) -> dict[str, type[Display]]:
     """
     return {
         name: display
-        for base in reversed(type(result).__mro__)
-        for name, display in _PICTURES.get(base.__name__, {}).items()
+        for base in reversed(_types(result))
+        for name, display in _PICTURES.get(base, {}).items()
     }
 
 
@@ -524,7 +539,7 @@ def picture(result: object, kind: str | None = None, **options: Any) -> Display:
             "Draw one of these, or print the result.",
         )
     if kind is None:
-        own = next(_PICTURES[base.__name__] for base in type(result).__mro__ if base.__name__ in _PICTURES)
+        own = next(_PICTURES[base] for base in _types(result) if base in _PICTURES)
         kind = next((name for name in (*own, *kinds) if not _needed(kinds[name])), next(iter(kinds)))
     one_of("`kind`", kind, kinds)
     chosen = kinds[kind]

@@ -29,8 +29,8 @@ from credibly.plots.display import (
     sorted_dots,
 )
 from credibly.results.predictive import PredictiveCheck
-from credibly.results.tests import CheckResult, HypotestResult
-from credibly.results.witness import WitnessDirection, WitnessResult
+from credibly.results.tests import CheckDetails, HypotestResult
+from credibly.results.witness import WitnessDetails, WitnessDirection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +170,7 @@ class _Strip(Display):
 
     @property
     @abc.abstractmethod
-    def lines(self) -> dict[str, CheckResult]:
+    def lines(self) -> dict[str, HypotestResult[CheckDetails]]:
         """What each line is about, and its result."""
 
     @property
@@ -243,7 +243,7 @@ class CheckDisplay(_Strip, kind="strip", of=PredictiveCheck):
     check: PredictiveCheck
 
     @property
-    def lines(self) -> dict[str, CheckResult]:
+    def lines(self) -> dict[str, HypotestResult[CheckDetails]]:
         """Every statistic under every hypothesis."""
         parts = self.check.hypotheses.values()
         names = self.check.statistics
@@ -296,7 +296,7 @@ class BeforeAfterDisplay(_Strip, kind="before_after", of=PredictiveCheck):
         return Words(f"Recalibration, {self.chosen}", CheckDisplay.words.xlabel)
 
     @property
-    def lines(self) -> dict[str, CheckResult]:
+    def lines(self) -> dict[str, HypotestResult[CheckDetails]]:
         """Every statistic before and after."""
         return {
             f"{title(name)}, {when}": check.under(self.chosen).checks[name]
@@ -349,8 +349,7 @@ class MemberHistogramDisplay(Display, kind="members", of=PredictiveCheck):
         """Finite replicates of every member, the smallest mean first and members without any last."""
         drew, values = self.check.bayesian.members, self.null.replicates  # type: ignore[union-attr]
         assert drew is not None
-        members = range(self.null.result.n_members)  # type: ignore[attr-defined]
-        own = {j: values[np.isfinite(values) & (drew == j)] for j in members}
+        own = {j: values[np.isfinite(values) & (drew == j)] for j in range(self.check.m)}
         return dict(sorted(own.items(), key=lambda item: item[1].mean() if item[1].size else np.inf))
 
     @property
@@ -454,7 +453,7 @@ class GroupGridDisplay(Display, kind="groups", of=PredictiveCheck):
         return rows, columns[0] if columns else ("",)
 
     @functools.cached_property
-    def cells(self) -> dict[tuple[int, int], CheckResult]:
+    def cells(self) -> dict[tuple[int, int], HypotestResult[CheckDetails]]:
         """Results by row and column; a group without instances has none."""
         groups, name = self.check.under(self.chosen).groups, self.statistic or _worst(self.check)
         named = {
@@ -507,17 +506,17 @@ class GroupGridDisplay(Display, kind="groups", of=PredictiveCheck):
         return {
             "group": [f"{rows[row]} {columns[column]}".strip() for row, column in self.cells],
             "adjusted p": [one.deciding_pvalue for one in results],
-            "sharpness": [one.sharpness for one in results],
+            "sharpness": [one.details.sharpness for one in results],
             "verdict": [one.verdict(self.level) for one in results],
         }
 
 
-class WitnessDisplay(Display, kind="witness", of=WitnessResult):
+class WitnessDisplay(Display, kind="witness", of=HypotestResult[WitnessDetails]):
     """What a witness predicted about classes and what happened: frequencies next to what the set allows.
 
     Attributes
     ----------
-    result : WitnessResult
+    result : HypotestResult of WitnessDetails
         From ``credibly.hypotests.witness_test``, or the ``validity`` of ``credibly.credal_test``.
     class_names : sequence of str, optional
         Names of the classes.
@@ -527,7 +526,7 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
 
     size = (5.0, 3.4)
 
-    result: WitnessResult
+    result: HypotestResult[WitnessDetails]
     class_names: Sequence[str] | None = None
     limit: int = 8
 
@@ -535,16 +534,16 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
     def directions(self) -> dict[str, WitnessDirection]:
         """What is drawn: a class, and whether it was said to happen more or less often than allowed."""
         found = {}
-        for one in self.result.directions[: self.limit]:
+        for one in self.result.details.directions[: self.limit]:
             found[f"{one.name(self.class_names)}, {'more' if one.more else 'less'} often"] = one
         return found
 
     @property
     def finding(self) -> str:
         """The picture in one sentence."""
-        told, pvalue = self.result.where(self.class_names), shown(self.result.pvalue)
-        if self.result.impossible_rows.size:
-            return f"{self.result.impossible_words()}."
+        told, pvalue = self.result.details.where(self.class_names), shown(self.result.pvalue)
+        if self.result.details.impossible_rows.size:
+            return f"{self.result.details.impossible_words()}."
         if not told:
             return f"No class was found to occur more or less often than the set allows (p = {pvalue})."
         return f"Where the witness points most clearly, {told} (p = {pvalue} for the whole test)."

@@ -33,7 +33,8 @@ from credibly.plots.display import (
 from credibly.plots.simplex import weights_per_instance
 from credibly.results.base import require_level
 from credibly.results.combinations import LocalDeviations
-from credibly.results.credal import ValidityResult, WeightsResult
+from credibly.results.credal import ValidityDetails, WeightsDetails
+from credibly.results.tests import HypotestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -357,12 +358,12 @@ def _ranks(values: HostArray) -> HostArray:
     return np.asarray((counts.cumsum() - (counts - 1) / 2)[places])
 
 
-class CombinationDisplay(Display, kind="weights", of=WeightsResult):
+class CombinationDisplay(Display, kind="weights", of=HypotestResult[WeightsDetails]):
     """Weights of the heaviest points of the set against a feature.
 
     Attributes
     ----------
-    result : WeightsResult
+    result : HypotestResult of WeightsDetails
         From `credibly.hypotests.weights_test` or `credibly.credal_test`.
     feature : array (n,)
         One value per instance that the test was given.
@@ -374,7 +375,7 @@ class CombinationDisplay(Display, kind="weights", of=WeightsResult):
 
     size = (5.4, 3.6)
 
-    result: WeightsResult
+    result: HypotestResult[WeightsDetails]
     feature: Any
     name: str = "feature"
     limit: int = _MOST_WEIGHTS
@@ -397,7 +398,7 @@ class CombinationDisplay(Display, kind="weights", of=WeightsResult):
         weights = weights_per_instance(self.result, len(values), "feature")
         heaviest = np.argsort(-weights.mean(axis=0), kind="stable")[: self.limit]
         order = np.argsort(values, kind="stable")
-        return {self.result.weight_names[a]: weights[order, a] for a in heaviest}
+        return {self.result.details.weight_names[a]: weights[order, a] for a in heaviest}
 
     @property
     def hidden(self) -> float:
@@ -440,7 +441,7 @@ class RegionDisplay(Display, kind="regions", of=LocalDeviations):
     Attributes
     ----------
     deviations : LocalDeviations
-        From ``CredalTestResult.regions``.
+        From ``result.details.regions`` of a test of a set.
     class_names : sequence of str, optional
         Names of the classes. Default: their indices.
     level : float
@@ -512,12 +513,12 @@ class RegionDisplay(Display, kind="regions", of=LocalDeviations):
         }
 
 
-class ValidityDisplay(Display, kind="instances", of=ValidityResult):
+class ValidityDisplay(Display, kind="instances", of=HypotestResult[ValidityDetails]):
     """Deviances of single instances, largest first, and how large the largest may be.
 
     Attributes
     ----------
-    result : ValidityResult
+    result : HypotestResult of ValidityDetails
         From `credibly.validity_test`.
     limit : int
         Maximum number of instances drawn: half of these are the worst, the rest are spread over the others.
@@ -526,12 +527,12 @@ class ValidityDisplay(Display, kind="instances", of=ValidityResult):
     size = (5.0, 3.4)
     words = Words("Labels outside the set", "instances, worst first", "deviance")
 
-    result: ValidityResult
+    result: HypotestResult[ValidityDetails]
     limit: int = 500
 
     @functools.cached_property
     def _all(self) -> HostArray:
-        return host_vector(self.result.deviance, "deviance")
+        return host_vector(self.result.details.deviance, "deviance")
 
     @functools.cached_property
     def ranks(self) -> HostArray:
@@ -551,23 +552,22 @@ class ValidityDisplay(Display, kind="instances", of=ValidityResult):
     @property
     def adjusted_pvalues(self) -> HostArray:
         """Their p-values, adjusted for all instances."""
-        return host_vector(self.result.adjusted_pvalues, "adjusted_pvalues")[self.rows]
+        return host_vector(self.result.details.adjusted_pvalues, "adjusted_pvalues")[self.rows]
 
     @property
     def finding(self) -> str:
         """The picture in one sentence."""
         n, worst = self.result.n, int(self.rows[0])
-        inside, failing = int((self._all <= 1e-6).sum()), len(self.result.failing(_LEVEL))
+        inside, failing = int((self._all <= 1e-6).sum()), len(self.result.details.failing(_LEVEL))
         return (
             f"Of {n} instances, {inside} have frequencies inside their set, and {failing} have deviances "
-            f"that chance among {n} does not explain (above "
-            f"{shown(self.result.largest_explained)}); the largest is {shown(float(self._all[worst]))}, "
-            f"of row {worst}."
+            f"that chance among {n} does not explain (above {shown(self.result.details.largest_explained)}); "
+            f"the largest is {shown(float(self._all[worst]))}, of row {worst}."
         )
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw deviances against their rank, and the limit of the largest."""
-        deviance, limit = self._all[self.rows], self.result.largest_explained
+        deviance, limit = self._all[self.rows], self.result.details.largest_explained
         finite = np.isfinite(deviance)
         top = 1.12 * max(float(deviance[finite].max(initial=0.0)), limit if np.isfinite(limit) else 0.0, 1.0)
         failing = self.adjusted_pvalues <= _LEVEL

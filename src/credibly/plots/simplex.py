@@ -24,7 +24,8 @@ from credibly.plots.display import (
     host_vector,
     shortened,
 )
-from credibly.results.credal import SimplexPicture, WeightsResult
+from credibly.results.credal import SimplexPicture, WeightsDetails
+from credibly.results.tests import HypotestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,9 +146,9 @@ def _area(corners: HostArray) -> float:
     return float(abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / (3**0.5 / 2)  # shoelace formula
 
 
-def weights_per_instance(result: WeightsResult, n: int, name: str) -> HostArray:
+def weights_per_instance(result: HypotestResult[WeightsDetails], n: int, name: str) -> HostArray:
     """Return weights per instance, (n, a); one vector for all is repeated."""
-    weights = np.asarray(result.weights, dtype=np.float64)
+    weights = np.asarray(result.details.weights, dtype=np.float64)
     weights = np.broadcast_to(weights, (n, weights.shape[-1])) if weights.ndim == 1 else weights
     if len(weights) != n:
         raise InputError(
@@ -159,12 +160,12 @@ def weights_per_instance(result: WeightsResult, n: int, name: str) -> HostArray:
     return weights
 
 
-class SimplexWeightsDisplay(Display, kind="simplex_weights", of=WeightsResult):
+class SimplexWeightsDisplay(Display, kind="simplex_weights", of=HypotestResult[WeightsDetails]):
     """The weight of one point of the set, at the place of every prediction in the triangle.
 
     Attributes
     ----------
-    result : WeightsResult
+    result : HypotestResult of WeightsDetails
         From `credibly.hypotests.weights_test` or `credibly.credal_test`.
     probs : array (n, 3)
         One distribution over three classes per instance that the test was given, such as its mean prediction.
@@ -176,7 +177,7 @@ class SimplexWeightsDisplay(Display, kind="simplex_weights", of=WeightsResult):
 
     size = (4.6, 4.2)
 
-    result: WeightsResult
+    result: HypotestResult[WeightsDetails]
     probs: Any
     weight: int | None = None
     class_names: Sequence[str] | None = None
@@ -215,7 +216,7 @@ class SimplexWeightsDisplay(Display, kind="simplex_weights", of=WeightsResult):
     @property
     def name(self) -> str:
         """What is weighed."""
-        return self.result.weight_names[self._chosen]
+        return self.result.details.weight_names[self._chosen]
 
     @property
     def _classes(self) -> tuple[str, ...]:

@@ -231,11 +231,11 @@ def _check_table(part: HypothesisCheck, level: float) -> Table:
                 shown(one.pvalue),
                 error,
                 "" if one.adjusted_pvalue is None else shown(one.adjusted_pvalue),
-                one.direction,
-                shown(one.paper_pvalue),
-                shown(one.sharpness),
+                one.details.direction,
+                shown(one.details.paper_pvalue),
+                shown(one.details.sharpness),
                 shown(one.effect_size),
-                "" if one.member_pvalue is None else shown(one.member_pvalue),
+                "" if one.details.member_pvalue is None else shown(one.details.member_pvalue),
                 one.verdict(level),
             )
         )

@@ -13,7 +13,8 @@ from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.coverage import SetCoverage
-from credibly.results.credal import CredalTestResult, WeightsResult
+from credibly.results.credal import CredalDetails, WeightsDetails
+from credibly.results.tests import HypotestResult
 
 _LISTED = 10
 _QUESTIONS = {
@@ -134,13 +135,14 @@ def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
             shown(one.observed),
             shown(one.score),
         )
-        for one in parts.validity.directions[:_LISTED]
+        for one in parts.validity.details.directions[:_LISTED]
     )
     return Table(("class", "said to happen", "n", "the set allows", "observed", "standard deviations"), rows)
 
 
-def _row(name: str, test: WeightsResult) -> tuple[str, ...]:
-    means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
+def _row(name: str, test: HypotestResult[WeightsDetails]) -> tuple[str, ...]:
+    names = test.details.weight_names
+    means = np.asarray(test.details.weights).reshape(-1, len(names)).mean(axis=0)
     heaviest = np.argsort(-means, kind="stable")[:3]
     return (
         _QUESTIONS[name],
@@ -148,22 +150,22 @@ def _row(name: str, test: WeightsResult) -> tuple[str, ...]:
         shown(test.statistic),
         shown_range(test.acceptance_region),
         shown(test.pvalue),
-        ", ".join(f"{test.weight_names[a]} {shown(float(means[a]))}" for a in heaviest),
+        ", ".join(f"{names[a]} {shown(float(means[a]))}" for a in heaviest),
     )
 
 
-def _of_weights(parts: CredalParts, level: float) -> dict[str, WeightsResult]:
+def _of_weights(parts: CredalParts, level: float) -> dict[str, HypotestResult[WeightsDetails]]:
     """Return the tests of combinations by themselves: the witness has a p-value of its own."""
     found = {}
     for name, test in parts.tests.items():
-        alone = test.calibration if isinstance(test, CredalTestResult) else None
-        found[name] = at_level(test if alone is None else alone, level)
+        weights = test.details.calibration if isinstance(test.details, CredalDetails) else None
+        found[name] = at_level(test if weights is None else weights, level)
     return found
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
     found = []
-    if parts.validity.directions:
+    if parts.validity.details.directions:
         points = WitnessDisplay(parts.validity, class_names=evaluation.classes)
         name, margins = "Where the witness points", (1.75, 0.85, 0.35, 0.3)
         found.append(report_figure(points, name, "sets-witness", size=(4.8, 3.8), margins=margins))
@@ -186,12 +188,12 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
 
 
 def _failing(parts: ValidityParts, level: float) -> tuple[tuple[str, ...], ...]:
-    test = parts.test
-    columns = (test.raters, test.deviance, test.pvalues, test.adjusted_pvalues)
+    found = parts.test.details
+    columns = (found.raters, found.deviance, found.pvalues, found.adjusted_pvalues)
     raters, *numbers = (to_host(column) for column in columns)
     return tuple(
         (str(int(row)), str(int(raters[row])), *(shown(float(column[row])) for column in numbers))
-        for row in test.failing(level)[:_LISTED]
+        for row in found.failing(level)[:_LISTED]
     )
 
 

@@ -1,9 +1,9 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
 from credibly.results.audit import AuditGroup, AuditResult
-from credibly.results.certificates import Certificate, EquivalenceResult
+from credibly.results.certificates import Certificate, EquivalenceDetails
 from credibly.results.coverage import SetCoverage, Slab, Strata
-from credibly.results.credal import CredalTestResult, ValidityResult, WeightsResult
+from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
@@ -19,25 +19,26 @@ from credibly.results.power import LabelPlan, PowerCurve
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.scores import DecisionCosts, Detection, DetectionScore, EpistemicScore, ScoreStability
-from credibly.results.tests import CheckResult, HypotestResult
-from credibly.results.witness import WitnessDirection, WitnessResult
+from credibly.results.tests import CheckDetails, Details, HypotestResult
+from credibly.results.witness import WitnessDetails, WitnessDirection
 
 __all__ = [
     "AuditGroup",
     "AuditResult",
     "Certificate",
     "Change",
-    "CheckResult",
+    "CheckDetails",
     "CorpCurve",
-    "CredalTestResult",
+    "CredalDetails",
     "CrpsDecomposition",
     "DecisionCosts",
+    "Details",
     "Detection",
     "DetectionScore",
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",
-    "EquivalenceResult",
+    "EquivalenceDetails",
     "Estimate",
     "Estimates",
     "HypotestResult",
@@ -58,8 +59,8 @@ __all__ = [
     "Slab",
     "SpreadCurve",
     "Strata",
-    "ValidityResult",
-    "WeightsResult",
+    "ValidityDetails",
+    "WeightsDetails",
+    "WitnessDetails",
     "WitnessDirection",
-    "WitnessResult",
 ]

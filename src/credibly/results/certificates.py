@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scipy.special import betainc, betaincinv
 
 from credibly.results.base import Result, require_level
-from credibly.results.tests import HypotestResult, Word
+from credibly.results.tests import Details, HypotestResult, Word
 
 BINOMIAL = 0.25
 """The largest level at which binomial bounds hold for events of unlike probability."""
@@ -109,14 +109,13 @@ class Certificate(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class EquivalenceResult(HypotestResult):
-    """Whether the data show that a calibration error is smaller than a margin.
+class EquivalenceDetails(Details):
+    """The margin of a test that a calibration error is smaller, and the bound behind its p-value.
 
-    The fields of :class:`HypotestResult`, with the hypothesis reversed: the error is the margin or more, so a
-    small p-value speaks for the predictions; the effect size is the observed error minus the margin, and the
-    acceptance region begins as far below the margin as the bound is above the observed error. For several
-    errors, the p-value is the largest one and the bound is that of its error: if this one is within the
-    margin, all are.
+    The hypothesis of this test is reversed: the error is the margin or more, so a small p-value speaks for
+    the predictions; the effect size is the observed error minus the margin, and the acceptance region begins
+    as far below the margin as the bound is above the observed error. For several errors, the p-value is the
+    largest one and the bound is that of its error: if this one is within the margin, all are.
 
     Attributes
     ----------
@@ -126,41 +125,28 @@ class EquivalenceResult(HypotestResult):
         The upper bound behind the p-value.
     """
 
-    margin: float = 0.0
-    certificate: Certificate = dataclasses.field(kw_only=True)
+    margin: float
+    certificate: Certificate
 
     def upper(self, level: float = 0.05) -> float:
         """Return what the error is at most, with confidence 1 - `level`."""
         require_level(level)
         return dataclasses.replace(self.certificate, level=1.0 - level).upper
 
-    def verdict(self, level: float = 0.05) -> Word:
-        """Return "no conflict found" if the error is within the margin, else "cannot tell"."""
-        return "no conflict found" if self.rejects(level) else "cannot tell"
+    def _verdict(self, test: HypotestResult[Any], level: float) -> Word:
+        return "no conflict found" if test.rejects(level) else "cannot tell"
 
-    def sentence(self, level: float = 0.05) -> str:
-        """Return the answer in words: "within 2 points", or "not shown".
-
-        Parameters
-        ----------
-        level : float
-            Maximum probability of calling an error small that is not.
-
-        Returns
-        -------
-        str
-            With the bound of the error.
-        """
+    def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
         sure, most = f"{100 * (1 - level):.4g} % sure", _points(self.upper(level))
-        if self.rejects(level):
-            return f"{self.statistic_name} is within {_points(self.margin)}, {sure}: it is at most {most}."
+        if test.rejects(level):
+            return f"{test.statistic_name} is within {_points(self.margin)}, {sure}: it is at most {most}."
         return (
-            f"Not shown that {self.statistic_name} is within {_points(self.margin)}: it is at most {most}, "
+            f"Not shown that {test.statistic_name} is within {_points(self.margin)}: it is at most {most}, "
             f"{sure}."
         )
 
-    def __str__(self) -> str:
-        return f"{self.sentence()} (observed {self.statistic:.4g}, p = {self.pvalue:.3g}, n = {self.n})"
+    def _text(self, test: HypotestResult[Any]) -> str:
+        return f"{test.sentence()} (observed {test.statistic:.4g}, p = {test.pvalue:.3g}, n = {test.n})"
 
 
 def _points(share: float) -> str:

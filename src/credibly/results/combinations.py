@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, require_level
 from credibly.results.estimates import Estimate
-from credibly.results.tests import HypotestResult
+from credibly.results.tests import Details
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,10 +72,8 @@ class LocalDeviations(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class CombinationResult(HypotestResult):
-    """A test of a set that found one distribution of the set per instance.
-
-    The fields of :class:`HypotestResult`, and these.
+class CombinationDetails(Details):
+    """What a test of a set knows that found one distribution of the set per instance.
 
     Attributes
     ----------
@@ -87,8 +83,10 @@ class CombinationResult(HypotestResult):
         What `combine` and `score` apply to other instances.
     """
 
-    test_rows: HostArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    combination: Any = dataclasses.field(default=None, repr=False)
+    _subject = "set"
+
+    test_rows: HostArray
+    combination: Any = dataclasses.field(repr=False)
 
     def combine(self, predictions: Any, *, features: Any = None) -> Any:
         """Return the combination that was found, for any instances of the same model.

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.results.base import Notion, Result, require_level
-from credibly.results.combinations import CombinationResult
-from credibly.results.tests import HypotestResult, Word
-from credibly.results.witness import WitnessResult
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from credibly.results.combinations import CombinationDetails
+from credibly.results.tests import Details, HypotestResult, Word
+from credibly.results.witness import WitnessDetails
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,10 +50,8 @@ class SimplexPicture(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class WeightsResult(CombinationResult):
-    """Whether some combination of a set is calibrated, with the weights that were found.
-
-    The fields of :class:`HypotestResult`, and these.
+class WeightsDetails(CombinationDetails):
+    """The weights with which a set was tested for a calibrated combination.
 
     Attributes
     ----------
@@ -78,37 +73,15 @@ class WeightsResult(CombinationResult):
     weight_names: tuple[str, ...] = ()
     notion: Notion = "distribution"
 
-    def sentence(self, level: float = 0.05, class_names: Sequence[str] | None = None) -> str:
-        """Return the outcome in words.
-
-        Parameters
-        ----------
-        level : float
-            Level of the test.
-        class_names : sequence of str, optional
-            Names of the classes; weights do not point at classes.
-
-        Returns
-        -------
-        str
-            Whether these weights found a calibrated combination.
-        """
-        if self.pvalue <= level:
-            return f"{self._rejected}."
-        return _not_rejected(self, level)
-
-    @property
-    def _rejected(self) -> str:
-        if self.settings.get("weights") == "mean":
-            return "The mean of the set is not calibrated"
-        return "No combination that these weights can represent is calibrated"
+    def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
+        return f"{_rejected(test)}." if test.rejects(level) else super()._sentence(test, level, class_names)
 
 
-def _not_rejected(result: HypotestResult, level: float) -> str:
-    """Say what a test without a rejection found."""
-    if result.verdict(level) == "cannot tell":
-        return f"Cannot tell: {result.why_not(level) or 'there are too few replicates'}."
-    return "No conflict found between the set and the labels."
+def _rejected(test: HypotestResult[Any]) -> str:
+    """Say what a test of weights rejects."""
+    if test.settings.get("weights") == "mean":
+        return "The mean of the set is not calibrated"
+    return "No combination that these weights can represent is calibrated"
 
 
 Outcome = Literal["both", "witness alone", "weights alone", "neither"]
@@ -116,34 +89,26 @@ Outcome = Literal["both", "witness alone", "weights alone", "neither"]
 
 
 @dataclasses.dataclass(frozen=True)
-class CredalTestResult(WeightsResult):
-    """Whether a set of distributions contains the truth and a calibrated combination.
+class CredalDetails(WeightsDetails):
+    """The two tests of a set: does it contain the truth, and a calibrated combination?
 
-    The fields of :class:`WeightsResult`, which are those of the weights except for the p-value, the larger of
-    two, and these.
+    The fields of :class:`WeightsDetails` are those of the weights, and so are the fields of the result,
+    except for the p-value, the larger of two.
 
     Attributes
     ----------
-    validity : WitnessResult or None
+    validity : HypotestResult of WitnessDetails, or None
         Is the distribution of the label in the set? None if every set is a single distribution.
-    calibration : WeightsResult or None
+    calibration : HypotestResult of WeightsDetails, or None
         Is some combination calibrated? None for rows in clusters, of which only the witness is tested.
     """
 
-    validity: WitnessResult | None = None
-    calibration: WeightsResult | None = None
+    validity: HypotestResult[WitnessDetails] | None = None
+    calibration: HypotestResult[WeightsDetails] | None = None
 
     @property
-    def _tested(self) -> list[WitnessResult | WeightsResult]:
-        return [one for one in (self.validity, self.calibration) if one is not None]
-
-    def plot(
-        self, ax: Axes | None = None, *, kind: str | None = None, label: str | None = None, **options: Any
-    ) -> Axes:
-        """Draw the test of the weights; for a witness alone, where it points. See :meth:`Result.plot`."""
-        if kind is None and self.calibration is None and self.validity is not None:
-            return self.validity.plot(ax, label=label, **options)
-        return super().plot(ax, kind=kind, label=label, **options)
+    def _tested(self) -> list[HypotestResult]:
+        return [test for test in (self.validity, self.calibration) if test is not None]
 
     def outcome(self, level: float = 0.05) -> Outcome:
         """Return which of the two tests reject at `level`.
@@ -151,53 +116,33 @@ class CredalTestResult(WeightsResult):
         A label that every distribution of the set rules out rejects both: no combination is calibrated.
         """
         witness = self.validity is not None and self.validity.rejects(level)
-        impossible = self.validity is not None and self.validity.impossible_rows.size > 0
-        weights = self.calibration is not None and (impossible or self.calibration.pvalue <= level)
+        impossible = self.validity is not None and self.validity.details.impossible_rows.size > 0
+        weights = self.calibration is not None and (impossible or self.calibration.rejects(level))
         if witness:
             return "both" if weights else "witness alone"
         return "weights alone" if weights else "neither"
 
-    def verdict(self, level: float = 0.05) -> Word:
-        """Return the answer in one of three words.
-
-        "conflict" if both tests reject, "cannot tell" if only one does (or could not have), "no conflict
-        found" if neither does. If only one was run: that test's own answer.
-        """
-        words = {one.verdict(level) for one in self._tested}
+    def _verdict(self, test: HypotestResult[Any], level: float) -> Word:
+        words = {part.verdict(level) for part in self._tested}
         if len(self._tested) == 1:
             return words.pop()
         if self.outcome(level) != "neither":
             return "conflict" if self.outcome(level) == "both" else "cannot tell"
         return "cannot tell" if "cannot tell" in words else "no conflict found"
 
-    def why_not(self, level: float = 0.05) -> str:
-        """Return why no labels could have been rejected at `level`, by the first test that could not."""
-        return next(filter(None, (one.why_not(level) for one in self._tested)), "")
+    def _why_not(self, test: HypotestResult[Any], level: float) -> str:
+        return next(filter(None, (part.why_not(level) for part in self._tested)), "")
 
-    def sentence(self, level: float = 0.05, class_names: Sequence[str] | None = None) -> str:
-        """Return the outcome in words.
-
-        Parameters
-        ----------
-        level : float
-            Level of both tests.
-        class_names : sequence of str, optional
-            Names of the classes.
-
-        Returns
-        -------
-        str
-            What was rejected, and where the truth lies outside the set.
-        """
+    def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
         validity, calibration = self.validity, self.calibration
         if validity is None or calibration is None:
             return self._tested[0].sentence(level, class_names)
         outcome = self.outcome(level)
-        if validity.impossible_rows.size:
+        if validity.details.impossible_rows.size:
             return validity.sentence(level, class_names)
-        where = validity.where(class_names)
-        pointed = f": {where}" if where else ""
         if outcome == "both":
+            where = validity.details.where(class_names)
+            pointed = f": {where}" if where else ""
             return (
                 f"The truth lies outside the set, and no combination that was found is calibrated{pointed}."
             )
@@ -205,20 +150,22 @@ class CredalTestResult(WeightsResult):
             told = validity.sentence(level, class_names).removesuffix(".")
             return f"{told}; some combination may still be calibrated."
         if outcome == "weights alone":
-            return f"{calibration._rejected}; given the predictions, the set may contain the truth."
-        return _not_rejected(self, level)
+            return f"{_rejected(calibration)}; given the predictions, the set may contain the truth."
+        return Details._sentence(self, test, level, class_names)
 
-    def __str__(self) -> str:
+    def _text(self, test: HypotestResult[Any]) -> str:
         if len(self._tested) == 1:
             return str(self._tested[0])
-        return f"{self.verdict()}: {self.sentence()} {self.validity}; weights: {self.calibration}"
+        return f"{test.verdict()}: {test.sentence()} {self.validity}; weights: {self.calibration}"
+
+    def _drawn(self, test: HypotestResult[Any]) -> HypotestResult[Any]:
+        """Return the witness, where it is alone: it has a picture of where it points, and no replicates."""
+        return test if self.calibration is not None or self.validity is None else self.validity
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ValidityResult(HypotestResult):
-    """Whether the distribution of labels lies in the predicted set: over all instances, and for each.
-
-    The fields of :class:`HypotestResult` are those of the test over all instances.
+@dataclasses.dataclass(frozen=True)
+class ValidityDetails(Details):
+    """Which instances have a distribution of labels that does not lie in the predicted set.
 
     Attributes
     ----------
@@ -240,13 +187,15 @@ class ValidityResult(HypotestResult):
         The largest deviance that chance explains over all instances, at 5 %.
     """
 
-    deviance: Any = None
-    pvalues: Any = None
-    adjusted_pvalues: Any = None
-    nearest: Any = None
-    raters: Any = None
-    smallest_pvalues: Any = None
-    largest_explained: float = float("inf")
+    _subject = "sets"
+
+    deviance: Any
+    pvalues: Any
+    adjusted_pvalues: Any
+    nearest: Any
+    raters: Any
+    smallest_pvalues: Any
+    largest_explained: float
 
     def failing(self, level: float = 0.05) -> HostArray:
         """Return the instances whose own distribution of labels is not in the set, worst first.

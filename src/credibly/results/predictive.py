@@ -11,7 +11,7 @@ from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.results.base import Result, Tested, require_level
 from credibly.results.power import PowerCurve
-from credibly.results.tests import CheckResult, Word
+from credibly.results.tests import CheckDetails, HypotestResult, Word
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,22 +24,22 @@ class HypothesisCheck(Tested, Result):
         The hypothesis.
     hypothesis : str
         The same in words.
-    checks : mapping of str to CheckResult
+    checks : mapping of str to HypotestResult
         One result per statistic; with several their p-values are adjusted (Westfall-Young).
     omnibus_pvalue : float
         p-value of the smallest p-value of all statistics.
     members : ndarray (n_resamples,) or None
         The member that drew every replicate.
-    groups : mapping of str to mapping of str to CheckResult
+    groups : mapping of str to mapping of str to HypotestResult
         The same within every group, adjusted over all groups and statistics.
     """
 
     name: Literal["bayesian", "independent"]
     hypothesis: str
-    checks: Mapping[str, CheckResult]
+    checks: Mapping[str, HypotestResult[CheckDetails]]
     omnibus_pvalue: float
     members: HostArray | None
-    groups: Mapping[str, Mapping[str, CheckResult]] = dataclasses.field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, HypotestResult[CheckDetails]]] = dataclasses.field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types; groups without their replicates."""
@@ -92,7 +92,7 @@ class PredictiveCheck(Tested, Result):
         return {name: one for name, one in found.items() if one is not None}
 
     @property
-    def checks(self) -> Mapping[str, CheckResult]:
+    def checks(self) -> Mapping[str, HypotestResult[CheckDetails]]:
         """One result per statistic: under the Bayesian hypothesis if it was tested, else independent."""
         return next(iter(self.hypotheses.values())).checks
 
@@ -143,7 +143,8 @@ class PredictiveCheck(Tested, Result):
         )
         groups = self._groups(hypothesis)
         one_of("`statistic`", statistic, self.statistics)
-        return {name: float(getattr(own[statistic], quantity)) for name, own in groups.items()}
+        known = {name: vars(own[statistic]) | vars(own[statistic].details) for name, own in groups.items()}
+        return {name: float(fields[quantity]) for name, fields in known.items()}
 
     def count_verdicts(
         self, level: float = 0.05, hypothesis: str | None = None
@@ -171,7 +172,7 @@ class PredictiveCheck(Tested, Result):
                 counts[name][one.verdict(level)] += 1
         return counts
 
-    def _groups(self, hypothesis: str | None) -> Mapping[str, Mapping[str, CheckResult]]:
+    def _groups(self, hypothesis: str | None) -> Mapping[str, Mapping[str, HypotestResult[CheckDetails]]]:
         chosen = self.under(hypothesis) if hypothesis else next(iter(self.hypotheses.values()))
         if not chosen.groups:
             raise UnsupportedError(

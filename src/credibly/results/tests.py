@@ -1,10 +1,10 @@
-"""What a test returns: p-value, null distribution, effect size; more for predictive checks."""
+"""What a test returns: p-value, null distribution, effect size, and details that only this test knows."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
 
@@ -12,7 +12,18 @@ from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, Tail, Tested, require_level
 
 if TYPE_CHECKING:
-    pass
+    from matplotlib.axes import Axes
+    from typing_extensions import TypeVar
+
+    Known = TypeVar("Known", bound="Details", covariant=True, default="Details")
+else:  # before Python 3.13 type variables have no default, which lets `HypotestResult` alone mean any details
+    from typing import TypeVar
+
+    Known = TypeVar("Known")
+
+Word = Literal["conflict", "no conflict found", "cannot tell"]
+
+_LONG = ("null_distribution", "components")
 
 
 def smallest_pvalue(n_clusters: int) -> float:
@@ -26,8 +37,73 @@ def _alike(values: HostArray, one: float) -> HostArray:
 
 
 @dataclasses.dataclass(frozen=True)
-class HypotestResult(Tested, Result):
-    """A null hypothesis, a statistic and a p-value.
+class Details:
+    """What only one test knows, in ``result.details``; empty for a test that needs no more than a p-value.
+
+    A subclass adds the fields, and changes how its test answers where the p-value alone is not enough.
+    """
+
+    _long: ClassVar[tuple[str, ...]] = ()
+    """Fields that a summary leaves out."""
+
+    _subject: ClassVar[str] = "predictions"
+    """What the labels are compared with, for sentences."""
+
+    def _deciding_pvalue(self, test: HypotestResult[Any]) -> float:
+        return test.pvalue if test.adjusted_pvalue is None else test.adjusted_pvalue
+
+    def _verdict(self, test: HypotestResult[Any], level: float) -> Word:
+        if test.deciding_pvalue <= level:
+            return "conflict"
+        return "cannot tell" if test.is_beyond_replicates or test.why_not(level) else "no conflict found"
+
+    def _why_not(self, test: HypotestResult[Any], level: float) -> str:
+        if test.n_clusters is not None and smallest_pvalue(test.n_clusters) > level:
+            return f"{test.n_clusters} clusters give no p-value below {smallest_pvalue(test.n_clusters):.3g}"
+        sides = 2 if test.tail == "two-sided" else 1
+        if test.n_resamples and sides / (test.n_resamples + 1) > level:
+            return f"{test.n_resamples} replicates give no p-value below {sides / (test.n_resamples + 1):.3g}"
+        null = test.null_distribution
+        if null is not None and null.size:
+            if _alike(null, test.statistic).all():
+                return "these predictions allow no other value"
+            ends = (null.max(), null.min())[:sides]
+            least = sides * min(int(_alike(null, end).sum()) for end in ends) / (test.n_resamples + 1)
+            if test.n_resamples and least > level:
+                return f"no labels could give a p-value below {least:.2g}"
+        low, high = test.acceptance_region
+        span = test.statistic_range
+        if span is not None and high - low > 0.5 * (span[1] - span[0]):
+            return f"this check would accept anything from {low:.3g} to {high:.3g}"
+        return ""
+
+    def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
+        word = test.verdict(level)
+        if word == "conflict":
+            return f"The labels contradict the hypothesis that {test.hypothesis}."
+        if word == "cannot tell":
+            return f"Cannot tell: {test.why_not(level) or 'there are too few replicates'}."
+        return f"No conflict found between the {self._subject} and the labels."
+
+    def _text(self, test: HypotestResult[Any]) -> str:
+        low, high = test.acceptance_region
+        error = ""
+        if test.pvalue_interval is not None:
+            error = f" (Monte-Carlo {test.pvalue_interval[0]:.3g} to {test.pvalue_interval[1]:.3g})"
+        adjusted = "" if test.adjusted_pvalue is None else f", adjusted {test.adjusted_pvalue:.3g}"
+        return (
+            f"{test.statistic_name} {test.statistic:.4g}, 95 % acceptance {low:.4g} to {high:.4g}, "
+            f"p = {test.pvalue:.3g}{error}{adjusted}: {test.verdict()}"
+        )
+
+    def _drawn(self, test: HypotestResult[Any]) -> HypotestResult[Any]:
+        """Return the test whose picture stands for `test`."""
+        return test
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HypotestResult(Tested, Result, Generic[Known]):
+    """A null hypothesis, a statistic and a p-value, and what only this test knows.
 
     Attributes
     ----------
@@ -46,7 +122,7 @@ class HypotestResult(Tested, Result):
     tail : {"greater", "two-sided", "less"}
         Which deviations count as extreme; "less" for the test that an error is within a margin.
     null_distribution : ndarray or None
-        The replicates' statistics.
+        The replicates' statistics; None if the p-value is computed without replicates.
     acceptance_region : tuple of float
         Values the test would not reject at 5 %.
     effect_size : float
@@ -69,6 +145,9 @@ class HypotestResult(Tested, Result):
         Per-statistic results of an omnibus test.
     n_clusters : int or None
         Number of independent clusters, if rows belong together.
+    details : Details
+        What only this test knows: `WitnessDetails`, `WeightsDetails`, `CredalDetails`, `ValidityDetails`,
+        `EquivalenceDetails`, `CheckDetails`, or empty `Details`.
     """
 
     name: str
@@ -76,20 +155,21 @@ class HypotestResult(Tested, Result):
     statistic_name: str
     statistic: float
     pvalue: float
-    pvalue_interval: tuple[float, float] | None
+    pvalue_interval: tuple[float, float] | None = None
     tail: Tail
-    null_distribution: np.ndarray[Any, Any] | None
+    null_distribution: np.ndarray[Any, Any] | None = None
     acceptance_region: tuple[float, float]
     effect_size: float
-    z_score: float
+    z_score: float = float("nan")
     n: int
-    n_resamples: int
+    n_resamples: int = 0
     statistic_range: tuple[float, float] | None = None
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     adjusted_pvalue: float | None = None
     components: Mapping[str, HypotestResult] = dataclasses.field(default_factory=dict)
     n_clusters: int | None = None
+    details: Known = Details()  # type: ignore[assignment]  # of a test that gives no type
 
     @property
     def is_beyond_replicates(self) -> bool:
@@ -102,25 +182,40 @@ class HypotestResult(Tested, Result):
 
     @property
     def deciding_pvalue(self) -> float:
-        """The p-value behind the verdict: the adjusted one if several statistics were tested together."""
-        return self.pvalue if self.adjusted_pvalue is None else self.adjusted_pvalue
+        """The p-value behind the verdict.
+
+        The adjusted one if several statistics were tested together; for the check of an ensemble, not below
+        ``details.member_pvalue``.
+        """
+        return self.details._deciding_pvalue(self)
 
     def rejects(self, level: float = 0.05) -> bool:
         """Tell whether the test's own p-value, not adjusted for any other, is at most `level`."""
         require_level(level)
         return self.pvalue <= level
 
-    def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
+    def verdict(self, level: float = 0.05) -> Word:
         """Return the test's answer in one of three words.
 
         "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was impossible,
         for the reason that `why_not` gives, or that the statistic lies beyond all replicates but its adjusted
         p-value is still too large. Everything else is "no conflict found".
+
+        `credal_test` finds a conflict if both of its tests reject, and cannot tell if only one does. A test
+        within a margin finds no conflict if it rejects, and else cannot tell.
+
+        Parameters
+        ----------
+        level : float
+            Level of the test.
+
+        Returns
+        -------
+        {"conflict", "no conflict found", "cannot tell"}
+            The answer.
         """
         require_level(level)
-        if self.deciding_pvalue <= level:
-            return "conflict"
-        return "cannot tell" if self.is_beyond_replicates or self.why_not(level) else "no conflict found"
+        return self.details._verdict(self, level)
 
     def why_not(self, level: float = 0.05) -> str:
         """Return why no labels could have been rejected at `level`, or "" if some could.
@@ -133,87 +228,69 @@ class HypotestResult(Tested, Result):
         Returns
         -------
         str
-            A clause: too few clusters or replicates, a statistic whose most extreme values are frequent by
-            chance, or an acceptance region that spans more than half of all values.
+            A clause: too few instances, clusters or replicates, a statistic whose most extreme values are
+            frequent by chance, an acceptance region that spans more than half of all values, or sets that
+            allow nearly every label.
         """
         require_level(level)
-        if self.n_clusters is not None and smallest_pvalue(self.n_clusters) > level:
-            return f"{self.n_clusters} clusters give no p-value below {smallest_pvalue(self.n_clusters):.3g}"
-        sides = 2 if self.tail == "two-sided" else 1
-        if self.n_resamples and sides / (self.n_resamples + 1) > level:
-            return f"{self.n_resamples} replicates give no p-value below {sides / (self.n_resamples + 1):.3g}"
-        null = self.null_distribution
-        if null is not None and null.size:
-            if _alike(null, self.statistic).all():
-                return "these predictions allow no other value"
-            ends = (null.max(), null.min())[:sides]
-            least = sides * min(int(_alike(null, end).sum()) for end in ends) / (self.n_resamples + 1)
-            if self.n_resamples and least > level:
-                return f"no labels could give a p-value below {least:.2g}"
-        low, high = self.acceptance_region
-        span = self.statistic_range
-        if span is not None and high - low > 0.5 * (span[1] - span[0]):
-            return f"this check would accept anything from {low:.3g} to {high:.3g}"
-        return ""
+        return self.details._why_not(self, level)
+
+    def sentence(self, level: float = 0.05, class_names: Sequence[str] | None = None) -> str:
+        """Return the outcome in words.
+
+        Parameters
+        ----------
+        level : float
+            Level of the test.
+        class_names : sequence of str, optional
+            Names of the classes, for a witness, which points at classes.
+
+        Returns
+        -------
+        str
+            What was rejected and where, what was shown, or why the test cannot tell.
+        """
+        require_level(level)
+        return self.details._sentence(self, level, class_names)
+
+    def plot(
+        self, ax: Axes | None = None, *, kind: str | None = None, label: str | None = None, **options: Any
+    ) -> Axes:
+        """Draw this test. See :meth:`Result.plot`."""
+        shown = self.details._drawn(self) if kind is None else self
+        return Result.plot(shown, ax, kind=kind, label=label, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types, with the fields of the details and the name of their type."""
+        found = super().to_dict()
+        return {**found, **found["details"], "details": type(self.details).__name__}
+
+    def summary(self) -> dict[str, Any]:
+        """Return the JSON-safe fields without replicates and members: what a table of groups needs."""
+        left_out = {*_LONG, *self.details._long}
+        return {name: value for name, value in self.to_dict().items() if name not in left_out}
 
     def __str__(self) -> str:
-        low, high = self.acceptance_region
-        error = ""
-        if self.pvalue_interval is not None:
-            error = f" (Monte-Carlo {self.pvalue_interval[0]:.3g} to {self.pvalue_interval[1]:.3g})"
-        adjusted = "" if self.adjusted_pvalue is None else f", adjusted {self.adjusted_pvalue:.3g}"
-        return (
-            f"{self.statistic_name} {self.statistic:.4g}, 95 % acceptance {low:.4g} to {high:.4g}, "
-            f"p = {self.pvalue:.3g}{error}{adjusted}: {self.verdict()}"
-        )
+        return self.details._text(self)
 
 
-Word = Literal["conflict", "no conflict found", "cannot tell"]
+Own = TypeVar("Own", bound=Details)
 
-_LONG = ("null_distribution", "components")
 
-_BY_MEMBER = ("member_counts", "member_below", "member_above")
+def with_details(test: HypotestResult, details: Own, **changes: Any) -> HypotestResult[Own]:
+    """Return a test with other details, and other values of the named fields."""
+    return HypotestResult(**{**vars(test), **changes, "details": details})
 
 
 @dataclasses.dataclass(frozen=True)
-class CheckResult(HypotestResult):
-    """One statistic of a predictive check under one hypothesis.
+class CheckDetails(Details):
+    """What a predictive check knows of one statistic under one hypothesis.
 
-    The p-value is two-sided, whatever the statistic's own tail: a value that is too good contradicts a model
-    as much as one that is too bad.
+    The p-value of the check is two-sided, whatever the statistic's own tail: a value that is too good
+    contradicts a model as much as one that is too bad.
 
     Attributes
     ----------
-    name, hypothesis, statistic_name : str
-        The check, the hypothesis in words, and the statistic.
-    statistic : float
-        Its value on the observed labels.
-    pvalue : float
-        Two-sided p-value.
-    pvalue_interval : tuple of float or None
-        Its 95 % Monte-Carlo interval.
-    tail : {"greater", "two-sided"}
-        Always two-sided.
-    null_distribution : ndarray or None
-        The replicates' statistics.
-    acceptance_region : tuple of float
-        Values the check would not reject at 5 %.
-    effect_size, z_score : float
-        Observed value minus the mean of the replicates, in the statistic's own unit and in their spread.
-    n, n_resamples : int
-        Number of instances and of replicates.
-    statistic_range : tuple of float or None
-        Smallest and largest value the statistic can take.
-    settings : mapping
-        Everything needed to repeat the check.
-    notes : tuple of str
-        What was accepted, converted or left out on the way.
-    adjusted_pvalue : float or None
-        Adjusted over the statistics, or over groups and statistics.
-    components : mapping of str to HypotestResult
-        Empty: a check has no parts.
-    n_clusters : int or None
-        Number of independent clusters, if rows belong together.
     paper_pvalue : float
         P21's p: share of the replicates strictly below the observation (its Algorithm 3).
     upper_pvalue, lower_pvalue : float
@@ -230,19 +307,23 @@ class CheckResult(HypotestResult):
         The share of these at most, and at least, as large as the observation; NaN if there are none.
     member_pvalue : float or None
         Two-sided p-value that counts the truth as one more member: members are then a sample from a larger
-        population, and no p-value is below 2 / (m + 1). A conflict requires this p-value to be small as well.
+        population, and no p-value is below 2 / (m + 1). A conflict requires this p-value to be small as well;
+        if only this one is not, there are too few members, and the check cannot tell.
     paper_rules : mapping of str to bool
-        Whether P21's rules fail the model; empty outside its paper mode.
+        Whether P21's rules fail the model; empty outside its paper mode, where a conflict is a statistic
+        beyond all replicates.
     group : str or None
         Which group of instances; None for all.
     """
 
-    paper_pvalue: float = float("nan")
-    upper_pvalue: float = float("nan")
-    lower_pvalue: float = float("nan")
-    direction: Literal["above", "below"] = "above"
-    sharpness: float = float("nan")
-    n_members: int = 1
+    _long = ("member_counts", "member_below", "member_above")
+
+    paper_pvalue: float
+    upper_pvalue: float
+    lower_pvalue: float
+    direction: Literal["above", "below"]
+    sharpness: float
+    n_members: int
     member_counts: HostArray | None = None
     member_below: HostArray | None = None
     member_above: HostArray | None = None
@@ -250,27 +331,23 @@ class CheckResult(HypotestResult):
     paper_rules: Mapping[str, bool] = dataclasses.field(default_factory=dict)
     group: str | None = None
 
-    @property
-    def deciding_pvalue(self) -> float:
-        """The p-value behind the verdict: adjusted and, with several members, not below `member_pvalue`."""
-        usual = super().deciding_pvalue
+    def _deciding_pvalue(self, test: HypotestResult[Any]) -> float:
+        usual = super()._deciding_pvalue(test)
         return usual if self.member_pvalue is None or self.n_members < 2 else max(usual, self.member_pvalue)
 
-    def is_beyond_members(self, level: float = 0.05) -> bool:
-        """Tell whether these members did not draw the labels, but one more like them might have."""
-        return super().deciding_pvalue <= level < self.deciding_pvalue
-
-    def verdict(self, level: float = 0.05) -> Word:
-        """Return the answer in one of three words; in paper mode a conflict is beyond all replicates.
-
-        If only `member_pvalue` prevents a rejection, there are too few members: "cannot tell".
-        """
+    def _verdict(self, test: HypotestResult[Any], level: float) -> Word:
         if self.paper_rules:
             return "conflict" if self.paper_rules["outside the replicates"] else "no conflict found"
-        require_level(level)
-        return "cannot tell" if self.is_beyond_members(level) else super().verdict(level)
+        return "cannot tell" if self.is_beyond_members(test, level) else super()._verdict(test, level)
 
-    def summary(self) -> dict[str, Any]:
-        """Return the JSON-safe fields without replicates and members: what a table of groups needs."""
-        found = self.to_dict()
-        return {name: value for name, value in found.items() if name not in (*_LONG, *_BY_MEMBER)}
+    def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
+        if not self.paper_rules and self.is_beyond_members(test, level):
+            return (
+                f"Cannot tell: none of these {self.n_members} members explains the labels, but another one "
+                "like them might."
+            )
+        return super()._sentence(test, level, class_names)
+
+    def is_beyond_members(self, test: HypotestResult[Any], level: float) -> bool:
+        """Tell whether these members did not draw the labels, but one more like them might have."""
+        return super()._deciding_pvalue(test) <= level < test.deciding_pvalue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
-from credibly.results.base import Result, require_level
-from credibly.results.combinations import CombinationResult
-from credibly.results.tests import Word
+from credibly.results.base import Result
+from credibly.results.combinations import CombinationDetails
+from credibly.results.tests import HypotestResult, Word
 
 _MOST_LISTED = 5
 _FEW = 20  # instances below which width is not looked at
@@ -106,12 +106,12 @@ def _class_name(label: int, class_names: Sequence[str] | None) -> str:
     return f"class {name}" if name.isdigit() else name
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class WitnessResult(CombinationResult):
-    """Whether the distribution of the label is in the set, given what the witness may use.
+@dataclasses.dataclass(frozen=True)
+class WitnessDetails(CombinationDetails):
+    """What a witness found: evidence that the distribution of the label is outside the set, and where.
 
-    The fields of :class:`HypotestResult`, and these. The statistic is the mean of v(x, y) - h(x): what the
-    witness earned per instance beyond the most that a distribution of the set allows on average.
+    The statistic of the test is the mean of v(x, y) - h(x): what the witness earned per instance beyond the
+    most that a distribution of the set allows on average.
 
     Attributes
     ----------
@@ -144,23 +144,16 @@ class WitnessResult(CombinationResult):
         the set out.
     """
 
-    given: Literal["predictions", "features"] = "predictions"
-    evalue: float = 1.0
-    exact_pvalue: float = 1.0
-    anytime_pvalue: float = 1.0
-    log_evalues: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
-    scores: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
-    excess: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
-    smallest_pvalue: float = 1.0
-    directions: tuple[WitnessDirection, ...] = ()
-    impossible_rows: HostArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    def verdict(self, level: float = 0.05) -> Word:
-        """Return the answer in one of three words; "cannot tell" if no labels could have been rejected."""
-        require_level(level)
-        if self.pvalue <= level:
-            return "conflict"
-        return "cannot tell" if self.smallest_pvalue > level else "no conflict found"
+    given: Literal["predictions", "features"]
+    evalue: float
+    exact_pvalue: float
+    anytime_pvalue: float
+    log_evalues: HostArray
+    scores: HostArray
+    excess: HostArray
+    smallest_pvalue: float
+    directions: tuple[WitnessDirection, ...]
+    impossible_rows: HostArray
 
     def evidence_rows(self, limit: int = 20) -> HostArray:
         """Return the instances that carry the evidence, most first.
@@ -199,63 +192,6 @@ class WitnessResult(CombinationResult):
             return ""
         return self.directions[0].words(class_names)
 
-    def sentence(self, level: float = 0.05, class_names: Sequence[str] | None = None) -> str:
-        """Return the outcome in words.
-
-        Parameters
-        ----------
-        level : float
-            Level of the test.
-        class_names : sequence of str, optional
-            Names of the classes.
-
-        Returns
-        -------
-        str
-            Whether the truth lies outside the set, and where.
-        """
-        if self.impossible_rows.size:
-            return (
-                f"{self.impossible_words()}: the truth lies outside the set, and no combination is "
-                "calibrated."
-            )
-        if self.rejects(level):
-            where = self.where(class_names)
-            return f"Given the {self.given}, the truth lies outside the set{f': {where}' if where else ''}."
-        if self.verdict(level) == "cannot tell":
-            return f"Cannot tell: {self.why_not(level)}."
-        return "No conflict found between the set and the labels."
-
-    def why_not(self, level: float = 0.05) -> str:
-        """Return why no labels could have been rejected at `level`, or "" if some could.
-
-        Parameters
-        ----------
-        level : float
-            Level of the test.
-
-        Returns
-        -------
-        str
-            A clause: too few instances, or sets that allow nearly every label.
-        """
-        require_level(level)
-        smallest = self.smallest_pvalue
-        if smallest <= level:
-            return ""
-        if self.n < _FEW:
-            return (
-                f"{counted(self.n, 'instance is', 'instances are')} too few for any labels to show that the "
-                "truth lies outside the set"
-            )
-        if smallest**_TIMES > level:  # as many times the instances would not do either
-            return "the sets are so wide that hardly any labels could show that the truth lies outside them"
-        enough = int(np.ceil(self.n * np.log(level) / np.log(smallest)))
-        return (
-            f"no labels of these {self.n} instances could show that the truth lies outside the sets; about "
-            f"{enough} instances could"
-        )
-
     def impossible_words(self) -> str:
         """Return how many labels, and of which rows, every distribution of the set rules out; "" if none."""
         rows = self.impossible_rows
@@ -265,14 +201,47 @@ class WitnessResult(CombinationResult):
             return f"The label of row {rows[0]} has probability 0 under every distribution of its set"
         listed = ", ".join(map(str, rows[:_MOST_LISTED])) + (", ..." if rows.size > _MOST_LISTED else "")
         return (
-            f"The labels of {rows.size} of {self.n} instances (rows {listed}) have probability 0 under every "
-            "distribution of their sets"
+            f"The labels of {rows.size} of {self.excess.size} instances (rows {listed}) have probability 0 "
+            "under every distribution of their sets"
         )
 
-    def __str__(self) -> str:
-        where = self.where()
-        told = f"; {where}" if where and self.pvalue <= 0.05 else ""
+    def _verdict(self, test: HypotestResult[Any], level: float) -> Word:
+        if test.pvalue <= level:
+            return "conflict"
+        return "cannot tell" if self.smallest_pvalue > level else "no conflict found"
+
+    def _why_not(self, test: HypotestResult[Any], level: float) -> str:
+        smallest = self.smallest_pvalue
+        if smallest <= level:
+            return ""
+        if test.n < _FEW:
+            return (
+                f"{counted(test.n, 'instance is', 'instances are')} too few for any labels to show that the "
+                "truth lies outside the set"
+            )
+        if smallest**_TIMES > level:  # as many times the instances would not do either
+            return "the sets are so wide that hardly any labels could show that the truth lies outside them"
+        enough = int(np.ceil(test.n * np.log(level) / np.log(smallest)))
         return (
-            f"witness given {self.given}: p = {self.pvalue:.3g} (exact {self.exact_pvalue:.3g}): "
-            f"{self.verdict()}{told}"
+            f"no labels of these {test.n} instances could show that the truth lies outside the sets; about "
+            f"{enough} instances could"
+        )
+
+    def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
+        if self.impossible_rows.size:
+            return (
+                f"{self.impossible_words()}: the truth lies outside the set, and no combination is "
+                "calibrated."
+            )
+        if test.rejects(level):
+            where = self.where(class_names)
+            return f"Given the {self.given}, the truth lies outside the set{f': {where}' if where else ''}."
+        return super()._sentence(test, level, class_names)
+
+    def _text(self, test: HypotestResult[Any]) -> str:
+        where = self.where()
+        told = f"; {where}" if where and test.pvalue <= 0.05 else ""
+        return (
+            f"witness given {self.given}: p = {test.pvalue:.3g} (exact {self.exact_pvalue:.3g}): "
+            f"{test.verdict()}{told}"
         )

@@ -13,7 +13,8 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.philox import as_seed
 from credibly.hypotests import calibration_test
 from credibly.hypotests.resampling.replicates import Replicates
-from credibly.results.credal import WeightsResult
+from credibly.results.credal import WeightsDetails
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly_studies.simulate import WorldSample
 from credibly_studies.simulate.power import Test
@@ -45,7 +46,7 @@ class CredalTest:
     """
 
     statistic: str | Statistic
-    test: Callable[..., WeightsResult]
+    test: Callable[..., HypotestResult[WeightsDetails]]
     n_resamples: int | None = None
     absolute: bool = False
 

@@ -22,7 +22,8 @@ from credibly.hypotests.credal.weights_test import HYPOTHESES, weights_result
 from credibly.learners import Learner
 from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure
-from credibly.results.credal import WeightsResult
+from credibly.results.credal import WeightsDetails
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, kde_ce, kl_ce, mmd_ce
 from credibly.statistics.registry import as_statistic
 from credibly_studies import m23
@@ -85,7 +86,7 @@ def credal_test(
     n_draws: int = DRAWS,
     rng: Any = None,
     progress: Progress | bool | None = None,
-) -> WeightsResult:
+) -> HypotestResult[WeightsDetails]:
     """Test whether a combination with learned weights is calibrated, by Algorithm 1 of J25.
 
     A network learns the weights on one part with the tested error as penalty. On the other part the
@@ -106,7 +107,7 @@ def credal_test(
 
     Returns
     -------
-    WeightsResult
+    HypotestResult of WeightsDetails
         The p-value and the weights that were learned.
 
     Notes

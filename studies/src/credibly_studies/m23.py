@@ -33,7 +33,8 @@ from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure
 from credibly.plots.simplex import SimplexDisplay
 from credibly.predictions import Classes, Point
-from credibly.results.credal import WeightsResult
+from credibly.results.credal import WeightsDetails
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow
 from credibly.statistics.registry import as_statistic
 from credibly_studies.credal_tests import CredalTest
@@ -96,7 +97,7 @@ def credal_test(
     n_draws: int = DRAWS,
     rng: Any = None,
     progress: Progress | bool | None = None,
-) -> WeightsResult:
+) -> HypotestResult[WeightsDetails]:
     """Test whether a combination with one weight vector is calibrated, by Algorithm 1 of M23.
 
     The statistic is minimised by one search from the centre (COBYLA up to 30 members) and compared with
@@ -113,7 +114,7 @@ def credal_test(
 
     Returns
     -------
-    WeightsResult
+    HypotestResult of WeightsDetails
         The p-value and the weights that were found.
 
     Notes

@@ -18,7 +18,7 @@ from credibly.plots.hypotests import BeforeAfterDisplay
 from credibly.predictions import Ensemble
 from credibly.recalibrate import MemberTemperatures, TemperatureScaling
 from credibly.results.predictive import PredictiveCheck
-from credibly.results.tests import CheckResult
+from credibly.results.tests import CheckDetails, HypotestResult
 from credibly.statistics import accuracy, confidence_ece, log_loss
 from credibly_studies.descent import Layers
 from credibly_studies.networks import Network, images, trained_network
@@ -240,7 +240,7 @@ def _rows(task: _Task, variant: str, check: PredictiveCheck) -> list[Row]:
     ]
 
 
-def _row(task: _Task, variant: str, hypothesis: str, group: str, one: CheckResult) -> Row:
+def _row(task: _Task, variant: str, hypothesis: str, group: str, one: HypotestResult[CheckDetails]) -> Row:
     kind, _, severity = group.partition(" / ")
     return Row(
         model=task.model,
@@ -252,10 +252,10 @@ def _row(task: _Task, variant: str, hypothesis: str, group: str, one: CheckResul
         statistic=one.statistic_name,
         value=one.statistic,
         expected=one.statistic - one.effect_size,
-        sharpness=one.sharpness,
+        sharpness=one.details.sharpness,
         pvalue=one.pvalue,
-        paper=one.paper_pvalue,
-        member=one.pvalue if one.member_pvalue is None else one.member_pvalue,
+        paper=one.details.paper_pvalue,
+        member=one.pvalue if one.details.member_pvalue is None else one.details.member_pvalue,
     )
 
 

@@ -169,9 +169,9 @@ def _few_ranks(task: _FewTask) -> tuple[float, float, float, bool]:
     own = given.mean[:, generator.integers(task.members)] + generator.normal(size=task.n)
     value = float(quantile_calibration_error(given, own))
     null = found.null_distribution
-    assert null is not None and found.member_pvalue is not None
+    assert null is not None and found.details.member_pvalue is not None
     extreme = bool((null < value).all() or (null > value).all())
-    return found.pvalue, found.member_pvalue, monte_carlo_pvalue(value, null, "two-sided")[0], extreme
+    return found.pvalue, found.details.member_pvalue, monte_carlo_pvalue(value, null, "two-sided")[0], extreme
 
 
 def _few_members(size: LocationSize, run: Run) -> tuple[StudyTable, dict[int, dict[str, Share]]]:

@@ -163,15 +163,19 @@ def _data_set(task: _Task) -> _Found:
             ("Bayesian ensemble", whole, "bayesian"),
             ("MC dropout", drop, "bayesian"),
         ):
-            found = predictive_check(
-                given,
-                sample.labels,
-                statistics=[CALIBRATION],
-                hypothesis="bayesian" if hypothesis == "bayesian" else "independent",
-                n_resamples=size.replicates,
-                paper="P21",
-                rng=generator,
-            ).checks[CALIBRATION]
+            found = (
+                predictive_check(
+                    given,
+                    sample.labels,
+                    statistics=[CALIBRATION],
+                    hypothesis="bayesian" if hypothesis == "bayesian" else "independent",
+                    n_resamples=size.replicates,
+                    paper="P21",
+                    rng=generator,
+                )
+                .checks[CALIBRATION]
+                .details
+            )
             fails = found.paper_rules["outside the replicates"]
             checks[model, region] = Checked(found.paper_pvalue, found.sharpness, fails)
         if task.data_set == 0 and test == "gap":

@@ -19,7 +19,7 @@ from credibly.hypotests import pit_test, predictive_check
 from credibly.plots.curves import EnvelopeDisplay
 from credibly.predictions import RealPredictions
 from credibly.results.curves import EnvelopeCurve
-from credibly.results.tests import CheckResult
+from credibly.results.tests import CheckDetails, HypotestResult
 from credibly.statistics import picp, quantile_calibration_error, rmse
 from credibly_studies.inputs import public_arrays, trained
 from credibly_studies.p21_uci_tables import LEVEL, Row, claims, tables
@@ -209,24 +209,24 @@ def _checked(
             hypothesis="both (one member)" if single else hypothesis,
             statistic=name,
             values=values,
-            paper_fails=result.paper_rules["outside the central 95 %"],
+            paper_fails=result.details.paper_rules["outside the central 95 %"],
             fails=result.pvalue <= LEVEL,
             adjusted_fails=_adjusted(result) <= LEVEL,
             member_fails=_counting_the_truth(result) <= LEVEL,
-            direction=result.direction,
+            direction=result.details.direction,
         )
         for hypothesis, part in check.hypotheses.items()
         for name, result in part.checks.items()
     ]
 
 
-def _adjusted(result: CheckResult) -> float:
+def _adjusted(result: HypotestResult) -> float:
     return result.pvalue if result.adjusted_pvalue is None else result.adjusted_pvalue
 
 
-def _counting_the_truth(result: CheckResult) -> float:
+def _counting_the_truth(result: HypotestResult[CheckDetails]) -> float:
     """Return the p-value that counts the truth as one more member, where members were drawn."""
-    return result.pvalue if result.member_pvalue is None else result.member_pvalue
+    return result.pvalue if result.details.member_pvalue is None else result.details.member_pvalue
 
 
 UCI = Study(

@@ -15,7 +15,8 @@ import numpy as np
 
 from credibly.hypotests import calibration_test, reliability_curve, weights_test
 from credibly.plots.curves import ReliabilityDisplay
-from credibly.results.credal import WeightsResult
+from credibly.results.credal import WeightsDetails
+from credibly.results.tests import HypotestResult
 from credibly.statistics import accuracy, classwise_ece, confidence_ece, log_loss
 from credibly_studies import j25, j25_printed, m23, m23_printed
 from credibly_studies.judging import holds
@@ -36,7 +37,7 @@ def _j25(score: Literal["brier", "log_loss"], penalty: str) -> NeuralLearner:
     )
 
 
-WAYS: dict[str, Callable[..., WeightsResult]] = {
+WAYS: dict[str, Callable[..., HypotestResult[WeightsDetails]]] = {
     "mean, SKCE": functools.partial(weights_test, weights="mean"),
     "M23, confidence ECE": functools.partial(m23.credal_test, statistics="confidence_ece"),
     "M23, classwise ECE": functools.partial(m23.credal_test, statistics="classwise_ece"),
@@ -96,7 +97,7 @@ def _row(task: tuple[str, str, str, TableSize]) -> tuple[Cell, ...]:
     given = real_set(data_set, model, size.rows)
     settings: dict[str, Any] = {"n_resamples": size.n_resamples} if way == LEARNED else {}
     found = WAYS[way](given.validation, given.validation_labels, rng=0, **settings)
-    point, labels = found.combine(given.test), given.test_labels
+    point, labels = found.details.combine(given.test), given.test_labels
     hits = int(np.sum(np.argmax(point.probs, axis=1) == labels))
     return (
         data_set,

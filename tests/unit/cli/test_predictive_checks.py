@@ -44,14 +44,14 @@ def test_numbers_are_those_of_the_library(credibly: Command, members: Path, worl
     for row, (name, one) in zip(ran.rows, expected, strict=True):
         assert (row["hypothesis"], row["group"], row["statistic"]) == (
             name,
-            one.group or "",
+            one.details.group or "",
             one.statistic_name,
         )
         assert float(row["value"]) == one.statistic
         assert float(row["pvalue"]) == one.pvalue
         assert float(row["adjusted_pvalue"]) == one.adjusted_pvalue
-        assert float(row["sharpness"]) == one.sharpness
-        assert (row["side"], int(row["m"]), row["verdict"]) == (one.direction, M, one.verdict())
+        assert float(row["sharpness"]) == one.details.sharpness
+        assert (row["side"], int(row["m"]), row["verdict"]) == (one.details.direction, M, one.verdict())
     assert "one of these 4 members" in ran.err
     assert "must not have been used to train" in ran.err
 

@@ -35,12 +35,12 @@ def test_a_set_gets_the_test_of_sets(credibly: Command, world: World, members: P
     expected = cr.credal_test(cr.Ensemble(world.members), world.labels, n_resamples=19, rng=2)
     witness, weights, both = ran.rows
     assert float(both["pvalue"]) == expected.pvalue
-    assert float(witness["pvalue"]) == expected.validity.pvalue
-    assert float(weights["pvalue"]) == expected.calibration.pvalue
+    assert float(witness["pvalue"]) == expected.details.validity.pvalue
+    assert float(weights["pvalue"]) == expected.details.calibration.pvalue
     assert [row["statistic"] for row in ran.rows] == ["witness", "skce", "both"]
     assert both["m"] == str(M)
     assert f"hypothesis: {expected.hypothesis}" in ran.err
-    assert f"hypothesis: {expected.validity.hypothesis}" in ran.err
+    assert f"hypothesis: {expected.details.validity.hypothesis}" in ran.err
     assert expected.sentence() in ran.err
 
 
@@ -67,7 +67,7 @@ def test_flags_are_settings(
     )
     found = json.loads(ran.out)
     assert found["pvalue"] == expected.pvalue
-    assert found["type"] == "WeightsResult"
+    assert (found["type"], found["details"]) == ("HypotestResult", "WeightsDetails")
 
 
 def test_a_witness_by_itself(credibly: Command, world: World, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_witness_alone_fails_on_conflict(credibly: Command, tmp_path: Path) ->
 
 
 @pytest.fixture(scope="module")
-def tested(world: World) -> cr.results.CredalTestResult:
+def tested(world: World) -> cr.results.HypotestResult[cr.results.CredalDetails]:
     return cr.credal_test(cr.Ensemble(world.members), world.labels, n_resamples=39, rng=0)
 
 
@@ -107,7 +107,7 @@ def tested(world: World) -> cr.results.CredalTestResult:
 )
 def test_the_exit_code_follows_the_verdicts_that_are_printed(
     credibly: Command,
-    tested: cr.results.CredalTestResult,
+    tested: cr.results.HypotestResult[cr.results.CredalDetails],
     members: Path,
     monkeypatch: pytest.MonkeyPatch,
     witness: float,
@@ -116,12 +116,12 @@ def test_the_exit_code_follows_the_verdicts_that_are_printed(
     code: int,
 ) -> None:
     replace = dataclasses.replace
-    found = replace(
-        tested,
-        pvalue=max(witness, weights),
-        validity=replace(tested.validity, pvalue=witness),
-        calibration=replace(tested.calibration, pvalue=weights),
+    details = replace(
+        tested.details,
+        validity=replace(tested.details.validity, pvalue=witness),
+        calibration=replace(tested.details.calibration, pvalue=weights),
     )
+    found = replace(tested, pvalue=max(witness, weights), details=details)
     monkeypatch.setattr(testing, "credal_test", lambda *_, **__: found)
     ran = credibly("test", members, "--fail-on", "conflict")
     assert [row["verdict"] for row in ran.rows] == words
@@ -185,7 +185,7 @@ def test_a_margin_asks_for_the_equivalence_test(credibly: Command, world: World,
     given = cr.Ensemble(world.members), world.labels
     expected = cr.calibration_test(*given, statistics=["confidence_gap", "ecce"], margin=0.1)
     assert [float(row["pvalue"]) for row in ran.rows] == [one.pvalue for one in expected.components.values()]
-    assert float(ran.rows[0]["upper"]) == expected.components["confidence_gap"].upper()
+    assert float(ran.rows[0]["upper"]) == expected.components["confidence_gap"].details.upper()
     assert expected.sentence() in ran.err
     refused = credibly("test", members, "--margin", 0.1, "--weights", "learned")
     assert "`--weights` has no meaning here; `--margin` tests" in refused.err
@@ -214,7 +214,7 @@ def test_counts_get_the_test_of_the_truth(credibly: Command, world: World, rated
     assert "instances that stand out after adjustment, worst first: 11" in ran.err
     assert ran.code == int(expected.verdict() == "conflict")
     told = json.loads(credibly("test", rated, *FAST, "--json", "--quiet").out)
-    assert told["adjusted_pvalues"][11] == expected.adjusted_pvalues[11]
+    assert told["adjusted_pvalues"][11] == expected.details.adjusted_pvalues[11]
 
 
 def test_flags_without_meaning_for_counts(credibly: Command, rated: Path) -> None:

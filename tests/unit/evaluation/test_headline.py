@@ -18,7 +18,7 @@ from credibly.evaluation.headline import _credal_answer
 from credibly.evaluation.phrases import at_most, points, within
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.words import Verdict, p_is
-from credibly.results.witness import WitnessDirection, WitnessResult
+from credibly.results.witness import WitnessDirection
 
 CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 99}
 
@@ -485,10 +485,9 @@ def test_groups_that_are_off_lead_where_nothing_is_found_over_all() -> None:
 def test_a_class_within_its_bounds_is_not_called_outside(score: float, says: str) -> None:
     """The first screen once said "39.7 %, where the set says at least 39.2 %" of a class that occurs less."""
     direction = WitnessDirection(1, False, 317, 0.397, 0.392, 0.5, score, "")
-    null = np.zeros(3)
-    tested = cr.calibration_test(*said(50, 3, 1.0), n_resamples=19, rng=0)
-    fields = {one.name: getattr(tested, one.name) for one in dataclasses.fields(cr.results.HypotestResult)}
-    validity = WitnessResult(**{**fields, "pvalue": 0.01, "null_distribution": null}, directions=(direction,))
+    tested = cr.hypotests.witness_test(*said(50, 3, 1.0), rng=0)
+    details = dataclasses.replace(tested.details, directions=(direction,))
+    validity = dataclasses.replace(tested, pvalue=0.01, details=details)
     verdict = Verdict("conflict", "witness", "", "", "", None, None)
     parts = CredalParts(validity, {}, None, (verdict,), np.arange(50), 50)
     answer = _credal_answer(parts, "?", cast(Any, SimpleNamespace(classes=("0", "1", "2"))))

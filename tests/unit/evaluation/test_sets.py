@@ -41,9 +41,9 @@ def test_the_tests_are_those_of_credal_test() -> None:
     assert [one.statistic for one in found.credal.verdicts] == ["witness", *["credal_test"] * 2]
     assert {one.word for one in found.credal.verdicts} == {"no conflict found"}
     assert "no conflict found with the best combination in the set" in found.credal.verdicts[1].finding
-    assert found.credal.validity.pvalue == found.credal.tests["learned"].validity.pvalue
+    assert found.credal.validity.pvalue == found.credal.tests["learned"].details.validity.pvalue
     assert "given the predictions, lie outside the set" in found.credal.verdicts[0].finding
-    assert found.credal.regions.n == len(found.credal.tests["learned"].test_rows)
+    assert found.credal.regions.n == len(found.credal.tests["learned"].details.test_rows)
     assert found.validity is None
 
 
@@ -124,7 +124,7 @@ def test_a_set_of_many_instances_is_tested_on_a_part_of_them(monkeypatch: pytest
     assert found.credal.rows.size == 100
     assert any("100 of 120 instances, drawn at random" in note for note in found.notes)
     # all labels are impossible, so their rows are those that were drawn of all 120
-    assert found.credal.validity.impossible_rows.tolist() == found.credal.rows.tolist()
+    assert found.credal.validity.details.impossible_rows.tolist() == found.credal.rows.tolist()
     assert found.credal.rows.max() > 100
 
 

@@ -24,7 +24,7 @@ def world() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def learned(world: tuple[np.ndarray, ...]) -> cr.results.WeightsResult:
+def learned(world: tuple[np.ndarray, ...]) -> cr.results.HypotestResult[cr.results.WeightsDetails]:
     members, labels, x = world
     return cr.hypotests.weights_test(
         members, labels, features=x[:, None], learner="gating", refit=False, n_resamples=19, rng=0
@@ -57,8 +57,8 @@ def test_one_weight_vector_for_all_is_flat(world) -> None:
 def test_weights_over_the_simplex(world, learned) -> None:
     members = world[0]
     display = SimplexWeightsDisplay(learned, members.mean(axis=1), weight=1, class_names=["a", "$b", "c"])
-    assert display.name == learned.weight_names[1]
-    assert display.weights == pytest.approx(learned.weights[:, 1])
+    assert display.name == learned.details.weight_names[1]
+    assert display.weights == pytest.approx(learned.details.weights[:, 1])
     assert "where class a leads" in display.finding
     ax = SimplexWeightsDisplay(learned, members.mean(axis=1)).draw()
     assert len(ax.collections) == 1
@@ -86,7 +86,7 @@ def test_failing_regions() -> None:
     result = cr.hypotests.weights_test(
         probs, labels, weights="mean", statistics="brier", n_resamples=19, rng=0
     )
-    found = result.regions(probs, labels, space=x)
+    found = result.details.regions(probs, labels, space=x)
     display = RegionDisplay(found, class_names=["heads", "tails"])
     assert display.failing.tolist() == [True, False]
     assert display.finding.startswith(
@@ -112,7 +112,7 @@ def test_deviances_of_single_instances() -> None:
     assert len(display.rows) <= 500 < result.n
     assert display.ranks[-1] == 700
     assert "Of 700 instances, 699 have frequencies inside their set, and 1 have" in display.finding
-    assert result.largest_explained < result.deviance[3]
+    assert result.details.largest_explained < result.details.deviance[3]
     ax = ValidityDisplay(result).draw()
     assert ax.get_ylabel() == "deviance"
     infinite = cr.validity_test([[1.0, 0.0], [0.5, 0.5]], [[1, 1], [1, 1]], n_resamples=19, rng=0)

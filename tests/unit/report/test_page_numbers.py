@@ -19,6 +19,7 @@ import pytest
 import credibly as cr
 from credibly.predictions import PredictionIntervals, PredictionSets
 from credibly.report.page import render_report
+from credibly.results.tests import with_details
 from page_comparisons import comparison_tables, lines_table, score_comparison_tables
 from page_evaluations import drawn_nulls, expected_cards, expected_facts, expected_tables, first_curves
 from page_forms import digits
@@ -307,7 +308,10 @@ def _uncorrected(given: cr.Evaluation) -> cr.Evaluation:
 
 def _our_p(given: cr.Evaluation) -> cr.Evaluation:
     part = given.check.bayesian
-    checks = {name: dataclasses.replace(one, paper_pvalue=one.pvalue) for name, one in part.checks.items()}
+    checks = {
+        name: with_details(one, dataclasses.replace(one.details, paper_pvalue=one.pvalue))
+        for name, one in part.checks.items()
+    }
     check = dataclasses.replace(given.check, bayesian=dataclasses.replace(part, checks=checks))
     return dataclasses.replace(given, check=check)
 

@@ -32,14 +32,14 @@ def test_does_the_set_hold_the_truth() -> None:
     assert section.verdicts == given.credal.verdicts
     told, combinations, regions = (table for _, table in section.tables)
     assert [row[0] for row in told.rows] == [
-        given.classes[one.label] for one in given.credal.validity.directions[:10]
+        given.classes[one.label] for one in given.credal.validity.details.directions[:10]
     ]
     assert [row[0] for row in combinations.rows] == [
         "weights that depend on the instance",
         "one weight vector for all instances",
     ]
     learned, constant = given.credal.tests.values()  # the p-value of the first is that of both its tests
-    pvalues = [learned.calibration.pvalue, constant.pvalue]
+    pvalues = [learned.details.calibration.pvalue, constant.pvalue]
     assert [f"{float(row[4]):.3g}" for row in combinations.rows] == [f"{one:.3g}" for one in pvalues]
     assert [row[0] for row in regions.rows] == list(given.credal.regions.regions[:10])
     assert {row[1] for row in regions.rows} <= {"a", "<b>", "$c$"}

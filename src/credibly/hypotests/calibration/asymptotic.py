@@ -47,11 +47,10 @@ def asymptotic_test(
     if isinstance(bound, SeenBound) and bound.alone:  # draws have their places with the label
         bound, observed = bound.see(observed)
     value = float(to_host(bound(observed))[0])
-    found: dict[str, Any] = {"pvalue_interval": None, "null_distribution": None, "n_resamples": 0}
     if isinstance(bound, PairBound) and bound.symmetric:
-        found |= _signs(bound, observed, value, n_resamples, seed)
+        found = _signs(bound, observed, value, n_resamples, seed)
     else:
-        found |= _reference(bound, value)
+        found = _reference(bound, value)
     note = found.pop("note")
     settings = {"method": "asymptotic", **bound.statistic.settings(), **found.pop("settings", {})}
     return HypotestResult(

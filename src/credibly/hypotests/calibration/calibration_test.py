@@ -141,7 +141,7 @@ def calibration_test(
     -------
     HypotestResult
         The p-value with its Monte-Carlo interval, null distribution, acceptance region and effect size; with
-        a margin an `EquivalenceResult`, which has a `sentence`.
+        a margin its ``details`` are `EquivalenceDetails`, which have the upper bound of the error.
 
     Notes
     -----

@@ -41,7 +41,8 @@ from credibly.predictions import (
 )
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
-from credibly.results.certificates import Certificate, EquivalenceResult
+from credibly.results.certificates import Certificate, EquivalenceDetails
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
 from credibly.statistics.proper import ConfidenceGap, top_label
@@ -130,7 +131,7 @@ def certificate(
 
 def equivalence_test(
     rows: Rows, chosen: Sequence[Statistic], margin: float, notes: tuple[str, ...] = ()
-) -> EquivalenceResult:
+) -> HypotestResult[EquivalenceDetails]:
     """Test that errors are smaller than a margin: jointly, if each of them is."""
     if not require_margin(margin):
         raise InputError(
@@ -148,26 +149,21 @@ def equivalence_test(
 
 def _within(
     bound: Certificate, statistic: Statistic, margin: float, notes: tuple[str, ...]
-) -> EquivalenceResult:
+) -> HypotestResult[EquivalenceDetails]:
     """Return the test of one error."""
-    return EquivalenceResult(
+    return HypotestResult(
         name="equivalence test",
         hypothesis=f"the calibration error is {margin:g} or more",
         statistic_name=statistic.name,
         statistic=bound.value,
         pvalue=bound.pvalue(margin),
-        pvalue_interval=None,
         tail="less",
-        null_distribution=None,
         acceptance_region=(max(0.0, margin - (bound.upper - bound.value)), 1.0),
         effect_size=bound.value - margin,
-        z_score=float("nan"),
         n=bound.n,
-        n_resamples=0,
         settings={**bound.settings, "margin": margin},
         notes=(*bound.notes, *notes),
-        margin=margin,
-        certificate=bound,
+        details=EquivalenceDetails(margin, bound),
     )
 
 

@@ -18,9 +18,9 @@ from credibly.hypotests.credal.task import SetTask
 from credibly.hypotests.credal.weights_test import tested_weights
 from credibly.hypotests.credal.witness import tested_witness
 from credibly.learners.points import DRAWS
-from credibly.results.combinations import CombinationResult
-from credibly.results.credal import CredalTestResult, WeightsResult
-from credibly.results.witness import WitnessResult
+from credibly.results.credal import CredalDetails, WeightsDetails
+from credibly.results.tests import HypotestResult, with_details
+from credibly.results.witness import WitnessDetails
 from credibly.statistics import Statistic
 
 NO_DRAWS = "a witness draws no replicates, because its tail is computed: `n_resamples` was not needed"
@@ -39,7 +39,7 @@ def credal_test(
     blocks: int | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
-) -> CredalTestResult:
+) -> HypotestResult[CredalDetails]:
     """Test whether a set of distributions contains the truth, and a calibrated combination.
 
     Runs `witness_test` (does the set contain the truth?) and `weights_test` (is some combination calibrated?)
@@ -74,10 +74,11 @@ def credal_test(
 
     Returns
     -------
-    CredalTestResult
-        The larger p-value, and the weights that were found; ``combine`` and ``score`` apply them to any
-        split. Its ``validity`` is the result of the witness (where it points, an exact e-value), its
-        ``calibration`` that of the weights, and ``sentence()`` says which of the four outcomes it is.
+    HypotestResult of CredalDetails
+        The larger p-value; ``sentence()`` says which of the four outcomes it is. Its ``details`` have the
+        weights that were found, with ``combine`` and ``score`` for any split; ``details.validity`` is the
+        result of the witness (where it points, an exact e-value) and ``details.calibration`` that of the
+        weights.
 
     Notes
     -----
@@ -100,9 +101,9 @@ def credal_test(
     >>> members = rng.dirichlet(np.ones(3), size=(300, 4))
     >>> labels = (rng.random((300, 1)) > members[:, 2].cumsum(axis=1)).sum(axis=1)
     >>> result = cr.credal_test(cr.Ensemble(members), labels, n_resamples=39, rng=0)
-    >>> result.verdict(), result.notion
+    >>> result.verdict(), result.details.notion
     ('no conflict found', 'distribution')
-    >>> result.combine(cr.Ensemble(members[:5]))
+    >>> result.details.combine(cr.Ensemble(members[:5]))
     Point(n=5, k=3, dtype=float64)
     """
     report = as_progress(progress)
@@ -124,22 +125,25 @@ def credal_test(
     return together(validity, calibration)
 
 
-def together(validity: WitnessResult | None, calibration: WeightsResult | None) -> CredalTestResult:
+def together(
+    validity: HypotestResult[WitnessDetails] | None, calibration: HypotestResult[WeightsDetails] | None
+) -> HypotestResult[CredalDetails]:
     """Return the test of both hypotheses: rejected where weights and witness reject."""
-    kind = CombinationResult if calibration is None else WeightsResult
-    told = validity if calibration is None else calibration
-    fields = {field.name: getattr(told, field.name) for field in dataclasses.fields(kind)}
-    if validity is not None and calibration is not None:
-        larger = validity.pvalue > calibration.pvalue
-        note = (
-            "p is the larger of two p-values: that of the weights, whose statistic this is, and that of the "
-            "witness"
-        )
-        if validity.impossible_rows.size:  # every combination says 0 of these labels, so none is calibrated
-            larger = True
-            note = "p is that of the witness, because some labels have probability 0 under every combination"
-        if larger:
-            fields |= {"pvalue": validity.pvalue, "pvalue_interval": None}
-        fields["notes"] = (*calibration.notes, note)
-    fields["name"] = "credal_test"
-    return CredalTestResult(**fields, validity=validity, calibration=calibration)
+    if calibration is None:
+        assert validity is not None
+        alone = CredalDetails(validity.details.test_rows, validity.details.combination, validity=validity)
+        return with_details(validity, alone, name="credal_test")
+    details = CredalDetails(**vars(calibration.details), validity=validity, calibration=calibration)
+    if validity is None:
+        return with_details(calibration, details, name="credal_test")
+    larger = validity.pvalue > calibration.pvalue
+    note = (
+        "p is the larger of two p-values: that of the weights, whose statistic this is, and that of the "
+        "witness"
+    )
+    if validity.details.impossible_rows.size:  # every combination gives 0 to these labels, so none fits
+        larger = True
+        note = "p is that of the witness, because some labels have probability 0 under every combination"
+    changes: dict[str, Any] = {"pvalue": validity.pvalue, "pvalue_interval": None} if larger else {}
+    notes = (*calibration.notes, note)
+    return with_details(calibration, details, name="credal_test", notes=notes, **changes)

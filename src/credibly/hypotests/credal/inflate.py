@@ -32,8 +32,8 @@ from credibly.learners.linear import Learner, LinearLearner
 from credibly.learners.points import DRAWS, points_of
 from credibly.predictions import Point, Predictions, as_predictions, cluster_codes, paired
 from credibly.results.base import Result, require_level
-from credibly.results.combinations import CombinationResult
-from credibly.results.tests import smallest_pvalue
+from credibly.results.combinations import CombinationDetails
+from credibly.results.tests import HypotestResult, smallest_pvalue
 
 Method = Literal["both", "witness", "weights"]
 
@@ -41,7 +41,7 @@ _FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
 
 _CLEAR = 4.0  # a quick p-value of so many times the level is not looked at again
 
-Test = Callable[[float, bool], CombinationResult]
+Test = Callable[[float, bool], HypotestResult[CombinationDetails]]
 """From a radius, and whether a quick look is enough, to the test."""
 
 
@@ -49,7 +49,7 @@ class Bracket(NamedTuple):
     """A radius that is not rejected, its test, and one just below it that is (None at radius 0)."""
 
     radius: float
-    result: CombinationResult
+    result: HypotestResult[CombinationDetails]
     rejected: float | None
 
 
@@ -75,7 +75,7 @@ def smallest_radius(test: Test, level: float, resolution: float, *, quick: bool)
     whole: set[float] = set()
     rejected: set[float] = set()
 
-    def decide(radius: float, quick: bool) -> CombinationResult:
+    def decide(radius: float, quick: bool) -> HypotestResult[CombinationDetails]:
         if quick:
             found = test(radius, True)
             smallest = (1.0 + 1e-9) / (found.n_resamples + 1)
@@ -139,7 +139,7 @@ class Inflation(Result):
         What was tried, in order; a radius appears twice if a few replicates were not enough.
     rejected_radius : float or None
         The largest radius below `radius` that was rejected; None if `radius` is 0.
-    test : WitnessResult, WeightsResult or CredalTestResult
+    test : HypotestResult of WitnessDetails, WeightsDetails or CredalDetails
         The test of the enlarged set.
     own_features : bool
         Whether learned weights depend on the log-probabilities of the original set.
@@ -167,7 +167,7 @@ class Inflation(Result):
     radii: HostArray
     pvalues: HostArray
     rejected_radius: float | None
-    test: CombinationResult
+    test: HypotestResult[CombinationDetails]
     own_features: bool
     n_draws: int
     seed: Seed
@@ -204,7 +204,7 @@ class Inflation(Result):
         """
         if self.own_features and features is None:
             features = _set_features(_as_set(predictions, self.n_draws, self.seed), self.n_draws, self.seed)
-        found: Point = self.test.combine(self.apply(predictions), features=features)
+        found: Point = self.test.details.combine(self.apply(predictions), features=features)
         return found
 
     def __str__(self) -> str:
@@ -334,10 +334,10 @@ def inflate(
     most = 2 * (int(np.log2(32)) + 2 + max(1, int(np.ceil(np.log2(1 / resolution)))))
     tried: list[tuple[float, float]] = []
 
-    def test(radius: float, quick: bool) -> CombinationResult:
+    def test(radius: float, quick: bool) -> HypotestResult[CombinationDetails]:
         fewer = {"n_resamples": looks} if quick else {}
         larger = enlarged(credal, radius, by)
-        found: CombinationResult
+        found: HypotestResult[CombinationDetails]
         if method != "weights":
             found = witness = witness_test(larger, labels, features=seen, clusters=codes, rng=seed)
         if method == "weights" or (method == "both" and found.rejects(level)):
@@ -377,7 +377,7 @@ def _refits(settings: dict[str, Any]) -> bool:
     return light and settings.get("refit") is not False
 
 
-def _require_reach(result: CombinationResult, level: float) -> None:
+def _require_reach(result: HypotestResult, level: float) -> None:
     """Raise where so few replicates cannot reject anything: every set would pass."""
     if result.n_clusters is not None and smallest_pvalue(result.n_clusters) > level:
         raise InputError(

@@ -54,7 +54,7 @@ from credibly.credal.extreme_points import vertices
 from credibly.credal.objectives import value
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.pvalues import acceptance_region, distance, monte_carlo_pvalue
+from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue, result_of
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import (
     Belief,
@@ -70,7 +70,8 @@ from credibly.predictions import (
     require_independent,
 )
 from credibly.predictions.passes import without_graph
-from credibly.results.credal import ValidityResult
+from credibly.results.credal import ValidityDetails
+from credibly.results.tests import HypotestResult
 
 ALL_CORNERS = 4
 """Up to this many classes every corner of intervals and beliefs is a candidate (24), beyond that 2k are."""
@@ -242,7 +243,7 @@ def validity_test(
     n_resamples: int = 999,
     rng: Any = None,
     progress: Progress | bool | None = None,
-) -> ValidityResult:
+) -> HypotestResult[ValidityDetails]:
     """Test whether the distribution of labels of each instance lies in its predicted set.
 
     Parameters
@@ -261,10 +262,10 @@ def validity_test(
 
     Returns
     -------
-    ValidityResult
-        One p-value over all instances (sum of the raters' evidence) and, per instance, deviance, p-value,
-        the p-value adjusted for all instances (largest deviance, Westfall-Young; never below the p-value
-        itself) and the nearest distribution.
+    HypotestResult of ValidityDetails
+        One p-value over all instances (sum of the raters' evidence) and, per instance in ``details``,
+        deviance, p-value, the p-value adjusted for all instances (largest deviance, Westfall-Young; never
+        below the p-value itself) and the nearest distribution.
 
     Notes
     -----
@@ -300,7 +301,7 @@ def validity_test(
     >>> cr.validity_test(members, counts, rng=0).verdict()
     'no conflict found'
     >>> single = cr.validity_test(members[:, 0], counts, rng=0)  # one member is not the truth
-    >>> single.verdict(), bool(len(single.failing()) > 5)
+    >>> single.verdict(), bool(len(single.details.failing()) > 5)
     ('conflict', True)
     """
     require_resamples(n_resamples)
@@ -331,35 +332,31 @@ def validity_test(
     below = np.searchsorted(np.sort(largest), deviance - slack, side="left")
     # the null of the largest deviance is another one than that of an instance by itself
     adjusted = np.maximum((1 + n_resamples - below) / (1 + n_resamples), pvalues)
-    total, sums = float(totals[0]), totals[1:]
     ties = _EVIDENCE_ERROR * float(np.sqrt((raters.astype(np.float64) ** 2).sum()))
-    pvalue, interval = monte_carlo_pvalue(total - ties, sums, "greater")
-    effect, z_score = distance(total, sums)
+    pvalue, interval = monte_carlo_pvalue(float(totals[0]) - ties, totals[1:], "greater")
     least_probable = credal.xp.min(as_float64(singleton_bounds(credal)[1]), axis=-1)
     reachable = to_host(least_probable) ** raters
-    return ValidityResult(
+    return result_of(
+        totals,
+        "greater",
+        None,
         name="validity_test",
         hypothesis=HYPOTHESIS,
         statistic_name="evidence",
-        statistic=total,
         pvalue=pvalue,
         pvalue_interval=interval,
-        tail="greater",
-        null_distribution=sums,
-        acceptance_region=acceptance_region(sums, "greater", None),
-        effect_size=effect,
-        z_score=z_score,
         n=n,
-        n_resamples=n_resamples,
         settings={"seed": list(seed), "candidates": candidate_number(credal)},
         notes=(*credal.notes, *observed.notes, *_out_of_reach(reachable)),
-        deviance=like(deviance, credal._leading),
-        pvalues=like(pvalues, credal._leading),
-        adjusted_pvalues=like(adjusted, credal._leading),
-        nearest=credal.xp.concat(fitted, axis=0),
-        raters=like(raters, credal._leading),
-        smallest_pvalues=like(reachable, credal._leading),
-        largest_explained=acceptance_region(largest, "greater", None)[1],
+        details=ValidityDetails(
+            deviance=like(deviance, credal._leading),
+            pvalues=like(pvalues, credal._leading),
+            adjusted_pvalues=like(adjusted, credal._leading),
+            nearest=credal.xp.concat(fitted, axis=0),
+            raters=like(raters, credal._leading),
+            smallest_pvalues=like(reachable, credal._leading),
+            largest_explained=acceptance_region(largest, "greater", None)[1],
+        ),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -26,8 +25,8 @@ from credibly.hypotests.credal.task import SetTask, WeightsTask
 from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, LinearLearner
 from credibly.learners.points import DRAWS
 from credibly.predictions import Ensemble
-from credibly.results.credal import WeightsResult
-from credibly.results.tests import HypotestResult
+from credibly.results.credal import WeightsDetails
+from credibly.results.tests import HypotestResult, with_details
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic, story_of
 
@@ -80,7 +79,7 @@ def weights_test(
     blocks: int | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
-) -> WeightsResult:
+) -> HypotestResult[WeightsDetails]:
     """Test whether some combination of a set of distributions is calibrated.
 
     Parameters
@@ -128,8 +127,9 @@ def weights_test(
 
     Returns
     -------
-    WeightsResult
-        The p-value and the weights that were found; ``combine`` and ``score`` apply them to any split.
+    HypotestResult of WeightsDetails
+        The p-value and, in ``details``, the weights that were found; its ``combine`` and ``score`` apply them
+        to any split.
 
     Notes
     -----
@@ -160,9 +160,9 @@ def weights_test(
     >>> labels = (rng.random((300, 1)) > members[:, 2].cumsum(axis=1)).sum(axis=1)
     >>> settings = {"weights": "constant", "n_resamples": 39, "rng": 0}
     >>> result = cr.hypotests.weights_test(cr.Ensemble(members), labels, **settings)
-    >>> result.verdict(), result.weights.shape
+    >>> result.verdict(), result.details.weights.shape
     ('no conflict found', (4,))
-    >>> result.combine(cr.Ensemble(members[:5]))
+    >>> result.details.combine(cr.Ensemble(members[:5]))
     Point(n=5, k=3, dtype=float64)
     """
     one_of("`weights`", weights, tuple(HYPOTHESES))
@@ -183,7 +183,7 @@ def tested_weights(
     refit: bool | None = None,
     n_resamples: int | None = None,
     report: Progress | None = None,
-) -> WeightsResult:
+) -> HypotestResult[WeightsDetails]:
     """Test weights of checked sets."""
     chosen, several = _statistics(statistics)
     teacher = _learner(learner)
@@ -225,24 +225,26 @@ def tested_weights(
     return weights_result(found._replace(notes=notes), HYPOTHESES[weights], settings)
 
 
-def weights_result(found: Finding, hypothesis: str, settings: Mapping[str, Any]) -> WeightsResult:
+def weights_result(
+    found: Finding, hypothesis: str, settings: Mapping[str, Any]
+) -> HypotestResult[WeightsDetails]:
     """Return everything in one result that knows its hypothesis and the notion of calibration it tests."""
-    fields = {field.name: getattr(found.result, field.name) for field in dataclasses.fields(HypotestResult)}
     names = tuple(found.result.components) or (found.result.statistic_name,)
     notions = {story_of(name).notion for name in names}
-    fields |= {
-        "name": "weights_test",
-        "hypothesis": hypothesis,
-        "settings": {**settings, **found.result.settings},
-        "notes": tuple(dict.fromkeys((*found.notes, *found.result.notes))),
-    }
-    return WeightsResult(
-        **fields,
+    details = WeightsDetails(
+        test_rows=np.asarray(found.rows),
+        combination=found.combination,
         weights=found.weights,
         weight_names=found.names,
         notion=notions.pop() if len(notions) == 1 else "distribution",
-        test_rows=np.asarray(found.rows),
-        combination=found.combination,
+    )
+    return with_details(
+        found.result,
+        details,
+        name="weights_test",
+        hypothesis=hypothesis,
+        settings={**settings, **found.result.settings},
+        notes=tuple(dict.fromkeys((*found.notes, *found.result.notes))),
     )
 
 

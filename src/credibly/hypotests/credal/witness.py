@@ -57,8 +57,8 @@ from credibly.learners.basis import check_features
 from credibly.learners.points import DRAWS
 from credibly.predictions import Dirichlet, Ensemble, Point, as_predictions
 from credibly.results.estimates import degrees_of_freedom
-from credibly.results.tests import smallest_pvalue
-from credibly.results.witness import WitnessDirection, WitnessResult
+from credibly.results.tests import HypotestResult, smallest_pvalue
+from credibly.results.witness import WitnessDetails, WitnessDirection
 from credibly.statistics import skce
 
 Given = Literal["predictions", "features"]
@@ -93,7 +93,7 @@ def witness_test(
     blocks: int | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
-) -> WitnessResult:
+) -> HypotestResult[WitnessDetails]:
     """Test whether the distribution of the label is in a set of distributions.
 
     Parameters
@@ -120,9 +120,10 @@ def witness_test(
 
     Returns
     -------
-    WitnessResult
-        The p-value, an exact e-value, and where the truth lies outside the set: ``sentence()`` says it in
-        words. ``combine`` gives the points of any sets nearest to what was learned about the labels.
+    HypotestResult of WitnessDetails
+        The p-value and, in ``details``, an exact e-value and where the truth lies outside the set:
+        ``sentence()`` says it in words. ``details.combine`` gives the points of any sets nearest to what was
+        learned about the labels.
 
     Notes
     -----
@@ -158,7 +159,7 @@ def witness_test(
 
 def tested_witness(
     sets: SetTask, features: Array | None = None, report: Progress | None = None
-) -> WitnessResult:
+) -> HypotestResult[WitnessDetails]:
     """Test whether the truth is in checked sets at every instance, given them and `features`."""
     credal, seed, codes = sets.points.credal, sets.seed, sets.codes
     labels = to_host(sets.observed.values)[0].astype(np.int64)
@@ -212,35 +213,34 @@ def tested_witness(
     slopes = tuple(regression(scores, labels, penalty, blank) for penalty in PENALTIES)
     # notes about corners concern weights; a witness knows the whole set
     notes = sets.points.notes if isinstance(sets.given, Ensemble | Dirichlet) else sets.given.notes
-    return WitnessResult(
+    return HypotestResult(
         name="witness_test",
         hypothesis=HYPOTHESES[given],
         statistic_name="witness",
         statistic=statistic,
         pvalue=max(float(ndtr(-score)) if found else 1.0, least),
-        pvalue_interval=None,
         tail="greater",
-        null_distribution=None,
         acceptance_region=(-np.inf, _normal_score(0.05) * spread),
         effect_size=statistic,
         z_score=score,
         n=n,
-        n_resamples=0,
         settings={"given": given, "orders": ORDERS, "n_draws": sets.n_draws, "seed": list(seed)},
         notes=(*notes, *sets.notes),
         n_clusters=None if codes is None else number,
-        test_rows=np.flatnonzero(tested),
-        combination=WitnessCombination((skce,), view, slopes, sets.n_draws, seed),
-        given=given,
-        evalue=evalue,
-        exact_pvalue=min(1.0, 1.0 / max(evalue, 1e-300)),
-        anytime_pvalue=float(min(1.0, np.exp(-running.max(initial=0.0)))),
-        log_evalues=running,
-        scores=np.array(found),
-        excess=excess,
-        smallest_pvalue=min((one.smallest for one in tails), default=1.0),
-        directions=directions(hosted, view.classes, columns, logs, tested > 0, labels),
-        impossible_rows=np.flatnonzero(ruled_out),
+        details=WitnessDetails(
+            test_rows=np.flatnonzero(tested),
+            combination=WitnessCombination((skce,), view, slopes, sets.n_draws, seed),
+            given=given,
+            evalue=evalue,
+            exact_pvalue=min(1.0, 1.0 / max(evalue, 1e-300)),
+            anytime_pvalue=float(min(1.0, np.exp(-running.max(initial=0.0)))),
+            log_evalues=running,
+            scores=np.array(found),
+            excess=excess,
+            smallest_pvalue=min((one.smallest for one in tails), default=1.0),
+            directions=directions(hosted, view.classes, columns, logs, tested > 0, labels),
+            impossible_rows=np.flatnonzero(ruled_out),
+        ),
     )
 
 

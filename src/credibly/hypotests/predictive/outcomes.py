@@ -18,12 +18,10 @@ from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.hypotests.resampling.choices import is_joint
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.pvalues import (
-    acceptance_region,
     at_least_and_at_most,
-    distance,
-    monte_carlo_pvalue,
     pooled_two_sided,
     require_numbers,
+    result_of,
     westfall_young,
 )
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
@@ -41,7 +39,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.ensemble import normalised
 from credibly.results.predictive import HypothesisCheck
-from credibly.results.tests import CheckResult, smallest_pvalue
+from credibly.results.tests import CheckDetails, HypotestResult, smallest_pvalue
 from credibly.statistics import Statistic
 
 MOST_GROUPS = 10_000
@@ -211,7 +209,9 @@ def hypothesis_check(
     if n_clusters is not None:
         results = [_of_clusters(one, n_clusters[at // s]) for at, one in enumerate(results)]
         omnibus = max(omnibus, smallest_pvalue(n_clusters[0]))
-    by_group: dict[str, dict[str, CheckResult]] = {group: {} for group in groups if group is not None}
+    by_group: dict[str, dict[str, HypotestResult[CheckDetails]]] = {
+        group: {} for group in groups if group is not None
+    }
     for (group, name), result in zip(places, results, strict=True):
         if group is not None:
             by_group[group][name] = result
@@ -225,7 +225,7 @@ def hypothesis_check(
     )
 
 
-def _of_clusters(result: CheckResult, number: int) -> CheckResult:
+def _of_clusters(result: HypotestResult[CheckDetails], number: int) -> HypotestResult[CheckDetails]:
     """Return a result whose p-values are not below what signs of so many clusters can reach."""
     least = smallest_pvalue(number)
     own = result.adjusted_pvalue
@@ -256,22 +256,23 @@ def of_any_member(checks: Sequence[HypothesisCheck]) -> HypothesisCheck:
     )
 
 
-def _best(results: Sequence[CheckResult]) -> CheckResult:
+def _best(results: Sequence[HypotestResult[CheckDetails]]) -> HypotestResult[CheckDetails]:
     """Return the result of the member that fits best, beside the tails of all."""
     b, m = results[0].n_resamples, len(results)
     above, below = (
-        np.array([(getattr(one, side) * (1 + b) - 1) / b for one in results])
+        np.array([(getattr(one.details, side) * (1 + b) - 1) / b for one in results])
         for side in ("upper_pvalue", "lower_pvalue")
     )
     adjusted = [one.adjusted_pvalue for one in results if one.adjusted_pvalue is not None]
-    return dataclasses.replace(
-        max(results, key=lambda one: one.pvalue),
-        adjusted_pvalue=max(adjusted, default=None),
+    best = max(results, key=lambda one: one.pvalue)
+    details = dataclasses.replace(
+        best.details,
         member_counts=np.full(m, b),
         member_above=above,
         member_below=below,
         member_pvalue=_as_one_more(float(min(above.mean(), below.mean())), m),
     )
+    return dataclasses.replace(best, adjusted_pvalue=max(adjusted, default=None), details=details)
 
 
 def _as_one_more(tail: float, m: float) -> float:
@@ -305,48 +306,41 @@ def _single(
     words: str,
     settings: dict[str, Any],
     paper: str | None,
-) -> CheckResult:
+) -> HypotestResult[CheckDetails]:
     bound = found.bound
     statistic = bound.statistic
     observed, null = float(found.values[0]), found.values[1:]
-    pvalue, interval = monte_carlo_pvalue(observed, null, "two-sided")
     at_least, at_most = at_least_and_at_most(observed, null)
     upper, lower = (float(1 + np.count_nonzero(side)) / (1 + null.size) for side in (at_least, at_most))
     share = float(np.count_nonzero(~at_least)) / null.size  # P21 Algorithm 3: strictly below
-    effect, z_score = distance(observed, null)
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
     by_member: dict[str, Any] = {}
     if members is not None:
         by_member = _member_tails(predictions, members, at_least, at_most)
-    return CheckResult(
+    rules = {} if paper is None else _paper_rules(observed, null, bool(at_least.any()), bool(at_most.any()))
+    return result_of(
+        found.values,
+        "two-sided",
+        statistic.traits.range,
         name="predictive_check",
         hypothesis=words,
         statistic_name=statistic.name,
-        statistic=observed,
-        pvalue=pvalue,
-        pvalue_interval=interval,
-        tail="two-sided",
-        null_distribution=null,
-        acceptance_region=acceptance_region(null, "two-sided", statistic.traits.range),
-        effect_size=effect,
-        z_score=z_score,
         n=bound.n,
-        n_resamples=null.size,
         statistic_range=statistic.traits.range,
         settings={**settings, **statistic.settings()},
         notes=bound.notes,
         adjusted_pvalue=adjusted,
-        paper_pvalue=share,
-        upper_pvalue=upper,
-        lower_pvalue=lower,
-        direction="above" if upper <= lower else "below",
-        sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
-        n_members=predictions.n_members,
-        paper_rules={}
-        if paper is None
-        else _paper_rules(observed, null, bool(at_least.any()), bool(at_most.any())),
-        group=group,
-        **by_member,
+        details=CheckDetails(
+            paper_pvalue=share,
+            upper_pvalue=upper,
+            lower_pvalue=lower,
+            direction="above" if upper <= lower else "below",
+            sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
+            n_members=predictions.n_members,
+            paper_rules=rules,
+            group=group,
+            **by_member,
+        ),
     )
 
 

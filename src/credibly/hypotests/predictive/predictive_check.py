@@ -117,7 +117,7 @@ def predictive_check(
     Returns
     -------
     PredictiveCheck
-        ``.bayesian`` and ``.independent`` with one `CheckResult` per statistic in ``.checks[name]``;
+        ``.bayesian`` and ``.independent`` with one `HypotestResult` per statistic in ``.checks[name]``;
         ``.power()`` says what the check would detect.
 
     Notes

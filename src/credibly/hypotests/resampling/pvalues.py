@@ -190,7 +190,7 @@ CLUSTERED = "every row is calibrated given its prediction, and clusters of rows 
 
 def result_of(
     values: HostArray, tail: Tail, bounds: tuple[float, float] | None, **told: Any
-) -> HypotestResult:
+) -> HypotestResult[Any]:
     """Make a result from the values of a number, the observation first.
 
     `bounds` are those of its acceptance region; `told` are the other fields, or such that are known better.

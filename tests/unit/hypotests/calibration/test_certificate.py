@@ -149,7 +149,7 @@ def test_the_equivalence_test_is_the_certificate_against_a_margin(data: tuple) -
     assert wide.pvalue == bound.pvalue(bound.upper + 1e-4) <= 0.05
     assert wide.rejects()
     assert wide.verdict() == "no conflict found"
-    assert wide.upper() == pytest.approx(bound.upper)
+    assert wide.details.upper() == pytest.approx(bound.upper)
     assert re.match(r"confidence_gap is within .* points, 95 % sure: it is at most .* points\.", str(wide))
     narrow = cr.calibration_test(*data, margin=bound.upper - 1e-4)
     assert narrow.verdict() == "cannot tell"
@@ -199,7 +199,7 @@ def test_a_bound_of_clusters_is_that_of_as_many_rows(data: tuple) -> None:
         value = abs(float(statistic(probs, labels)))
         assert found.upper == pytest.approx(value + math.sqrt(math.log(20) / 800))
     test = cr.calibration_test(rows, margin=0.3, statistics="ecce")
-    assert test.upper() == pytest.approx(cr.hypotests.certificate(rows, statistic="ecce").upper)
+    assert test.details.upper() == pytest.approx(cr.hypotests.certificate(rows, statistic="ecce").upper)
 
 
 def test_no_data_show_an_error_of_nothing() -> None:

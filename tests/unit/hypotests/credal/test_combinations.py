@@ -10,7 +10,7 @@ from credibly.hypotests.credal.combinations import cut
 from libraries import Library
 
 
-def result_of(probs: np.ndarray, labels: np.ndarray) -> cr.results.CredalTestResult:
+def result_of(probs: np.ndarray, labels: np.ndarray) -> cr.results.HypotestResult[cr.results.CredalDetails]:
     return cr.hypotests.weights_test(probs, labels, weights="mean", statistics="brier", n_resamples=19, rng=0)
 
 
@@ -19,7 +19,7 @@ def test_by_hand() -> None:
     probs = np.full((40, 1, 2), 0.5)
     space = np.arange(40.0)
     labels = np.where(space > 19.5, 1, np.arange(40) % 2)
-    found = result_of(probs, labels).regions(probs, labels, space=space, rng=0)
+    found = result_of(probs, labels).details.regions(probs, labels, space=space, rng=0)
     assert found.regions == ("feature 0 > 19.5", "feature 0 <= 19.5")
     assert found.sizes.tolist() == [20, 20]
     # 20 - 10 heads, in units of sqrt(20 / 4); either class says the same, the first is named
@@ -57,9 +57,9 @@ def test_the_failing_corner_is_found_and_nothing_else() -> None:
     space = rng.normal(size=(600, 2))
     truth = members.mean(axis=1)
     calm = (rng.random((600, 1)) > truth.cumsum(axis=1)).sum(axis=1)
-    assert result_of(members, calm).regions(members, calm, space=space, rng=2).failing(0.01) == ()
+    assert result_of(members, calm).details.regions(members, calm, space=space, rng=2).failing(0.01) == ()
     wrong = np.where((space[:, 0] > 0) & (space[:, 1] > 0), 2, calm)
-    found = result_of(members, wrong).regions(members, wrong, space=space, rng=2)
+    found = result_of(members, wrong).details.regions(members, wrong, space=space, rng=2)
     failing = found.failing()
     assert failing
     for name, low in zip(found.regions[: len(failing)], found.lower, strict=False):
@@ -74,18 +74,18 @@ def test_learned_weights_cut_their_features() -> None:
     features = rng.normal(size=(200, 1))
     labels = rng.integers(0, 2, size=200)
     result = cr.hypotests.weights_test(members, labels, features=features, refit=False, n_resamples=19, rng=0)
-    rows = result.test_rows
-    found = result.regions(members[rows], labels[rows], features=features[rows], rng=0)
+    rows = result.details.test_rows
+    found = result.details.regions(members[rows], labels[rows], features=features[rows], rng=0)
     assert found.columns == ("feature 0",)
     assert found.n == len(rows)
     plain = cr.hypotests.weights_test(members, labels, refit=False, n_resamples=19, rng=0)
-    assert plain.regions(members, labels).columns[1] == "mean P(1)"
+    assert plain.details.regions(members, labels).columns[1] == "mean P(1)"
 
 
 def test_certain_predictions_that_fail() -> None:
     probs = np.tile([1.0, 0.0], (40, 1, 1))
     labels = np.ones(40, dtype=int)
-    found = result_of(probs, labels).regions(probs, labels)
+    found = result_of(probs, labels).details.regions(probs, labels)
     assert np.isinf(found.scores).all()
     assert (found.adjusted_pvalues == 0.001).all()
 
@@ -93,9 +93,9 @@ def test_certain_predictions_that_fail() -> None:
 def test_every_library(library: Library) -> None:
     rng = np.random.default_rng(5)
     members, labels = rng.dirichlet(np.ones(3), size=(80, 2)), rng.integers(0, 3, size=80)
-    expected = result_of(members, labels).regions(members, labels, rng=1)
+    expected = result_of(members, labels).details.regions(members, labels, rng=1)
     moved = library.asarray(members), library.asarray(labels)
-    found = result_of(*moved).regions(*moved, rng=1)
+    found = result_of(*moved).details.regions(*moved, rng=1)
     assert found.scores == pytest.approx(expected.scores)
     assert found.adjusted_pvalues.tolist() == expected.adjusted_pvalues.tolist()
 
@@ -105,13 +105,13 @@ def test_bad_input() -> None:
     members, labels = rng.dirichlet(np.ones(3), size=(80, 2)), rng.integers(0, 3, size=80)
     result = result_of(members, labels)
     with pytest.raises(cr.InputError, match="one row per prediction"):
-        result.regions(members, labels, space=np.zeros((79, 1)))
+        result.details.regions(members, labels, space=np.zeros((79, 1)))
     with pytest.raises(cr.InputError, match="with NaN"):
-        result.regions(members, labels, space=np.full(80, np.nan))
+        result.details.regions(members, labels, space=np.full(80, np.nan))
     with pytest.raises(cr.InputError, match="one entry per prediction"):
-        result.regions(members, labels[:-1])
+        result.details.regions(members, labels[:-1])
     with pytest.raises(cr.InputError, match="`n_resamples` must be"):
-        result.regions(members, labels, n_resamples=0)
+        result.details.regions(members, labels, n_resamples=0)
 
 
 def test_the_mean_of_weighted_members_shows_their_weights() -> None:
@@ -121,8 +121,8 @@ def test_the_mean_of_weighted_members_shows_their_weights() -> None:
     found = cr.hypotests.weights_test(
         members, labels, weights="mean", statistics="brier", n_resamples=19, rng=0
     )
-    assert found.weights == pytest.approx([0.7, 0.1, 0.1, 0.1])
-    assert found.combine(members).probs == pytest.approx(members.mean().probs)
+    assert found.details.weights == pytest.approx([0.7, 0.1, 0.1, 0.1])
+    assert found.details.combine(members).probs == pytest.approx(members.mean().probs)
     assert any("weighted mean of 4 members" in note for note in found.notes)
     assert not any("play no part" in note for note in found.notes)
 
@@ -138,5 +138,5 @@ def test_the_set_test_takes_one_of_several_raters() -> None:
         found, single = (cr.hypotests.weights_test(members, given, **settings) for given in (counts, labels))
         assert found.pvalue == single.pvalue
         assert any("one label per instance was tested" in note for note in found.notes)
-    rated = found.regions(members, counts, n_resamples=19)
-    assert rated.scores == pytest.approx(single.regions(members, labels, n_resamples=19).scores)
+    rated = found.details.regions(members, counts, n_resamples=19)
+    assert rated.scores == pytest.approx(single.details.regions(members, labels, n_resamples=19).scores)

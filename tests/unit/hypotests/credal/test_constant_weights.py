@@ -168,7 +168,7 @@ def test_several_statistics_share_the_likeliest_weights() -> None:
     )
     assert set(found.components) == {"skce", "log_loss"}
     best = WeightSearch(points, cr.log_loss).minimum(labels, np.random.default_rng(0))
-    np.testing.assert_allclose(found.weights, best.weights, atol=1e-9)
+    np.testing.assert_allclose(found.details.weights, best.weights, atol=1e-9)
 
 
 def test_many_members_are_searched_without_cobyla() -> None:

@@ -43,9 +43,9 @@ def test_a_learner_of_ones_own() -> None:
     assert found.settings["refit"] is False  # only light learners are fitted again
     assert found.settings["learner"] == {"name": "equal"}
     assert "equal weights" in found.notes
-    np.testing.assert_allclose(found.weights, 1 / 3)
-    np.testing.assert_allclose(found.combine(probs).probs, probs.mean(axis=1))
-    rows = found.test_rows
+    np.testing.assert_allclose(found.details.weights, 1 / 3)
+    np.testing.assert_allclose(found.details.combine(probs).probs, probs.mean(axis=1))
+    rows = found.details.test_rows
     mean = cr.Point(probs.mean(axis=1)[rows])
     alone = cr.calibration_test(mean, labels[rows], statistics="skce", n_resamples=99, rng=0)
     assert found.statistic == pytest.approx(alone.statistic, rel=1e-12)
@@ -78,7 +78,7 @@ def test_one_member_or_equal_members_are_a_calibration_test(weights: str, statis
         )
         assert found.pvalue == plain.pvalue
         assert found.statistic == pytest.approx(plain.statistic, abs=1e-12)
-        assert found.test_rows.size == 60  # no split
+        assert found.details.test_rows.size == 60  # no split
 
 
 def test_both_calibrated_predictors_of_the_first_printed_example_are_kept() -> None:
@@ -126,8 +126,8 @@ def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
     assert not learned.rejects(0.05)
     assert not constant.rejects(0.05)
     # 300 labels per x: standard error 0.023 of a frequency, 0.029 of a weight; three times that
-    np.testing.assert_allclose(learned.weights[:2, 0], [0.875, 0.125], atol=0.09)
-    np.testing.assert_allclose(constant.weights, [0.5, 0.5], atol=0.08)
+    np.testing.assert_allclose(learned.details.weights[:2, 0], [0.875, 0.125], atol=0.09)
+    np.testing.assert_allclose(constant.details.weights, [0.5, 0.5], atol=0.08)
     # neither saves a set that misses the truth: 0.9 and 0.6
     outside = cr.Ensemble(np.broadcast_to([[0.1, 0.9], [0.4, 0.6]], (600, 2, 2)), member_axis=1)
     assert cr.credal_test(outside, labels, features=x, n_resamples=19, rng=1).rejects(0.05)
@@ -147,10 +147,10 @@ def test_learned_weights_recover_a_known_gating() -> None:
     found = cr.hypotests.weights_test(
         ensemble, labels, features=x, learner="gating", n_resamples=39, cv=2, refit=False, rng=0
     )
-    assert found.weight_names == ("member 0", "member 1")
-    np.testing.assert_allclose(found.weights.sum(axis=1), 1.0)
+    assert found.details.weight_names == ("member 0", "member 1")
+    np.testing.assert_allclose(found.details.weights.sum(axis=1), 1.0)
     # 2000 labels: standard error of a local frequency over a tenth of them is 0.035, of a weight 0.05
-    assert np.abs(found.weights[:, 0] - weight).mean() < 0.07
+    assert np.abs(found.details.weights[:, 0] - weight).mean() < 0.07
     # twice the smaller p-value of two folds: 2 of 40; the larger of both p-values would hide one that is off
     assert not found.rejects(0.05)
     assert not cr.hypotests.witness_test(ensemble, labels, rng=0).rejects(0.05)
@@ -180,8 +180,8 @@ def check_one_seed_one_pvalue(learner: str, refit: bool, library: Library) -> No
         library.asarray(probs), library.asarray(labels), features=library.asarray(features), **settings
     )
     assert there.pvalue == host.pvalue
-    np.testing.assert_allclose(there.weights, host.weights, atol=1e-6)
-    mixed = there.combine(cr.Ensemble(library.asarray(probs)), features=library.asarray(features))
+    np.testing.assert_allclose(there.details.weights, host.details.weights, atol=1e-6)
+    mixed = there.details.combine(cr.Ensemble(library.asarray(probs)), features=library.asarray(features))
     assert library.owns(mixed.probs)
 
 
@@ -194,7 +194,7 @@ def test_constant_weights_on_every_library(weights: str, library: Library) -> No
         library.asarray(probs), library.asarray(labels), weights=weights, n_resamples=19, rng=7
     )
     assert there.pvalue == host.pvalue
-    np.testing.assert_allclose(there.weights, host.weights, atol=1e-9)
+    np.testing.assert_allclose(there.details.weights, host.details.weights, atol=1e-9)
 
 
 def _sets(n: int) -> dict[str, cr.Ensemble | cr.Intervals | cr.Belief | cr.Dirichlet]:
@@ -219,12 +219,12 @@ def test_every_set_is_tested_and_its_combination_is_in_it(kind: str, weights: st
         given, draw(truth), weights=weights, n_resamples=19, n_draws=5, rng=0, **options
     )
     assert 0 < found.pvalue <= 1
-    mixed = found.combine(given)
+    mixed = found.details.combine(given)
     if kind != "dirichlet":  # its set is the hull of draws, which the notes say
         assert bool(cr.credal.contains(given, mixed, tolerance=1e-6).all())
     else:
         assert any("draws" in note for note in found.notes)
-    scores = found.score(given, draw(truth))
+    scores = found.details.score(given, draw(truth))
     assert set(scores) == {"accuracy", "brier", "log_loss", "skce"}
     assert scores["accuracy"].value == pytest.approx((mixed.probs.argmax(axis=1) == draw(truth)).mean())
 
@@ -233,12 +233,12 @@ def test_corners_are_indexed_by_orders_of_the_classes() -> None:
     four = cr.Intervals(np.full((20, 4), 0.1), np.full((20, 4), 0.5))
     labels = np.arange(20) % 4
     found = cr.hypotests.weights_test(four, labels, weights="constant", n_resamples=9, rng=0)
-    assert len(found.weight_names) == 24
-    assert found.weight_names[0] == "corner of order (0, 1, 2, 3)"
+    assert len(found.details.weight_names) == 24
+    assert found.details.weight_names[0] == "corner of order (0, 1, 2, 3)"
     five = cr.Intervals(np.full((20, 5), 0.1), np.full((20, 5), 0.5))
     found = cr.hypotests.weights_test(five, np.arange(20) % 5, weights="constant", n_resamples=9, rng=0)
-    assert len(found.weight_names) == 10
-    assert found.weight_names[:2] == ("class 0 first", "class 0 last")
+    assert len(found.details.weight_names) == 10
+    assert found.details.weight_names[:2] == ("class 0 first", "class 0 last")
     assert any("a part of the set" in note for note in found.notes)
 
 
@@ -256,7 +256,7 @@ def test_the_notion_is_named(statistic: object, notion: str) -> None:
     found = cr.hypotests.weights_test(
         probs, draw(probs[:, 0]), weights="constant", statistics=statistic, n_resamples=9, rng=0
     )
-    assert found.notion == notion
+    assert found.details.notion == notion
 
 
 def test_folds_without_refits_are_combined_validly() -> None:
@@ -274,7 +274,7 @@ def test_a_split_tests_the_rows_it_did_not_learn_on() -> None:
     probs = members(40, 3)
     labels = draw(probs.mean(axis=1))
     found = cr.hypotests.weights_test(probs, labels, split=0.7, n_resamples=9, rng=0)
-    assert found.n == found.test_rows.size == 12
+    assert found.n == found.details.test_rows.size == 12
     whole = cr.credal_test(probs, labels, n_resamples=9, rng=0)
     assert whole.n == 40
     assert whole.settings["cv"] == 4
@@ -296,7 +296,7 @@ def test_a_label_that_every_member_calls_impossible() -> None:
     labels = np.array([0, 1] * 20)
     labels[3] = 2
     found = cr.credal_test(cr.Ensemble(probs), labels, n_resamples=39, rng=0)
-    assert np.isfinite(found.weights).all()
+    assert np.isfinite(found.details.weights).all()
     assert cr.credal_test(cr.Ensemble(probs), labels, statistics="log_loss", n_resamples=39, rng=0).rejects(
         0.06
     )
@@ -308,16 +308,16 @@ def test_combine_wants_the_same_members_and_features() -> None:
     labels = draw(probs.mean(axis=1))
     x = np.linspace(0, 1, 30)
     found = cr.credal_test(probs, labels, features=x, n_resamples=4, rng=0)
-    assert len(found.combine(probs[:5], features=x[:5])) == 5
+    assert len(found.details.combine(probs[:5], features=x[:5])) == 5
     with pytest.raises(cr.InputError, match="must be of the kind that was tested"):
-        found.combine(members(5, 4), features=x[:5])
+        found.details.combine(members(5, 4), features=x[:5])
     with pytest.raises(cr.InputError, match="`features` are needed"):
-        found.combine(probs[:5])
+        found.details.combine(probs[:5])
     with pytest.raises(cr.InputError, match="must have 1 columns"):
-        found.combine(probs[:5], features=np.ones((5, 2)))
+        found.details.combine(probs[:5], features=np.ones((5, 2)))
     without = cr.credal_test(probs, labels, n_resamples=4, rng=0)
     with pytest.raises(cr.InputError, match="were not given to the test"):
-        without.combine(probs[:5], features=x[:5])
+        without.details.combine(probs[:5], features=x[:5])
 
 
 @pytest.mark.slow
@@ -340,11 +340,12 @@ def test_members_may_change_places(with_features: bool) -> None:
     settings = {"n_resamples": 9, "cv": 2, "rng": 0}
     one = cr.hypotests.weights_test(probs, world.labels, features=features, **settings)
     two = cr.hypotests.weights_test(probs[:, order], world.labels, features=features, **settings)
-    moved = [*order, *range(4, one.weights.shape[1])]  # what a learner adds to the members has no order
-    np.testing.assert_allclose(two.weights, one.weights[:, moved], atol=1e-6)
+    # what a learner adds to the members has no order
+    moved = [*order, *range(4, one.details.weights.shape[1])]
+    np.testing.assert_allclose(two.details.weights, one.details.weights[:, moved], atol=1e-6)
     found, again = (
-        one.combine(probs[:9], features=world.features[:9] if with_features else None),
-        two.combine(probs[:9, order], features=world.features[:9] if with_features else None),
+        one.details.combine(probs[:9], features=world.features[:9] if with_features else None),
+        two.details.combine(probs[:9, order], features=world.features[:9] if with_features else None),
     )
     np.testing.assert_allclose(again.probs, found.probs, atol=1e-6)
     assert two.pvalue == one.pvalue

@@ -109,7 +109,7 @@ def test_every_kind(kind: str) -> None:
 def test_the_witness_answers_by_default() -> None:
     members, labels = world(0.5, n=120)
     found = cr.inflate(members, labels, rng=1, resolution=0.1)
-    assert isinstance(found.test, cr.results.WitnessResult)
+    assert isinstance(found.test.details, cr.results.WitnessDetails)
     assert 0.05 < found.radius < 0.6
     assert found.combine(members[:5]).probs.shape == (5, 3)
     assert cr.inflate(*world(0.0), rng=1).radius == 0.0
@@ -123,7 +123,7 @@ def test_both_methods_look_for_weights_only_where_the_witness_rejects() -> None:
     members, labels = world(0.0, n=100)
     found = cr.inflate(members, labels, rng=1, method="both", n_resamples=19)
     assert found.radius == 0.0
-    assert isinstance(found.test, cr.results.WitnessResult)
+    assert isinstance(found.test.details, cr.results.WitnessDetails)
     with pytest.raises(cr.InputError, match="`method` must be one of"):
         cr.inflate(members, labels, method="neither")
 

@@ -232,4 +232,4 @@ def test_light_learners_give_the_same_pvalue_on_cuda(cuda) -> None:
         rng=0,
     )
     assert there.pvalue == here.pvalue
-    np.testing.assert_allclose(there.weights, here.weights, atol=1e-6)
+    np.testing.assert_allclose(there.details.weights, here.details.weights, atol=1e-6)

@@ -45,7 +45,7 @@ def moved(probs: np.ndarray, share: float, label: int = 0) -> np.ndarray:
 
 def ask(
     predictions: Any, labels: np.ndarray, features: Any = None, **settings: Any
-) -> cr.results.WitnessResult:
+) -> cr.results.HypotestResult[cr.results.WitnessDetails]:
     return cr.hypotests.witness_test(predictions, labels, features=features, rng=0, **settings)
 
 
@@ -79,19 +79,19 @@ def test_a_truth_outside_is_seen_and_told(kind: str) -> None:
     labels = draw(moved(probs, 0.35, label=2))
     found = ask(as_sets(probs)[kind], labels)
     assert found.pvalue < 0.001
-    assert found.exact_pvalue < 0.01
-    assert found.anytime_pvalue <= np.exp(-found.log_evalues[-1]) + 1e-12
+    assert found.details.exact_pvalue < 0.01
+    assert found.details.anytime_pvalue <= np.exp(-found.details.log_evalues[-1]) + 1e-12
     assert found.verdict() == "conflict"
-    first = found.directions[0]
+    first = found.details.directions[0]
     assert (first.label, first.more) == (2, True)
     assert first.observed > first.upper
     assert "whale occurs more often than any distribution in the set" in found.sentence(
         class_names=["cat", "dog", "whale"]
     )
     assert "class 2 occurs more often" in str(found)
-    rows = found.evidence_rows(10)
+    rows = found.details.evidence_rows(10)
     assert (labels[rows] == 2).all()
-    assert (np.diff(found.excess[rows]) <= 0).all()
+    assert (np.diff(found.details.excess[rows]) <= 0).all()
 
 
 def test_the_condition_of_a_direction_names_its_feature() -> None:
@@ -99,7 +99,7 @@ def test_the_condition_of_a_direction_names_its_feature() -> None:
     x = np.random.default_rng(5).normal(size=(600, 2))
     truth = np.where(x[:, 1:] > 0.3, moved(probs, 0.6), probs.mean(axis=1))
     found = ask(cr.Ensemble(probs, member_axis=1), draw(truth), x)
-    assert found.given == "features"
+    assert found.details.given == "features"
     assert "where feature 1 is above" in found.sentence()
 
 
@@ -168,7 +168,7 @@ def test_a_label_that_no_member_allows() -> None:
     labels = np.zeros(40, dtype=int)
     labels[::2] = 1
     labels[-1] = 2
-    orders = ask(cr.Ensemble(probs, member_axis=1), labels).scores
+    orders = ask(cr.Ensemble(probs, member_axis=1), labels).details.scores
     assert orders.max() > 30  # impossible wherever it was tested
     assert np.isfinite(orders).all()
 
@@ -189,7 +189,7 @@ def test_every_library_gives_the_same(library: Library) -> None:
     expected = ask(cr.Ensemble(probs, member_axis=1), labels)
     found = ask(cr.Ensemble(library.asarray(probs), member_axis=1), library.asarray(labels))
     assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
-    assert library.owns(found.combine(cr.Ensemble(library.asarray(probs), member_axis=1)).probs)
+    assert library.owns(found.details.combine(cr.Ensemble(library.asarray(probs), member_axis=1)).probs)
 
 
 @pytest.mark.parametrize("k", [10, pytest.param(60, marks=pytest.mark.slow)])
@@ -204,13 +204,13 @@ def test_dirichlets_and_points() -> None:
     alpha = 5 * rng.dirichlet(np.ones(3), size=150)
     found = ask(cr.Dirichlet(alpha), draw(alpha / 5), n_draws=5)
     assert "5 draws" in " ".join(found.notes)
-    assert found.combine(cr.Dirichlet(alpha[:4])).probs.shape == (4, 3)
+    assert found.details.combine(cr.Dirichlet(alpha[:4])).probs.shape == (4, 3)
     point = cr.Point(np.full((300, 2), 0.5))
     wrong = draw(np.broadcast_to([0.8, 0.2], (300, 2)))
     assert ask(point, wrong).rejects(0.01)
     plain = cr.calibration_test(point, wrong, n_resamples=99, rng=0)
     both = cr.credal_test(point, wrong, n_resamples=99, rng=0)
-    assert (both.pvalue, both.verdict(), both.validity) == (plain.pvalue, plain.verdict(), None)
+    assert (both.pvalue, both.verdict(), both.details.validity) == (plain.pvalue, plain.verdict(), None)
 
 
 @pytest.mark.slow
@@ -221,13 +221,13 @@ def test_both_methods_are_the_larger_p() -> None:
     both = cr.credal_test(ensemble, labels, n_resamples=9, rng=0)
     weights = cr.hypotests.weights_test(ensemble, labels, n_resamples=9, rng=0)
     witness = cr.hypotests.witness_test(ensemble, labels, rng=0)
-    assert (both.calibration.pvalue, both.validity.pvalue) == (weights.pvalue, witness.pvalue)
+    assert (both.details.calibration.pvalue, both.details.validity.pvalue) == (weights.pvalue, witness.pvalue)
     assert both.pvalue == max(weights.pvalue, witness.pvalue)
     assert {"validity", "calibration"} <= set(both.to_dict())
 
 
 @pytest.fixture(scope="module")
-def tested() -> cr.results.CredalTestResult:
+def tested() -> cr.results.HypotestResult[cr.results.CredalDetails]:
     probs = members(80, 3, 3)
     return cr.credal_test(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)), n_resamples=19, rng=0)
 
@@ -242,16 +242,21 @@ def tested() -> cr.results.CredalTestResult:
     ],
 )
 def test_four_outcomes(
-    tested: cr.results.CredalTestResult, witness: float, weights: float, outcome: str, word: str, words: str
+    tested: cr.results.HypotestResult[cr.results.CredalDetails],
+    witness: float,
+    weights: float,
+    outcome: str,
+    word: str,
+    words: str,
 ) -> None:
     replace = dataclasses.replace
-    found = replace(
-        tested,
-        pvalue=max(witness, weights),
-        validity=replace(tested.validity, pvalue=witness),
-        calibration=replace(tested.calibration, pvalue=weights, null_distribution=None),
+    details = replace(
+        tested.details,
+        validity=replace(tested.details.validity, pvalue=witness),
+        calibration=replace(tested.details.calibration, pvalue=weights, null_distribution=None),
     )
-    assert (found.outcome(), found.verdict()) == (outcome, word)
+    found = replace(tested, pvalue=max(witness, weights), details=details)
+    assert (found.details.outcome(), found.verdict()) == (outcome, word)
     assert words in found.sentence()
     assert found.rejects(0.05) == (outcome == "both")
     assert words in str(found)
@@ -272,9 +277,9 @@ def test_a_label_that_the_whole_set_rules_out_is_a_conflict_for_every_test() -> 
     labels = np.arange(40) % 2
     labels[3] = 2
     found = cr.hypotests.witness_test(sets, labels, rng=0)
-    assert (found.pvalue, found.exact_pvalue, found.anytime_pvalue) == (0.0, 0.0, 0.0)
-    assert np.isinf(found.log_evalues[3:]).all()
-    assert np.isfinite(found.log_evalues[:3]).all()
+    assert (found.pvalue, found.details.exact_pvalue, found.details.anytime_pvalue) == (0.0, 0.0, 0.0)
+    assert np.isinf(found.details.log_evalues[3:]).all()
+    assert np.isfinite(found.details.log_evalues[:3]).all()
 
 
 @pytest.mark.slow
@@ -285,8 +290,9 @@ def test_impossible_labels_are_counted_and_named() -> None:
     labels = draw(probs.mean(axis=1))
     labels[[7, 31]] = 2
     both = cr.credal_test(sets, labels, n_resamples=9, rng=0)
-    assert both.validity.impossible_rows.tolist() == [7, 31]
-    assert (both.verdict(), both.outcome(), both.pvalue) == ("conflict", "both", both.validity.pvalue)
+    validity = both.details.validity
+    assert validity.details.impossible_rows.tolist() == [7, 31]
+    assert (both.verdict(), both.details.outcome(), both.pvalue) == ("conflict", "both", validity.pvalue)
     told = "The labels of 2 of 60 instances (rows 7, 31) have probability 0 under every distribution"
     for found in (both, ask(sets, labels)):
         assert found.sentence().startswith(told)
@@ -317,7 +323,7 @@ def test_conditions_name_their_classes() -> None:
     probs = members(600, 3, 3)
     large = probs[:, :, 1].mean(axis=1) > 0.35
     truth = np.where(large[:, None], moved(probs, 0.6), probs.mean(axis=1))
-    first = ask(cr.Ensemble(probs, member_axis=1), draw(truth)).directions[0]
+    first = ask(cr.Ensemble(probs, member_axis=1), draw(truth)).details.directions[0]
     assert first.where_label is not None
     assert f"class {first.where_label}" in first.where
     assert not set("{}") & set(first.where + first.words())
@@ -332,7 +338,7 @@ def test_evidence_rows_need_a_number(limit: Any) -> None:
     probs = members(60, 2, 3)
     found = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)))
     with pytest.raises(cr.InputError, match="`limit` must be an integer of at least 1"):
-        found.evidence_rows(limit)
+        found.details.evidence_rows(limit)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200, 1e308])
@@ -349,12 +355,16 @@ def test_huge_features_are_standardised(scale: float) -> None:
 def test_why_nothing_could_be_found() -> None:
     probs = members(40, 2, 3)
     found = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)))
-    replace = dataclasses.replace
-    assert replace(found, smallest_pvalue=0.05).why_not() == ""
-    assert "so wide" in replace(found, smallest_pvalue=0.99).why_not()
+
+    def why_not(smallest: float, n: int = 40) -> str:
+        details = dataclasses.replace(found.details, smallest_pvalue=smallest)
+        return dataclasses.replace(found, n=n, details=details).why_not()
+
+    assert why_not(0.05) == ""
+    assert "so wide" in why_not(0.99)
     # 0.2^(n / 40) = 0.05 at n = 40 log 0.05 / log 0.2 = 74.5
-    assert "about 75 instances could" in replace(found, smallest_pvalue=0.2).why_not()
-    assert "12 instances are too few" in replace(found, n=12, smallest_pvalue=0.2).why_not()
+    assert "about 75 instances could" in why_not(0.2)
+    assert "12 instances are too few" in why_not(0.2, n=12)
 
 
 def test_names_must_cover_the_classes() -> None:
@@ -403,10 +413,10 @@ def test_the_evalue_of_a_cluster_is_the_mean_over_its_rows() -> None:
     assert means.tolist() == [3.0, 1.0, 0.5]
     members, labels = clustered_set()
     found = cr.credal_test(cr.Ensemble(members), labels, clusters=CLUSTERS, rng=1)
-    logs = found.validity.log_evalues
+    logs = found.details.validity.details.log_evalues
     paying = np.flatnonzero(np.diff(logs, prepend=0.0))
     assert (paying % 10 == 9).all()  # a cluster pays at its last row
-    assert found.calibration is None
+    assert found.details.calibration is None
     assert found.n_clusters == 30
 
 

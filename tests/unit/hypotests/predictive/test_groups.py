@@ -36,7 +36,7 @@ def test_a_group_has_the_labels_and_members_of_the_whole() -> None:
                     observed = float(statistic(members[rows], labels[rows]))
                     assert results[name].statistic == pytest.approx(observed, abs=1e-12)
     assert found.bayesian.groups["fog"]["brier"].n == 30
-    assert found.bayesian.groups["fog"]["brier"].group == "fog"
+    assert found.bayesian.groups["fog"]["brier"].details.group == "fog"
 
 
 def test_factors_are_crossed_and_empty_combinations_left_out() -> None:
@@ -76,7 +76,7 @@ def test_tables_and_counts() -> None:
         table = found.group_table("log_loss", "adjusted_pvalue", hypothesis)
         assert table["a"] <= 0.05 < min(table[name] for name in "bcd")
         sharpness = found.group_table("log_loss", "sharpness", hypothesis)
-        assert sharpness["b"] == found.under(hypothesis).groups["b"]["log_loss"].sharpness
+        assert sharpness["b"] == found.under(hypothesis).groups["b"]["log_loss"].details.sharpness
     strict = cr.predictive_check(members, wrong, statistics=["log_loss"], groups=groups, paper="P21", rng=0)
     assert strict.count_verdicts()["log_loss"]["conflict"] == 1
     with pytest.raises(cr.InputError, match="quantity"):

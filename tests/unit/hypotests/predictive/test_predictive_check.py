@@ -68,19 +68,19 @@ def test_the_result_is_what_the_replicates_say() -> None:
             null, value = result.null_distribution, result.statistic
             assert value == pytest.approx(float(cr.statistics.registered()[name](members, labels)), abs=1e-14)
             above, below = (null >= value - 1e-12).sum(), (null <= value + 1e-12).sum()
-            assert result.upper_pvalue == (1 + above) / 200
-            assert result.lower_pvalue == (1 + below) / 200
+            assert result.details.upper_pvalue == (1 + above) / 200
+            assert result.details.lower_pvalue == (1 + below) / 200
             assert result.pvalue == pytest.approx(min(1, 2 * (1 + min(above, below)) / 200))
             assert result.pvalue_interval[0] <= result.pvalue <= result.pvalue_interval[1]
-            assert result.paper_pvalue == pytest.approx((199 - above) / 199)  # P21 Algorithm 3: below
-            assert result.direction == ("above" if above <= below else "below")
+            assert result.details.paper_pvalue == pytest.approx((199 - above) / 199)  # P21 Algorithm 3: below
+            assert result.details.direction == ("above" if above <= below else "below")
             ordered = np.sort(null)
             # the smallest values with at least 5 % and 95 % of the replicates at or below
-            assert result.sharpness == pytest.approx(ordered[189] - ordered[9])
+            assert result.details.sharpness == pytest.approx(ordered[189] - ordered[9])
             assert result.effect_size == pytest.approx(value - null.mean())
             low, high = result.acceptance_region
             assert result.rejects() == (not low <= value <= high)
-            assert (result.n, result.n_members, result.n_resamples) == (60, 5, 199)
+            assert (result.n, result.details.n_members, result.n_resamples) == (60, 5, 199)
             assert result.adjusted_pvalue >= result.pvalue - 0.02
             assert result.hypothesis in str(check)
 
@@ -89,18 +89,18 @@ def test_tails_of_members_add_up_to_those_of_the_mixture() -> None:
     members, labels = world()
     check = cr.predictive_check(members, labels, statistics=["brier"], hypothesis="bayesian", rng=1)
     result = check.checks["brier"]
-    assert result.member_counts.sum() == 999
+    assert result.details.member_counts.sum() == 999
     drawn = check.bayesian.members
     for j in range(5):
         own = result.null_distribution[drawn == j]
-        assert result.member_counts[j] == own.size
-        assert result.member_above[j] == pytest.approx(np.mean(own >= result.statistic))
-        assert result.member_below[j] == pytest.approx(np.mean(own <= result.statistic))
-    above = (result.member_counts * result.member_above).sum()
-    assert result.upper_pvalue == pytest.approx((1 + above) / 1000)
+        assert result.details.member_counts[j] == own.size
+        assert result.details.member_above[j] == pytest.approx(np.mean(own >= result.statistic))
+        assert result.details.member_below[j] == pytest.approx(np.mean(own <= result.statistic))
+    above = (result.details.member_counts * result.details.member_above).sum()
+    assert result.details.upper_pvalue == pytest.approx((1 + above) / 1000)
     # 2 (1 + 5 tail) / 6: never below 2 / 6
-    tail = min(above, (result.member_counts * result.member_below).sum()) / 999
-    assert result.member_pvalue == pytest.approx(min(1, 2 * (1 + 5 * tail) / 6))
+    tail = min(above, (result.details.member_counts * result.details.member_below).sum()) / 999
+    assert result.details.member_pvalue == pytest.approx(min(1, 2 * (1 + 5 * tail) / 6))
 
 
 def test_of_several_raters_one_is_checked() -> None:
@@ -124,8 +124,9 @@ def test_few_members_cannot_tell_what_one_more_might_explain() -> None:
     labels = np.arange(200) % 2
     result = cr.predictive_check(members, labels, statistics=["accuracy"], rng=0).bayesian.checks["accuracy"]
     assert result.rejects(0.05)
-    assert result.deciding_pvalue == result.member_pvalue == pytest.approx(2 / 6, abs=0.02)
+    assert result.deciding_pvalue == result.details.member_pvalue == pytest.approx(2 / 6, abs=0.02)
     assert result.verdict() == "cannot tell"
+    assert result.sentence().startswith("Cannot tell: none of these 5 members explains the labels")
     assert result.verdict(0.5) == "conflict"
     many = np.repeat(members, 10, axis=1)  # 2 / 51
     assert cr.predictive_check(many, labels, statistics=["accuracy"], rng=0).checks["accuracy"].verdict() == (
@@ -142,7 +143,7 @@ def test_one_member_is_the_consistency_test(name: str) -> None:
         result = check.under(hypothesis).checks[name]
         assert np.allclose(result.null_distribution, test.null_distribution, rtol=0, atol=1e-13)
         if test.tail == "greater":
-            assert result.upper_pvalue == test.pvalue
+            assert result.details.upper_pvalue == test.pvalue
         else:
             assert result.pvalue == test.pvalue
     assert "With one member both hypotheses are the same." in check.limits
@@ -163,17 +164,17 @@ def test_ties_count_as_extreme() -> None:
     result = cr.predictive_check(members, labels, statistics=[constant], n_resamples=99, rng=0).checks[
         "constant"
     ]
-    assert (result.pvalue, result.upper_pvalue, result.lower_pvalue) == (1.0, 1.0, 1.0)
-    assert result.paper_pvalue == 0.0  # P21 Algorithm 3 counts what is strictly below
-    assert result.sharpness == 0.0
+    assert (result.pvalue, result.details.upper_pvalue, result.details.lower_pvalue) == (1.0, 1.0, 1.0)
+    assert result.details.paper_pvalue == 0.0  # P21 Algorithm 3 counts what is strictly below
+    assert result.details.sharpness == 0.0
     sure = np.zeros((20, 2, 2))
     sure[:, :, 0] = 1.0
     result = cr.predictive_check(sure, np.zeros(20, int), statistics=["accuracy"], paper="P21", rng=0).checks[
         "accuracy"
     ]
-    assert (result.statistic, result.pvalue, result.paper_pvalue) == (1.0, 1.0, 0.0)
+    assert (result.statistic, result.pvalue, result.details.paper_pvalue) == (1.0, 1.0, 0.0)
     assert result.verdict() == "no conflict found"  # within the range of the replicates: P21 Fig. 7
-    assert not any(result.paper_rules.values())
+    assert not any(result.details.paper_rules.values())
 
 
 def test_user_statistics_scalar_batched_and_plain_agree() -> None:
@@ -234,8 +235,8 @@ def test_a_bad_model_without_calibration_error_is_a_conflict() -> None:
     result = check.bayesian.checks["classwise_ece"]
     assert result.statistic == pytest.approx(0.0, abs=1e-12)
     assert result.verdict() == "conflict"
-    assert result.direction == "below"
-    assert check.independent.checks["classwise_ece"].direction == "below"
+    assert result.details.direction == "below"
+    assert check.independent.checks["classwise_ece"].details.direction == "below"
 
 
 def test_chunks_of_rows_change_nothing_but_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,9 +284,9 @@ def test_members_first_weights_and_single_precision() -> None:
     members, labels = world()
     weights = [0.0, 0.0, 0.9, 0.1, 0.0]
     weighted = cr.predictive_check(cr.Ensemble(members, weights=weights), labels, rng=0)
-    counts = weighted.bayesian.checks["accuracy"].member_counts
+    counts = weighted.bayesian.checks["accuracy"].details.member_counts
     assert counts[[0, 1, 4]].tolist() == [0, 0, 0]
-    assert np.isnan(weighted.bayesian.checks["accuracy"].member_above[0])
+    assert np.isnan(weighted.bayesian.checks["accuracy"].details.member_above[0])
     assert 850 < counts[2] < 950
     first = cr.Ensemble(np.ascontiguousarray(np.moveaxis(members, 1, 0)), member_axis=0)
     one, other = (cr.predictive_check(given, labels, rng=0) for given in (first, members))
@@ -326,27 +327,26 @@ def test_paper_mode_applies_the_rules_of_the_paper() -> None:
     assert any("0 or 1" in note for note in check.notes)
     for result in check.checks.values():
         null = np.sort(result.null_distribution)
-        assert result.paper_rules == {
+        assert result.details.paper_rules == {
             "outside the replicates": not null[0] <= result.statistic <= null[-1],
             # of 999 replicates the 25th and the 975th
             "outside the central 95 %": not null[24] <= result.statistic <= null[974],
         }
         # Tables 2 and 3 decide as the two-sided p-value does
-        assert result.paper_rules["outside the central 95 %"] == (result.pvalue <= 0.05)
+        assert result.details.paper_rules["outside the central 95 %"] == (result.pvalue <= 0.05)
     real = cr.predictive_check(
         cr.Gaussian([0.0] * 9, [1.0] * 9), np.zeros(9), hypothesis="independent", paper="P21"
     )
     assert real.settings["statistics"]["picp"]["level"] == 0.95  # Table 2: from .025 to .975
     assert real.settings["statistics"]["quantile_calibration_error"] == {"levels": 100, "strict": True}
     wrong = cr.predictive_check(members, (labels + 1) % 3, statistics=["log_loss"], paper="P21", rng=0)
-    assert wrong.checks["log_loss"].paper_pvalue == 1.0
+    assert wrong.checks["log_loss"].details.paper_pvalue == 1.0
     assert wrong.checks["log_loss"].verdict() == "conflict"
     # one replicate above the observation is enough for the paper, however small the p-value
     border = wrong.checks["log_loss"]
-    almost = dataclasses.replace(
-        border, paper_rules={"outside the replicates": False, "outside the central 95 %": True}
-    )
-    assert almost.verdict() == "no conflict found"
+    rules = {"outside the replicates": False, "outside the central 95 %": True}
+    details = dataclasses.replace(border.details, paper_rules=rules)
+    assert dataclasses.replace(border, details=details).verdict() == "no conflict found"
 
 
 def test_several_statistics_are_adjusted_by_westfall_young() -> None:
