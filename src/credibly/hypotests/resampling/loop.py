@@ -88,7 +88,9 @@ class Target:
     @property
     def key(self) -> Hashable:
         """Equal for targets whose sums over the same labels are equal."""
-        return (self.statistic, self.group) if self.additive and self.statistic is not None else id(self)
+        if self.statistic is None or not self.additive:
+            return id(self)
+        return self.statistic.identity, self.group
 
 
 @dataclasses.dataclass(frozen=True)

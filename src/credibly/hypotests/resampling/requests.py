@@ -145,11 +145,14 @@ def _evaluate(
     """Evaluate everything that sources are asked for."""
     whole = rows.loaded()
     every = [list(source.wishes.values()) for source in sources]
+    given = rows.sample.predictions
     # shares of labels at quantiles, which have no statistic of their own, make no tables of mixtures
-    most = max(sum(one.target.statistic is not None for one in own) or len(own) for own in every)
+    tabled = [
+        [one for one in own if one.target.statistic or not isinstance(given, Gaussian)] for own in every
+    ]
     fits = whole is not None and (
-        len(whole) <= rows_at_once(whole.predictions, most)
-        or not (by_members or isinstance(whole.predictions, (Gaussian, Samples)))
+        len(whole) <= rows_at_once(given, max(map(len, tabled)))
+        or not (by_members or isinstance(given, (Gaussian, Samples)))
     )
     summed = [[one for one in own if not fits and (one.target.additive or is_part(one))] for own in every]
     rest = [[one for one in own if one not in some] for own, some in zip(every, summed, strict=True)]
