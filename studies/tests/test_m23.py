@@ -9,6 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly_studies import STUDIES, PowerSize, m23_printed
+from credibly_studies.bootstrap import bootstrap_test
 from credibly_studies.credal_tests import CredalTest, NeymanPearson, second_half
 from credibly_studies.m23 import (
     ABSOLUTE,
@@ -157,15 +158,10 @@ def test_bootstrapped_instances_lower_the_classwise_error(n_classes: int, most: 
     sample = EnsembleWorld("S1", n_classes=n_classes).draw(100, rng=0)
     right = cr.Point(sample.truth.probs)
     nulls = {
-        resample: cr.calibration_test(
-            right,
-            sample.labels,
-            statistics=ERRORS["ECE_cwise, B = 10"],
-            resample=resample,
-            n_resamples=99,
-            rng=0,
+        resample: test(
+            right, sample.labels, statistics=ERRORS["ECE_cwise, B = 10"], n_resamples=99, rng=0
         ).null_distribution.mean()
-        for resample in ("labels", "instances")
+        for resample, test in (("labels", cr.calibration_test), ("instances", bootstrap_test))
     }
     # why M23's test of sets does not keep its level: of a right prediction, replicates must not look better
     assert nulls["instances"] < most * nulls["labels"]

@@ -388,16 +388,19 @@ def _require_signs(
 
 def _mean_test(task: CredalTask, kind: Weights, codes: HostArray | None) -> Finding:
     """Test the mean of every set, on all instances: nothing is learned."""
-    result = calibration_test(
-        task.given,
-        task.observed,
-        statistics=task.statistics if task.several else task.statistics[0],
-        resample=task.resample,
-        n_resamples=task.n_resamples,
-        clusters=codes,
-        rng=task.seed,
-        progress=task.progress,
-    )
+    if task.resample == "instances":
+        bounds = [one.bind(task.given) for one in task.statistics]
+        result = task.result(bounds, task.values(bounds, task.given, task.observed))
+    else:
+        result = calibration_test(
+            task.given,
+            task.observed,
+            statistics=task.statistics if task.several else task.statistics[0],
+            n_resamples=task.n_resamples,
+            clusters=codes,
+            rng=task.seed,
+            progress=task.progress,
+        )
     a = len(task.points.names)
     # members may come with weights, and their mean uses them; draws of a Dirichlet follow its weights
     own = task.given.weights if isinstance(task.given, Ensemble) else None

@@ -9,12 +9,11 @@ from typing import Any, Literal
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
-from credibly.hypotests.calibration.calibration_test import bootstrapped
 from credibly.hypotests.resampling.loop import paired_values, resampled_values
 from credibly.hypotests.resampling.pvalues import omnibus, single_result
-from credibly.hypotests.resampling.replicates import Replicates
+from credibly.hypotests.resampling.replicates import Replicates, bootstrapped
 from credibly.learners.points import Points
-from credibly.predictions import Classes, ClassPredictions, Point
+from credibly.predictions import Classes, ClassPredictions, as_point
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.protocol import Bound
@@ -38,10 +37,10 @@ class CredalTask:
     progress: Progress | None
     resample: Resample = "labels"
 
-    def values(self, bounds: Sequence[Bound], tested: Point, seen: Classes) -> HostArray:
+    def values(self, bounds: Sequence[Bound], tested: ClassPredictions, seen: Classes) -> HostArray:
         """Evaluate bound statistics of one combination, (s, 1 + b): labels drawn from it, or rows as well."""
         if self.resample == "labels":
-            replicates = Replicates(tested.probs, self.seed)
+            replicates = Replicates(as_point(tested)[0].probs, self.seed)
             return resampled_values(bounds, seen, replicates, self.n_resamples, self.progress)
         pairs = bootstrapped(tested, seen, self.seed, self.n_resamples)
         return paired_values([one.statistic for one in bounds], pairs, self.n_resamples + 1, self.progress)

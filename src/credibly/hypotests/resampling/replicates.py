@@ -71,6 +71,7 @@ from credibly.predictions import (
     as_point,
     label_dtype,
 )
+from credibly.predictions.base import P
 from credibly.predictions.quantiles import positions
 from credibly.predictions.samples import Pool
 from credibly.statistics.mixture_tables import TABLE_BYTES
@@ -543,3 +544,20 @@ class MemberReplicates:
             drawn.append(self._member(int(own[begin])).labels(run).values)
             begin = end
         return Classes(namespace(self.probs).concat(drawn, axis=0), int(self.probs.shape[-1]))
+
+
+def bootstrapped(given: P, observed: Classes, seed: Seed, n_resamples: int) -> Iterator[tuple[P, Classes]]:
+    """Yield the observation, then bootstrapped rows with labels drawn from their predictions.
+
+    That is what papers print; the level of such a test is not exact.
+    """
+    yield given, observed
+    probs = as_point(given)[0].probs
+    n, xp = probs.shape[0], namespace(probs)
+    rows_of = Uniforms(seed, Stream.ROWS)
+    for d in range(n_resamples):
+        uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
+        chosen = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
+        drawn = Replicates(xp.take(probs, chosen, axis=0), seed).labels(slice(d, d + 1))
+        own = {name: xp.take(array, chosen, axis=0) for name, array in given.row_arrays().items()}
+        yield given.replace_rows(**own), drawn
