@@ -7,6 +7,7 @@ import pytest
 import scipy.optimize
 
 import credibly as cr
+from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests.credal.constant_weights import (
     WeightSearch,
     cell_values,
@@ -214,12 +215,17 @@ def test_many_members_are_searched_without_cobyla() -> None:
     assert found.value < min(search.value(corner, labels) for corner in np.eye(36)[:3])
 
 
-def test_a_mean_with_bootstrapped_instances_is_the_calibration_test() -> None:
+def test_a_mean_is_tested_on_bootstrapped_instances_with_labels_drawn_anew() -> None:
     points, labels = _data()
     given = {"resample": "instances", "n_resamples": 19, "rng": 0}
     found = cr.credal_test(points, labels.values[0], weights="mean", statistics="brier", **given)
-    mean = cr.Point(points.mean(axis=1))
-    assert found.pvalue == cr.calibration_test(mean, labels.values[0], statistics="brier", **given).pvalue
+    mean, seed = points.mean(axis=1), as_seed(0)
+    assert found.statistic == pytest.approx(float(cr.brier(mean, labels.values[0])))
+    for d in range(19):
+        n = len(mean)
+        rows = (Uniforms(seed, Stream.ROWS).block(slice(d, d + 1), slice(0, n))[0] * n).astype(int)
+        drawn = Replicates(mean[rows], seed).labels(slice(d, d + 1)).values[0].astype(int)
+        assert found.null_distribution[d] == pytest.approx(float(cr.brier(mean[rows], drawn)))
 
 
 @pytest.mark.slow
