@@ -227,7 +227,6 @@ def tests() -> Iterator[Case]:
             statistics=statistic,
             **FEW,
         )
-        yield from over("calibration_test", classes, ROWS, statistics=statistic, resample="instances", **FEW)
     yield from over("calibration_test", classes, ROWS, statistics="omnibus", **FEW)
     yield from over(
         "calibration_test", ensemble, EVERYWHERE, statistics=["skce", "brier", "classwise_ece"], **FEW

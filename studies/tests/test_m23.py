@@ -9,6 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly_studies import STUDIES, PowerSize, m23_printed
+from credibly_studies.bootstrap import bootstrap_test
 from credibly_studies.credal_tests import BootstrappedMean, CredalTest, NeymanPearson, second_half
 from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.m23 import (
@@ -68,12 +69,12 @@ def test_replicates_have_new_instances_too() -> None:
     assert printed < 0.95 * labels_alone.null_distribution.mean()
 
 
-def test_a_mean_with_bootstrapped_instances_is_the_calibration_test() -> None:
+def test_a_mean_of_members_is_tested_as_a_point_is() -> None:
     sample = EnsembleWorld("S1", n_members=3, n_classes=3).draw(60, rng=1)
     found = BootstrappedMean(cr.brier, n_resamples=19)(sample, 0)
     mean = cr.Point(np.asarray(sample.predictions.probs).mean(axis=1))
-    settings = {"statistics": "brier", "resample": "instances", "n_resamples": 19, "rng": 0}
-    assert found == cr.calibration_test(mean, sample.labels, **settings).pvalue
+    alone = bootstrap_test(mean, sample.labels, statistics="brier", n_resamples=19, rng=0)
+    assert found == alone.pvalue
 
 
 @pytest.mark.slow
@@ -204,15 +205,10 @@ def test_bootstrapped_instances_lower_the_classwise_error(n_classes: int, most: 
     sample = EnsembleWorld("S1", n_classes=n_classes).draw(100, rng=0)
     right = cr.Point(sample.truth.probs)
     nulls = {
-        resample: cr.calibration_test(
-            right,
-            sample.labels,
-            statistics=ERRORS["ECE_cwise, B = 10"],
-            resample=resample,
-            n_resamples=99,
-            rng=0,
+        resample: test(
+            right, sample.labels, statistics=ERRORS["ECE_cwise, B = 10"], n_resamples=99, rng=0
         ).null_distribution.mean()
-        for resample in ("labels", "instances")
+        for resample, test in (("labels", cr.calibration_test), ("instances", bootstrap_test))
     }
     # why M23's test of sets does not keep its level: of a right prediction, replicates must not look better
     assert nulls["instances"] < most * nulls["labels"]

@@ -107,7 +107,6 @@ def _tests() -> Iterator[tuple[str, Case]]:
         )
 
     yield "calibration_test signs", calibration(statistics="skce", method="asymptotic")
-    yield "calibration_test instances", calibration(resample="instances", statistics="brier")
     yield "calibration_test omnibus", calibration(statistics="omnibus")
     for name, given in (("samples", samples), ("quantiles", quantiles)):
         yield (

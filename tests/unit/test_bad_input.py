@@ -441,7 +441,6 @@ def test_wrong_settings_of_a_statistic(settings, words):
         ({"rng": 1.5}, "`rng` must be None"),
         ({"method": "bootstrap"}, "`method` must be one of 'resample'"),
         ({"method": "resampl"}, "Did you mean 'resample'"),
-        ({"resample": "rows"}, "`resample` must be one of 'labels', 'instances'"),
         ({"method": "asymptotic"}, "has no reference distribution"),
         ({"n_resample": 9}, "unexpected keyword argument 'n_resample'"),
     ],

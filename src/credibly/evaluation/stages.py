@@ -283,6 +283,7 @@ def _run_check(rows: Rows, work: Work) -> Asking[PredictiveCheck | None]:
         chosen = _cheap(work)
         begun = check(statistics=chosen)
         answer = yield next(begun)
+        work.tell("predictive checks", 1, 1)
         if _cheap(work) == chosen:
             try:
                 begun.send(answer)

@@ -184,7 +184,8 @@ class Linear(Bound):
     def shared(self) -> Hashable:
         """Equal where terms look labels up together, or where the sums are the same."""
         own = type(self.terms)
-        return (self.statistic, own.sums, own.observed) if self.terms.shared is None else self.terms.shared
+        same = self.statistic.identity, own.sums, own.observed
+        return same if self.terms.shared is None else self.terms.shared
 
     def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
         """Return the sums of all; equal ones are taken once."""

@@ -412,6 +412,15 @@ class Statistic(ABC):
             return found
         return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
 
+    @property
+    def identity(self) -> Hashable:
+        """What equal statistics have in common: itself, or its address if a setting cannot be hashed."""
+        try:
+            hash(self)
+        except TypeError:
+            return id(self)
+        return self
+
     def with_(self, *, paper: str | None = None, **settings: Any) -> Self:
         """Return the same statistic with other settings.
 

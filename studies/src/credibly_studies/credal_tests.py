@@ -11,11 +11,11 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.philox import as_seed
-from credibly.hypotests import calibration_test
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
+from credibly_studies.bootstrap import bootstrap_test
 from credibly_studies.simulate import WorldSample
 from credibly_studies.simulate.power import Test
 
@@ -106,15 +106,8 @@ class BootstrappedMean:
 
     def __call__(self, sample: WorldSample, rng: Any = None) -> float:
         """Return the p-value."""
-        found = calibration_test(
-            sample.predictions,
-            sample.labels,
-            statistics=self.statistic,
-            resample="instances",
-            n_resamples=self.n_resamples,
-            rng=rng,
-        )
-        return found.pvalue
+        given = sample.predictions, sample.labels
+        return bootstrap_test(*given, statistics=self.statistic, n_resamples=self.n_resamples, rng=rng).pvalue
 
     def settings(self) -> dict[str, Any]:
         """Return what the test was made with."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.philox import takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests import calibration_test, weights_test
+from credibly.hypotests import weights_test
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.task import SetTask, WeightsTask
@@ -27,6 +27,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, kde_ce, kl_ce, mmd_ce
 from credibly.statistics.registry import as_statistic
 from credibly_studies import m23
+from credibly_studies.bootstrap import bootstrap_test
 from credibly_studies.credal_tests import BootstrappedMean, CredalTest, NeymanPearson, SecondHalf
 from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.neural import NeuralLearner
@@ -128,11 +129,10 @@ def credal_test(
     learned = learned_test(task, features, teacher, split, None, False)
     combined = learned.combination.apply(sets.given, features)
     rows = learned.rows
-    tested = calibration_test(
+    tested = bootstrap_test(
         combined[rows],
         sets.observed.values[0, rows],
         statistics=chosen,
-        resample="instances",
         n_resamples=n_resamples,
         rng=sets.seed,
         progress=report,

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from credibly.hypotests import calibration_test
 from credibly.predictions import Point
 from credibly.statistics import Statistic, classwise_ece, confidence_ece
+from credibly_studies.bootstrap import bootstrap_test
 from credibly_studies.judging import holds
 from credibly_studies.outcomes import Share
 from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable
@@ -151,17 +152,10 @@ def _rejects(task: _Task) -> tuple[bool, bool, float]:
     probs /= probs.sum(axis=1, keepdims=True)
     labels = np.minimum((generator.random((n, 1)) > probs.cumsum(axis=1)).sum(axis=1), k - 1)
     seed = int(generator.integers(2**31))
+    asked: dict[str, Any] = {"statistics": task.statistic, "n_resamples": task.n_resamples, "rng": seed}
     first, second = (
-        calibration_test(
-            Point(probs),
-            labels,
-            statistics=task.statistic,
-            resample=resample,
-            n_resamples=task.n_resamples,
-            rng=seed,
-        ).pvalue
-        <= _LEVEL
-        for resample in ("instances", "labels")
+        bool(test(Point(probs), labels, **asked).pvalue <= _LEVEL)
+        for test in (bootstrap_test, calibration_test)
     )
     return first, second, float(probs.max(axis=1).mean())
 

@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.errors import UnknownNameError
+from credibly._arrays.errors import UnknownNameError, UnsupportedError
 from credibly.evaluation import Part, Verdict, evaluate
 from credibly.evaluation.evaluate import STAGES
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
+from credibly.hypotests.resampling.loop import Resampled, Target
+from credibly.hypotests.resampling.replicates import consistent
+from credibly.hypotests.resampling.requests import Asking, Request
 from credibly.predictions import Rows
+from credibly.statistics.protocol import Bound
 
 PROBS = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
 LABELS = np.random.default_rng(1).integers(3, size=60)
@@ -117,3 +121,47 @@ def test_a_summary_is_short_and_plain(evaluation: cr.Evaluation) -> None:
     assert any(line.startswith("  Brier score 0.") and " (95 %: " in line for line in rest), (low, high)
     assert rest[-1].startswith("  not run: ")
     assert len(rest) == 4  # another finding, two numbers, and what was not run
+
+
+def test_a_stage_that_asks_for_what_cannot_be_given_gets_its_own_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def bind(predictions: cr.Predictions) -> Bound:
+        raise UnsupportedError("luck", "cannot be bound", "these rows", "Try others.")
+
+    def run(rows: Rows, work: Work) -> Asking[None]:
+        try:
+            yield [Request([Target(bind)], rows, [consistent(work.seed)], work.n_resamples)]
+        except UnsupportedError as error:
+            work.leave_out("luck", error)
+
+    module = __import__("sys").modules["credibly.evaluation.evaluate"]
+    named = {"statistics": ["brier"], "n_resamples": 19, "recalibrate": []}
+    alone = evaluate(PROBS, LABELS, **named)
+    others = tuple(one for one in STAGES if one.part != "raters")
+    monkeypatch.setattr(module, "STAGES", (*others, Stage("raters", run)))
+    found = evaluate(PROBS, LABELS, **named)
+    assert dict(found.not_run)["luck"] == "luck cannot be bound, these rows"
+    assert found.tests["brier"].to_dict() == alone.tests["brier"].to_dict()
+    assert found.curves.to_dict() == alone.curves.to_dict()
+
+
+def test_what_the_tests_refuse_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = __import__("sys").modules["credibly.evaluation.statistics"]
+    made = module.omnibus_of
+
+    def refusing(rows: Rows, found: list[Resampled], *rest: object) -> object:
+        if any(one.bound.statistic.name == "crps" for one in found):
+            raise UnsupportedError("`crps`", "must be finite", "it is not", "Leave it out.")
+        return made(rows, found, *rest)
+
+    rng = np.random.default_rng(2)
+    given, numbers = cr.Gaussian(rng.normal(size=(40, 2)), np.ones((40, 2))), rng.normal(size=40)
+    named = {"statistics": ["crps", "rmse"], "n_resamples": 19, "recalibrate": []}
+    both = cr.evaluate(given, numbers, **named)
+    monkeypatch.setattr(module, "omnibus_of", refusing)
+    one = cr.evaluate(given, numbers, **named)
+    assert set(both.check.bayesian.checks) == {"crps", "rmse"}
+    assert set(one.tests) == set(one.check.bayesian.checks) == {"rmse"}
+    assert dict(one.not_run)["test of crps"] == "it must be finite, it is not"
+    assert one.check.bayesian.checks["rmse"].pvalue == both.check.bayesian.checks["rmse"].pvalue

@@ -1,14 +1,14 @@
 """Is a model calibrated? Consistency resampling: labels drawn from the predictions themselves.
 
 H0: the label of every instance was drawn from its predicted distribution. Resampling labels given
-predictions is exact in finite samples; bootstrapping the instances as well (as printed in M23 and J25) is
-not and is kept for comparison.   Broecker and Smith 2007; Vaicenavicius et al. 2019.
+predictions is exact in finite samples; bootstrapping the instances as well, as printed in M23 and J25, is
+not.   Broecker and Smith 2007; Vaicenavicius et al. 2019.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -21,8 +21,7 @@ from credibly._arrays.errors import (
     one_of,
     require_positive,
 )
-from credibly._arrays.namespace import device, namespace
-from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
+from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.asymptotic import asymptotic_test
 from credibly.hypotests.calibration.certificate import equivalence_test
@@ -32,10 +31,10 @@ from credibly.hypotests.resampling.choices import (
     require_sides,
     why_no_sides,
 )
-from credibly.hypotests.resampling.loop import Resampled, paired_values, targets_of
+from credibly.hypotests.resampling.loop import Resampled, targets_of
 from credibly.hypotests.resampling.parts import comes_in_parts
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
-from credibly.hypotests.resampling.replicates import Replicates, consistent
+from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
@@ -48,7 +47,6 @@ from credibly.predictions import (
     Predictions,
     RealPredictions,
     Rows,
-    as_point,
     as_rows,
     one_rater,
 )
@@ -81,7 +79,6 @@ def calibration_test(
     *,
     statistics: str | Statistic | Sequence[str | Statistic] | None = None,
     method: Literal["resample", "asymptotic"] = "resample",
-    resample: Literal["labels", "instances"] = "labels",
     margin: float | None = None,
     n_resamples: int = 999,
     sample_weight: Any = None,
@@ -114,9 +111,6 @@ def calibration_test(
     method : {"resample", "asymptotic"}
         "resample" draws replicates of the labels, exact for every statistic. "asymptotic" uses a limit or
         reference distribution, if the statistic has one.
-    resample : {"labels", "instances"}
-        What changes between replicates. "instances" bootstraps rows too, as printed in M23 and J25; its level
-        is not exact.
     margin : float, optional
         Equivalence test: test whether the error is smaller than this share, 0.02 for two points. The result
         says "within 2 points, 95 % sure" or "not shown". The statistics must be ones that
@@ -145,7 +139,7 @@ def calibration_test(
 
     Notes
     -----
-    With ``resample="labels"`` the p-value is exact for any n and any statistic: P(p <= level) <= level. For
+    With ``method="resample"`` the p-value is exact for any n and any statistic: P(p <= level) <= level. For
     `Samples`, every label is exchanged with one of its draws, which is exact for any number of draws; for
     `Quantiles`, the cell of a label is drawn, and statistics that need its value are refused. The data must
     not have been used to fit or recalibrate the model.
@@ -174,7 +168,6 @@ def calibration_test(
     confidence_gap is within 10 points, 95 % sure: it is at most 8.38 points.
     """
     one_of("`method`", method, ("resample", "asymptotic"))
-    one_of("`resample`", resample, ("labels", "instances"))
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(
@@ -192,44 +185,41 @@ def calibration_test(
     require_distinct(chosen)
     require_resamples(n_resamples)
     if margin is not None:
-        _require_no_draws(method, resample)
+        if method != "resample":
+            raise UnsupportedError(
+                "`margin`",
+                "asks for an upper bound of the error, which needs no resampling",
+                f"got method={method!r}",
+                "Leave it out.",
+            )
         return equivalence_test(rows, chosen, margin, said)
     require_sides(rows, chosen)
-    if method == "resample" and resample == "labels":
+    if method == "resample":
         found = answered(asking_consistency(rows, chosen, n_resamples, seed, report))
         return omnibus_of(rows, found, seed, said) if several else _results(rows, found, seed, said)[0]
     if rows.clusters is not None:
         raise UnsupportedError(
             "a test of rows in clusters",
-            'needs method="resample" and resample="labels"',
-            f"got method={method!r}, resample={resample!r}",
-            "Leave both out.",
+            'needs method="resample"',
+            f"got method={method!r}",
+            "Leave it out.",
         )
-    rows = InMemory(_together(rows, chosen))
-    given = rows.sample.predictions
-    _observed(rows.sample)
-    if method != "resample":
-        if several:
-            raise UnsupportedError(
-                "an omnibus test",
-                "needs replicates that its statistics share",
-                f"got method={method!r}",
-                'Use method="resample".',
-            )
-        bound, observed = chosen[0].bind(given), rows.sample.batch
-        result = asymptotic_test(bound, observed, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed)
-        return dataclasses.replace(result, notes=(*result.notes, *said))
-    pairs = bootstrapped(given, rows.sample.batch, seed, n_resamples)
-    bounds = [one.bind(given) for one in chosen]
-    settled = [one.statistic for one in bounds]  # one bandwidth for the data and all replicates
-    paired = paired_values(settled, pairs, n_resamples + 1, report)
-    found = [Resampled(one, row) for one, row in zip(bounds, paired, strict=True)]
-    results = _results(rows, found, seed, said, resample)
-    return omnibus(results, paired, _settings(seed, resample)) if several else results[0]
+    whole = _together(rows, chosen)
+    observed = _observed(whole)
+    if several:
+        raise UnsupportedError(
+            "an omnibus test",
+            "needs replicates that its statistics share",
+            f"got method={method!r}",
+            'Use method="resample".',
+        )
+    bound = chosen[0].bind(whole.predictions)
+    result = asymptotic_test(bound, observed, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed)
+    return dataclasses.replace(result, notes=(*result.notes, *said))
 
 
-def _settings(seed: Seed, resample: str = "labels") -> dict[str, Any]:
-    return {"method": "resample", "resample": resample, "seed": list(seed)}
+def _settings(seed: Seed) -> dict[str, Any]:
+    return {"method": "resample", "seed": list(seed)}
 
 
 def asking_tests(
@@ -275,7 +265,7 @@ def asking_consistency(
 
 
 def _results(
-    rows: Rows, found: Sequence[Resampled], seed: Seed, said: tuple[str, ...], resample: str = "labels"
+    rows: Rows, found: Sequence[Resampled], seed: Seed, said: tuple[str, ...]
 ) -> list[HypotestResult]:
     """Return the test of every statistic from its values."""
     clusters, sample = rows.clusters, rows.sample
@@ -284,7 +274,7 @@ def _results(
         single_result(
             one.bound,
             one.values,
-            _settings(seed, resample),
+            _settings(seed),
             referred=clusters is None and sample.batch.weights is None,
             notes=(*notes, *said),
             clusters=clusters,
@@ -294,17 +284,6 @@ def _results(
     ]
 
 
-def _require_no_draws(method: str, resample: str) -> None:
-    """Raise where an equivalence test, which has a bound of its own, was told how to draw."""
-    if (method, resample) != ("resample", "labels"):
-        raise UnsupportedError(
-            "`margin`",
-            "asks for an upper bound of the error, which needs no resampling",
-            f"got method={method!r} and resample={resample!r}",
-            "Leave them out.",
-        )
-
-
 def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
     """Return all rows as one dataset; of classes in chunks only the mean predictions are gathered."""
     whole = rows.loaded()
@@ -312,36 +291,6 @@ def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
         _require_means(chosen, rows)
         whole = for_pairs(rows)
     return whole
-
-
-def bootstrapped(
-    given: Predictions, observed: Labels, seed: Seed, n_resamples: int
-) -> Iterator[tuple[Predictions, Labels]]:
-    """Yield the observation, then bootstrapped rows with labels drawn from their predictions."""
-    if not isinstance(observed, Classes):
-        raise UnsupportedError(
-            'resample="instances"',
-            "reproduces results of the papers, which are about classes",
-            f"got {type(given).__name__}",
-            'Use resample="labels", whose level is exact.',
-        )
-    if observed.weights is not None:
-        raise UnsupportedError(
-            "`sample_weight`",
-            'cannot be used with resample="instances"',
-            "got both",
-            'Use resample="labels", whose level is exact.',
-        )
-    yield given, observed
-    probs = as_point(given)[0].probs
-    n, xp = probs.shape[0], namespace(probs)
-    rows_of = Uniforms(seed, Stream.ROWS)
-    for d in range(n_resamples):
-        uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
-        chosen = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
-        drawn = Replicates(xp.take(probs, chosen, axis=0), seed).labels(slice(d, d + 1))
-        own = {name: xp.take(array, chosen, axis=0) for name, array in given.row_arrays().items()}
-        yield given.replace_rows(**own), drawn
 
 
 def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:

@@ -213,57 +213,51 @@ def corp_curves(
     point, batch = gathered(rows)
     every, codes = [_Groups.of(point, target) for target in targets], rows.cluster_codes()
     n_drawn = 0 if level is None else n_resamples
+    found = []
     drawn = _drawn_curves(every, Dataset(point, batch), seed, n_drawn)
-    return [
-        _curve(target, groups, batch, point.notes, codes, named, losses, level, seed, own)
-        for target, groups, own in zip(targets, every, drawn, strict=True)
-    ]
+    for target, groups, curves in zip(targets, every, drawn, strict=True):
+        events = to_host(groups.events(batch))[0]
+        fitted = groups.fits(events[None, :])[0]
+        curve = CorpCurve(
+            name="top label" if target == "top_label" else f"class {target}",
+            **_blocks(groups, fitted),
+            counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
+            at=groups.predicted[groups.kept],
+            score=named,
+            gap=float(np.sum(groups.size * np.abs(groups.predicted - fitted)) / groups.n),
+            n=groups.n,
+            level=level,
+            n_resamples=n_drawn,
+            **_split(groups, events, fitted, named, losses, point.notes, codes),
+            **({} if level is None else _bands(groups, events, curves, losses, level, codes, seed)),
+        )
+        found.append(curve)
+    return found
 
 
-def _curve(
-    target: int | str,
+def _bands(
     groups: _Groups,
-    batch: Labels,
-    notes: tuple[str, ...],
-    codes: HostArray | None,
-    named: str,
-    losses: Score,
-    level: float | None,
-    seed: Seed,
+    events: HostArray,
     curves: HostArray,
-) -> CorpCurve:
-    """Return one curve; `curves` are those of drawn labels at the kept groups, (b, kept)."""
-    events, n_resamples = to_host(groups.events(batch))[0], len(curves)
-    fitted = groups.fits(events[None, :])[0]
-    parts = _split(groups, events, fitted, named, losses, notes, codes)
-    found = CorpCurve(
-        name="top label" if target == "top_label" else f"class {target}",
-        **_blocks(groups, fitted),
-        counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
-        at=groups.predicted[groups.kept],
-        score=named,
-        gap=float(np.sum(groups.size * np.abs(groups.predicted - fitted)) / groups.n),
-        n=groups.n,
-        level=level,
-        n_resamples=n_resamples,
-        **parts,
-    )
-    if level is None:
-        return found
+    losses: Score,
+    level: float,
+    codes: HostArray | None,
+    seed: Seed,
+) -> dict[str, Any]:
+    """Return the bands of a curve and what follows from them, given curves of drawn labels, (b, kept)."""
     band = central_band(curves, level)
     if codes is not None:
-        signed = central_band(_signed_curves(groups, events, codes, seed, n_resamples), level)
-        return dataclasses.replace(found, band=wider(band, signed))
+        signed = central_band(_signed_curves(groups, events, codes, seed, len(curves)), level)
+        return {"band": wider(band, signed)}
     low, high = honest_band(groups.sums(events[None, :])[0], groups.size, level)
     divergence = partial(_divergence, losses)
-    return dataclasses.replace(
-        found,
-        band=band,
-        confidence_band=(low[groups.kept], high[groups.kept]),
-        miscalibration_interval=_within(groups, low, high, groups.predicted, divergence),
-        discrimination_interval=_apart(groups, low, high, divergence),
-        gap_interval=_within(groups, low, high, groups.predicted, _distance),
-    )
+    return {
+        "band": band,
+        "confidence_band": (low[groups.kept], high[groups.kept]),
+        "miscalibration_interval": _within(groups, low, high, groups.predicted, divergence),
+        "discrimination_interval": _apart(groups, low, high, divergence),
+        "gap_interval": _within(groups, low, high, groups.predicted, _distance),
+    }
 
 
 @dataclasses.dataclass(frozen=True)

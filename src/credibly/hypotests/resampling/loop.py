@@ -88,7 +88,9 @@ class Target:
     @property
     def key(self) -> Hashable:
         """Equal for targets whose sums over the same labels are equal."""
-        return (self.statistic, self.group) if self.additive and self.statistic is not None else id(self)
+        if self.statistic is None or not self.additive:
+            return id(self)
+        return self.statistic.identity, self.group
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,7 +221,7 @@ def posed(
     for draw, targets in asked:
         # sources that differ only in their members see the same rows; draws are pooled by their hypothesis
         pooled = isinstance(rows.predictions, Samples) and getattr(draw, "members", None) is None
-        key = (id(draw.predictions), pooled) if isinstance(draw, LabelSource) else id(draw)
+        key = (id(draw.predictions), pooled and draw.seed) if isinstance(draw, LabelSource) else id(draw)
         if seen is None or seen[0] != key:
             seen = key, draw.pose(rows) if isinstance(draw, LabelSource) else rows, {}
         yield draw, seen[1], jobs_of(targets, seen[1], n_resamples, seen[2], whole=whole)

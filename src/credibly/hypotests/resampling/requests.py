@@ -8,7 +8,8 @@ rows draw labels once per source, and equal statistics are bound and summed up o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from credibly._arrays.errors import UnsupportedError
@@ -69,25 +70,26 @@ def answered(asking: Asking[_T]) -> _T:
 
 
 def side_by_side(askings: Sequence[Asking[Any]]) -> Asking[list[Any]]:
-    """Run computations that ask once, with all requests together; return results, or why there is none."""
-    results: list[Any] = [None] * len(askings)
-    waiting: list[tuple[int, Sequence[Request]]] = []
-    for place, asking in enumerate(askings):
-        try:
-            waiting.append((place, next(asking)))
-        except StopIteration as end:
-            results[place] = end.value
-        except UnsupportedError as error:
-            results[place] = error
-    found = iter((yield [one for _, requests in waiting for one in requests])) if waiting else iter(())
-    for place, requests in waiting:
-        try:
-            askings[place].send([next(found) for _ in requests])
-        except StopIteration as end:
-            results[place] = end.value
-        except UnsupportedError as error:
-            results[place] = error
-    return results
+    """Run computations, their requests asked together; return results, or why there is none."""
+    results: dict[int, Any] = {}
+    steps: dict[int, Callable[[], Sequence[Request]]] = {
+        place: partial(next, asking) for place, asking in enumerate(askings)
+    }
+    while steps:
+        asked: dict[int, Sequence[Request]] = {}
+        for place, step in steps.items():
+            try:
+                asked[place] = step()
+            except StopIteration as end:
+                results[place] = end.value
+            except UnsupportedError as error:
+                results[place] = error
+        found = iter((yield [one for requests in asked.values() for one in requests]) if asked else [])
+        steps = {
+            place: partial(askings[place].send, [next(found) for _ in requests])
+            for place, requests in asked.items()
+        }
+    return [results[place] for place in range(len(askings))]
 
 
 def answers(requests: Sequence[Request]) -> list[Answer]:
@@ -145,11 +147,14 @@ def _evaluate(
     """Evaluate everything that sources are asked for."""
     whole = rows.loaded()
     every = [list(source.wishes.values()) for source in sources]
+    given = rows.sample.predictions
     # shares of labels at quantiles, which have no statistic of their own, make no tables of mixtures
-    most = max(sum(one.target.statistic is not None for one in own) or len(own) for own in every)
+    tabled = [
+        [one for one in own if one.target.statistic or not isinstance(given, Gaussian)] for own in every
+    ]
     fits = whole is not None and (
-        len(whole) <= rows_at_once(whole.predictions, most)
-        or not (by_members or isinstance(whole.predictions, (Gaussian, Samples)))
+        len(whole) <= rows_at_once(given, max(map(len, tabled)))
+        or not (by_members or isinstance(given, (Gaussian, Samples)))
     )
     summed = [[one for one in own if not fits and (one.target.additive or is_part(one))] for own in every]
     rest = [[one for one in own if one not in some] for own, some in zip(every, summed, strict=True)]

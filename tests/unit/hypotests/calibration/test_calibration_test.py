@@ -13,7 +13,7 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly._arrays.philox import Stream, Uniforms, as_seed
+from credibly._arrays.philox import as_seed
 from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Dataset, InMemory, one_rater
@@ -88,11 +88,8 @@ def other_libraries(probs: np.ndarray, labels: np.ndarray) -> dict:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("resample", ["labels", "instances"])
-def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple, resample: str) -> None:
-    # strict arrays are slow where every replicate binds anew
-    n_resamples = 19 if resample == "labels" else 3
-    settings = {"statistics": NAMES, "n_resamples": n_resamples, "rng": 5, "resample": resample}
+def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple) -> None:
+    settings = {"statistics": NAMES, "n_resamples": 19, "rng": 5}
     few = data[0][:30], data[1][:30]
     own = cr.calibration_test(*few, **settings)
     for library, given in other_libraries(*few).items():
@@ -175,30 +172,6 @@ def test_weights_apply_to_every_replicate(data: tuple) -> None:
     drawn = Replicates(probs, as_seed(2)).labels(slice(0, 50)).values
     null = [float(cr.brier(probs, row.astype(int), sample_weight=weight)) for row in drawn]
     assert np.allclose(weighted.null_distribution, null)
-    with pytest.raises(cr.UnsupportedError, match='`sample_weight` cannot be used with resample="instances"'):
-        cr.calibration_test(probs, labels, sample_weight=weight, resample="instances")
-
-
-def test_instances_are_bootstrapped_with_their_labels_drawn_anew(data: tuple) -> None:
-    probs, labels = data
-    result = cr.calibration_test(
-        probs, labels, statistics="classwise_ece", resample="instances", n_resamples=15, rng=4
-    )
-    seed = as_seed(4)
-    for d in range(15):
-        rows = (Uniforms(seed, Stream.ROWS).block(slice(d, d + 1), slice(0, 80))[0] * 80).astype(int)
-        assert len(set(rows.tolist())) < 80  # with replacement
-        drawn = Replicates(probs[rows], seed).labels(slice(d, d + 1)).values[0].astype(int)
-        assert result.null_distribution[d] == pytest.approx(float(cr.classwise_ece(probs[rows], drawn)))
-    assert result.statistic == pytest.approx(float(cr.classwise_ece(probs, labels)))
-    assert result.settings["resample"] == "instances"
-
-
-def test_instances_of_an_ensemble(data: tuple) -> None:
-    probs, labels = data
-    members = np.stack([probs, probs[:, ::-1]], axis=1)
-    result = cr.calibration_test(members, labels, resample="instances", n_resamples=9, rng=0)
-    assert result.null_distribution.shape == (9,)
 
 
 # Omnibus
@@ -335,8 +308,6 @@ def test_at_least_one_replicate(data: tuple, n_resamples: object) -> None:
 def test_words_are_checked(data: tuple) -> None:
     with pytest.raises(cr.InputError, match=r"`method` must be one of .* got 'resampl'"):
         cr.calibration_test(*data, method="resampl")
-    with pytest.raises(cr.InputError, match="`resample` must be one of 'labels', 'instances'"):
-        cr.calibration_test(*data, resample="rows")
 
 
 def test_swapped_arguments_are_recognised(data: tuple) -> None:

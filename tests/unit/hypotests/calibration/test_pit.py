@@ -264,7 +264,6 @@ def test_few_quantiles_are_tested_by_coverage_only() -> None:
     ("settings", "words"),
     [
         ({"statistics": "brier"}, "`brier` needs class probabilities; got Gaussian"),
-        ({"resample": "instances"}, "reproduces results of the papers, which are about classes"),
         ({"method": "asymptotic", "statistics": "crps"}, "asymptotic"),
     ],
 )

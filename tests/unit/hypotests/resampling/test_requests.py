@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from typing import Any
 
@@ -139,6 +140,18 @@ def test_side_by_side_returns_the_refusal_of_one_beside_the_result_of_another() 
     curve, refusal = answered(side_by_side([asking_pit(rows, *drawn), asking_coverage(rows, *drawn)]))
     assert isinstance(refusal, UnsupportedError)
     assert curve.pvalue == cr.pit_test(given, NUMBERS, **SHARED).pvalue
+
+
+def test_a_statistic_with_a_setting_that_cannot_be_hashed_is_its_own() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Scaled(type(BRIER)):
+        factors: list[float] = dataclasses.field(default_factory=lambda: [1.0])
+
+    statistic = Scaled()
+    assert statistic.identity == id(statistic)
+    assert BRIER.identity == BRIER
+    result = cr.calibration_test(MEMBERS, CLASSES, statistics=statistic, **SHARED)
+    assert result.pvalue == cr.calibration_test(MEMBERS, CLASSES, statistics="brier", **SHARED).pvalue
 
 
 def test_no_requests_have_no_answers() -> None:
