@@ -52,7 +52,8 @@ def test_every_test_is_in_the_small_copy() -> None:
 def tells_of_chance(result: Any, depth: int = 0) -> bool:
     """Whether a result, or a part of it, has p-values or intervals."""
     if not isinstance(result, type):
-        return any(tells_of_chance(part, depth) for part in typing.get_args(result))
+        parts = (typing.get_origin(result), *typing.get_args(result))
+        return any(tells_of_chance(part, depth) for part in parts if part is not None)
     if any(name in getattr(result, "__dataclass_fields__", {}) or hasattr(result, name) for name in CHANCE):
         return True
     if depth == 3 or not dataclasses.is_dataclass(result):

@@ -169,7 +169,7 @@ def test_labels_of_a_weighted_mixture_are_drawn_by_weight():
     for check in (kept.independent, kept.bayesian):
         assert check.omnibus_pvalue > 0.05
     assert equal.independent.omnibus_pvalue <= 0.01
-    drawn = kept.bayesian.checks["log_loss"].member_counts
+    drawn = kept.bayesian.checks["log_loss"].details.member_counts
     assert drawn[0] / drawn.sum() == pytest.approx(0.05, abs=0.05)
 
 
