@@ -131,7 +131,7 @@ class Learner(ABC):
     >>> members = rng.dirichlet(np.ones(3), size=(200, 4))
     >>> labels = (rng.random((200, 1)) > members[:, 2].cumsum(axis=1)).sum(axis=1)
     >>> found = cr.hypotests.weights_test(members, labels, learner=BestMember(), n_resamples=99, rng=0)
-    >>> found.weights[0].tolist(), found.verdict()
+    >>> found.details.weights[0].tolist(), found.verdict()
     ([0.0, 0.0, 1.0, 0.0], 'no conflict found')
     """
 

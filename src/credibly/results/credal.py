@@ -90,7 +90,7 @@ Outcome = Literal["both", "witness alone", "weights alone", "neither"]
 
 @dataclasses.dataclass(frozen=True)
 class CredalDetails(WeightsDetails):
-    """The two tests of a set: does it contain the truth, and a calibrated combination?
+    """The two tests of a set: whether it contains the truth, and a calibrated combination.
 
     The fields of :class:`WeightsDetails` are those of the weights, and so are the fields of the result,
     except for the p-value, the larger of two.
