@@ -109,13 +109,13 @@ def minimise_batch(
     steps = 0
     while steps < max_steps and not bool(xp.all(done)):
         steps += 1
-        direction = _direction(slope, moves, scale)
+        direction = _direction(slope, moves, scale, xp)
         descent = xp.vecdot(slope, direction)
         uphill = descent >= 0
         direction = xp.where(uphill[:, None], -slope, direction)
         descent = xp.where(uphill, -xp.vecdot(slope, slope), descent)
         next_at, next_value, next_slope, moved = _line_search(
-            objective, at, value, slope, direction, descent, done
+            objective, at, value, slope, direction, descent, done, xp
         )
         step, change = next_at - at, next_slope - slope
         curvature, squares = xp.vecdot(step, change), xp.vecdot(change, change)
@@ -131,9 +131,8 @@ def minimise_batch(
     return Minimum(at, value, steps, done)
 
 
-def _direction(slope: Array, moves: list[tuple[Array, Array, Array]], scale: Array) -> Array:
+def _direction(slope: Array, moves: list[tuple[Array, Array, Array]], scale: Array, xp: Any) -> Array:
     """Return minus the inverse Hessian model times the slope: the two-loop recursion."""
-    xp = library(slope)
     direction = -slope
     if not moves:
         # a first step of length 1 at most
@@ -159,9 +158,9 @@ def _line_search(
     direction: Array,
     descent: Array,
     done: Array,
+    xp: Any,
 ) -> tuple[Array, Array, Array, Array]:
     """Shorten each step until it decreases its function enough; finished problems do not move."""
-    xp = library(at)
     length = xp.ones_like(value)
     none = 0.0 * length
     found_at, found_value, found_slope = at, value, slope
@@ -169,7 +168,10 @@ def _line_search(
     moved = done & ~done
     for _ in range(_BACKTRACKS):
         tried = at + xp.where(accepted, none, length)[:, None] * direction
-        tried_value, tried_slope = _of_those_left(objective, tried, accepted, value, slope)
+        if xp is np:
+            tried_value, tried_slope = _of_those_left(objective, tried, accepted, value, slope)
+        else:
+            tried_value, tried_slope = objective(tried, None)
         enough = tried_value <= value + _ARMIJO * length * descent
         fresh = enough & ~accepted
         found_at = xp.where(fresh[:, None], tried, found_at)
@@ -185,9 +187,7 @@ def _line_search(
 def _of_those_left(
     objective: Loss, tried: Array, accepted: Array, value: Array, slope: Array
 ) -> tuple[Array, Array]:
-    """Evaluate the problems that are not accepted; on the host no others, which are most of them."""
-    if not is_numpy(tried):
-        return objective(tried, None)
+    """Evaluate the problems that are not accepted, and no others, which are most of them."""
     rows = (~accepted).nonzero()[0]
     if rows.size == accepted.size:
         return objective(tried, None)
@@ -392,9 +392,10 @@ def _loss_alike(columns: Columns, points: Array, labels: Array, counted: Array |
     likely = likelihoods(points, labels)
 
     def loss(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
-        weights, own = softmax(parameters), _of_rows(likely, rows)  # (b, a), (b, n, a)
+        weights = _on_host(parameters) if xp is np else softmax(parameters)  # (b, a)
+        own = _of_rows(likely, rows)  # (b, n, a)
         total = xp.matmul(own, weights[:, :, None])[:, :, 0]  # (b, n)
-        total = np.maximum(total, _LEAST) if is_numpy(total) else xp.clip(total, _LEAST, None)
+        total = np.maximum(total, _LEAST) if xp is np else xp.clip(total, _LEAST, None)
         often = float(points.shape[0])
         if counted is None:
             gains, inverse = xp.sum(xp.log(total), axis=1), 1.0 / total
@@ -406,6 +407,12 @@ def _loss_alike(columns: Columns, points: Array, labels: Array, counted: Array |
         return -gains, weights * (often - ratios)
 
     return loss
+
+
+def _on_host(logits: HostArray) -> HostArray:
+    """Return softmax of a few numbers per row, in as few calls as possible: thousands of steps ask for it."""
+    found = np.exp(np.maximum(logits - logits.max(axis=1, keepdims=True), -800.0))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float | Array, max_steps: int) -> Minimum:
