@@ -39,6 +39,11 @@ def test_a_score_runs_few_functions(house: ModuleType, data: tuple[cr.Ensemble, 
     assert formula[0] <= 8  # 8 on Python 3.11
 
 
+def test_a_test_of_sets_runs_few_functions(house: ModuleType, data: tuple[cr.Ensemble, np.ndarray]) -> None:
+    frames = house.frames_of(lambda: cr.credal_test(*data, n_resamples=99, rng=0))
+    assert 1000 < len(frames) <= 12_000
+
+
 def test_a_test_runs_few_functions(house: ModuleType, data: tuple[cr.Ensemble, np.ndarray]) -> None:
     frames = house.frames_of(lambda: cr.calibration_test(*data, n_resamples=99, rng=0))
     assert 100 < len(frames) <= 350  # 243 on Python 3.11

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import on_accelerator
+from credibly._arrays.namespace import keep_freed_memory, on_accelerator
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
@@ -82,9 +82,6 @@ STAGES: tuple[Stage, ...] = (
     HEADLINE,
 )
 """The parts of an evaluation, cheap ones first; one that needs another stands behind it."""
-
-_LARGE = 2**22 - 2**12
-"""Doubles of an array just below 32 MiB, the largest whose memory glibc keeps."""
 
 
 @takes_rng
@@ -219,9 +216,7 @@ def evaluate(
         attributes=attributes,
     )
     survey = surveyed(rows)
-    # glibc hands memory of freed arrays back to the system, which clears every page again when it is next
-    # used, up to the size of the largest that it has seen freed; this one is never touched
-    np.empty(_LARGE)
+    keep_freed_memory()
     with stage_progress(progress) as tell:
         run_stages(STAGES, rows, dataclasses.replace(work, tell=tell or silent))
     forget(rows)

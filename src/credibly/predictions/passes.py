@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import is_numpy, is_torch, to_host
+from credibly._arrays.namespace import is_numpy, is_torch, keep_freed_memory, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import RowSums, Span, State, leaves
 from credibly.predictions.base import ClassPredictions, Predictions
@@ -26,7 +26,6 @@ from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17
 _DEVICE_ELEMENTS = 2**24
-_LARGE_BLOCK = 2**24
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,9 +121,7 @@ class _Leafwise:
     leaf: int
 
     def __call__(self, chunk: Dataset) -> list[Span[tuple[Sums, ...]]]:
-        # The C library gives freed memory back beyond twice the largest block it saw freed, and temporaries
-        # of every leaf would be paged in anew: half of the time of the class-wise error.
-        np.empty(_LARGE_BLOCK, dtype=np.uint8)
+        keep_freed_memory()
         sums = RowSums(self.leaf, _added)
         for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):
             own = chunk.rows(rows)

@@ -152,8 +152,9 @@ def _smoother(size: Array, predicted: Array, span: float, start: int) -> _Smooth
     distance = xp.abs(x[:, None] - x[None, :])
     order = xp.argsort(distance, axis=1)
     within = xp.cumulative_sum(xp.reshape(xp.take(n, xp.reshape(order, (-1,))), distance.shape), axis=1)
-    enough = within >= span * total * (1.0 - _ROUNDING)
-    reach = xp.min(xp.where(enough, xp.sort(distance, axis=1), xp.inf), axis=1)[:, None]
+    fewer = xp.astype(within < span * total * (1.0 - _ROUNDING), xp.int32)
+    last = xp.sum(fewer, axis=1, keepdims=True)  # of the nearest cells, in their order
+    reach = xp.take_along_axis(distance, xp.take_along_axis(order, last, axis=1), axis=1)
     scaled = xp.where(reach > 0, distance / xp.where(reach > 0, reach, 1.0), xp.astype(distance > 0, n.dtype))
     weight = n[None, :] * xp.clip(1.0 - scaled**3, 0.0, None) ** 3
     weight = weight / xp.sum(weight, axis=1, keepdims=True)
