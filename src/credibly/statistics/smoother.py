@@ -312,8 +312,10 @@ class SmootherBound(PairBound):
         if not self.others:
             return self._deviations(found, rows, labels)
         sums = State()
-        for at, one in enumerate((self, *self.others)):  # a deviation may overwrite its estimates
-            kept = dataclasses.replace(found, found=np.array(found.found))
+        for at, one in enumerate((self, *self.others)):
+            kept = found
+            if at < len(self.others):  # a deviation may overwrite its estimates
+                kept = dataclasses.replace(found, found=np.array(found.found))
             sums |= {f"{at} {name}": own for name, own in one._deviations(kept, rows, labels).items()}
         return sums
 
