@@ -27,7 +27,8 @@ have the right.
 - **groups**: `evaluate(groups=)` computes it within every group; **chunks**: rows larger than memory.
 - **gradients**: differentiable in the predictions under torch; **interval**: the value has a standard error.
 
-A statistic that you write as terms and a value has the same rights without further code.
+Every statistic runs on NumPy and torch, on the CPU and on CUDA. A statistic that you write as terms and a
+value has these rights without further code.
 """
 
 

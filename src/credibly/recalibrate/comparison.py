@@ -97,7 +97,10 @@ def _paired(
     """Return the mean difference of contributions where the statistic is a mean over instances."""
     first, second = statistic.bind(before), statistic.bind(after)
     if not (
-        isinstance(first, Linear) and isinstance(second, Linear) and first.is_mean and math.isfinite(value)
+        isinstance(first, Linear)
+        and isinstance(second, Linear)
+        and first.terms.is_mean
+        and math.isfinite(value)
     ):
         return None
     batch = as_labels(before, labels)

@@ -232,7 +232,7 @@ def _chosen(
                     raise
                 told.append(f"{statistic.name} was left out: {error.subject} of {name} {error.rule}")
                 break
-            if not (isinstance(bound, Linear) and bound.is_mean):
+            if not (isinstance(bound, Linear) and bound.terms.is_mean):
                 raise InputError(
                     "`statistics`",
                     "must be means over instances",

@@ -27,7 +27,8 @@ from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, 
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
-from credibly.statistics.terms import Events, Means, total_of
+from credibly.statistics.seen import EachChoice
+from credibly.statistics.terms import total_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,16 +118,14 @@ class Linear(Bound):
 
     def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
         """Return the statistic of draws where labels are choices from their pools."""
-        return self.with_terms(self.terms.of_pool(pool, partial(self.statistic.terms, plan=self.plan)))
+        terms = self.terms.of_pool(pool, partial(self.statistic.terms, plan=self.plan))
+        if terms is None:
+            return EachChoice(self, pool, partial(self.statistic.bind, plan=self.plan))
+        return self.with_terms(terms)
 
     def of_cells(self, predictions: Quantiles) -> Bound:
         """Return the statistic of quantiles where labels are cells."""
         return self.with_terms(self.terms.of_cells(predictions, self.statistic.name))
-
-    @property
-    def is_mean(self) -> bool:
-        """Whether every row contributes one number to a single cell."""
-        return isinstance(self.terms, Means) or (isinstance(self.terms, Events) and self.terms.cell is None)
 
     def state(self, labels: Labels) -> State:
         """Return the sums per cell: the fixed ones, and those of the labels."""
@@ -207,9 +206,9 @@ class Linear(Bound):
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums that the predictions expect, and per cluster what the labels add beyond them."""
+        if not self.terms.has_law:
+            return super().wild_sums(labels, codes, number)
         with np.errstate(invalid="ignore"):  # what is infinite is refused below
-            if not self.terms.has_law:
-                return super().wild_sums(labels, codes, number)
             expected, added = self.terms.wild_sums(labels, codes, number, self.needs)
         if not all(np.isfinite(own).all() for own in added.values()):
             what = f"a test of `{self.statistic.name}` with clusters"

@@ -62,10 +62,6 @@ class LevelTerms(Terms):
             return xp.sum(weights, axis=1)[:, None]
         return xp.full((1, 1), float(self.n), dtype=xp.float64, device=device(self.reference))
 
-    def added(self, labels: Labels) -> Array:
-        """Refuse: a row adds to as many cells as there are levels."""
-        raise NotImplementedError
-
 
 class Places(LevelTerms):
     """How many quantiles labels have passed: those below them, and those at most as large.
@@ -231,10 +227,6 @@ class Coded(Terms):
         code = xp.astype(labels.values, xp.int32)
         both = [count_cells(one, size, labels.weights) for one in (code // size, code % size)]
         return xp.concat(both, axis=1)
-
-    def added(self, labels: Labels) -> Array:
-        """Refuse: which cell a label adds to is not settled row by row."""
-        raise NotImplementedError
 
     def passed(self, sums: State) -> tuple[Array, Array, Array]:
         """Return how many labels are at most as large as each quantile, and below it, and the levels."""

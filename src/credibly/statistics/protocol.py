@@ -188,7 +188,9 @@ class Bound(ABC):
 
     def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
         """Return the statistic of draws pooled with their label, where labels are choices from the pools."""
-        return EachChoice(self, pool)
+        from credibly.statistics.seen import EachChoice  # written against this module
+
+        return EachChoice(self, pool, self.statistic.bind)
 
     def of_cells(self, predictions: Quantiles) -> Bound:
         """Return the statistic of quantiles where labels are the cells that they lie in."""
@@ -244,16 +246,11 @@ class Bound(ABC):
         `expected` may have that variance, summed over rows and cells, as "scatter". Where hardly any of a few
         expected events happened, residuals are small and alike, and their signs vary too little.
         """
-        if "scatter" not in expected:
-            return expected, added
-        seen = sum(np.sum(np.square(one)) for one in added.values())
-        wider = widening(expected["scatter"][0], seen)
-        return expected, State({name: wider * one for name, one in added.items()})
+        return widened(expected, added)
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values (b,) of pseudo-labels with these signs (b, clusters), from merged `wild_sums`."""
-        moved = {name: expected[name] + np.tensordot(signs, one, 1) for name, one in added.items()}
-        return self.finish(State({**expected, **moved}))
+        return self.finish(moved(expected, added, signs))
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
         """Return the state of every cluster, (number, ...) on the host; None where they do not add up.
@@ -302,27 +299,6 @@ class Bound(ABC):
             interval_refusal=refusal,
             interval_method=self.interval_method(labels),
         )
-
-
-class EachChoice(Bound):
-    """A statistic that knows nothing of pools: bound again for every choice of labels."""
-
-    def __init__(self, inner: Bound, pool: Pool) -> None:
-        super().__init__(inner.statistic, inner.n, inner.notes)
-        self.inner, self.pool = inner, pool
-
-    def state(self, labels: Labels) -> State:
-        """Return the sums of the chosen labels and the draws they leave, replicates in front."""
-        xp, states = namespace(self.pool.values), []
-        for choice in xp.astype(labels.values, xp.int64):
-            seen = xp.take_along_axis(self.pool.labels, choice[:, None], axis=1)[:, 0]
-            bound = self.statistic.bind(self.pool.samples(choice))
-            states.append(bound.state(Reals(seen[None, :], labels.weights)))
-        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
-
-    def finish(self, state: State) -> Array:
-        """Turn sums into values."""
-        return self.inner.finish(state)
 
 
 class CallSignature:
@@ -608,6 +584,21 @@ def needs_values(name: str, predictions: Quantiles) -> UnsupportedError:
         f"got {predictions.levels.shape[0]} quantiles per instance",
         "Test `picp`, `quantile_calibration_error` or `pit_test`, which need nothing else.",
     )
+
+
+def widened(expected: State, added: State) -> tuple[State, State]:
+    """Return sums over clusters whose signed versions scatter as "scatter" among the expected ones says."""
+    if "scatter" not in expected:
+        return expected, added
+    seen = sum(np.sum(np.square(one)) for one in added.values())
+    wider = widening(expected["scatter"][0], seen)
+    return expected, State({name: wider * one for name, one in added.items()})
+
+
+def moved(expected: State, added: State, signs: HostArray) -> State:
+    """Return what is expected plus what clusters add, each with its sign (b, clusters)."""
+    other = {name: expected[name] + np.tensordot(signs, one, 1) for name, one in added.items()}
+    return State({**expected, **other})
 
 
 def widening(scatter: Any, seen: Any) -> HostArray:

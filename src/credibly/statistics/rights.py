@@ -6,9 +6,9 @@ page docs/rights.md is made from it, and refusals name the statistics that do (`
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from credibly.predictions import (
     Reals,
     Samples,
 )
+from credibly.predictions.samples import Pool
 from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Statistic
 from credibly.statistics.real_kernels import pooled_with
@@ -93,8 +94,7 @@ def rights(statistic: str | Statistic) -> dict[str, dict[str, bool]]:
 
 
 def _granted(statistic: Statistic, bound: Bound, predictions: Predictions, labels: Labels) -> dict[str, bool]:
-    batch: Any = labels
-    weighted = type(batch)(**{**vars(batch), "weights": np.ones((1, _N))})
+    weighted = dataclasses.replace(labels, weights=np.ones((1, _N)))
     traits = statistic.traits
     kept = {
         "weights": _works(lambda: bound.state(weighted)),
@@ -127,7 +127,8 @@ def _takes_clusters(bound: Bound, predictions: Predictions, labels: Labels) -> b
     if isinstance(bound, Linear):
         if isinstance(predictions, Samples):  # what is expected is known of pools
             pooled = pooled_with(Dataset(predictions, labels), predictions.values)
-            bound, labels = bound.of_pool(pooled.predictions, None), pooled.batch  # type: ignore[arg-type]
+            assert isinstance(pooled.predictions, Pool)
+            bound, labels = bound.of_pool(pooled.predictions, None), pooled.batch
         elif not bound.terms.has_law:
             return False
     elif type(bound).wild_sums is Bound.wild_sums:  # which refuses, with the names in this table

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal
 
 from credibly._arrays.namespace import Array, HostArray, namespace
-from credibly.predictions import Labels, Quantiles
+from credibly.predictions import Labels, Quantiles, Reals, Samples
 from credibly.predictions.samples import Pool
 from credibly.statistics.protocol import Bound, State, Statistic, replicates
 
@@ -125,3 +125,23 @@ class SeenBound(Bound):
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what the sums make worth knowing."""
         return self.inner.observed_notes(sums)
+
+
+class EachChoice(Bound):
+    """A statistic that knows nothing of pools: bound again for every choice of labels."""
+
+    def __init__(self, inner: Bound, pool: Pool, bind: Callable[[Samples], Bound]) -> None:
+        super().__init__(inner.statistic, inner.n, inner.notes)
+        self.inner, self.pool, self.bind = inner, pool, bind
+
+    def state(self, labels: Labels) -> State:
+        """Return the sums of the chosen labels and the draws they leave, replicates in front."""
+        xp, states = namespace(self.pool.values), []
+        for choice in xp.astype(labels.values, xp.int64):
+            seen = xp.take_along_axis(self.pool.labels, choice[:, None], axis=1)[:, 0]
+            states.append(self.bind(self.pool.samples(choice)).state(Reals(seen[None, :], labels.weights)))
+        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
+
+    def finish(self, state: State) -> Array:
+        """Turn sums into values."""
+        return self.inner.finish(state)

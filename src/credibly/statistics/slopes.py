@@ -185,10 +185,12 @@ class Slope(OfSpread, LinearStatistic):
     def influence(self, terms: SlopeTerms, sums: State, labels: Labels) -> Array:
         """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
         line = _line(terms.settled(sums))
-        centre, spread, level, slope = (like(to_host(one), terms.variance)[0] for one in line)
-        weight, x, outcome = terms.pairs(labels.values, terms.mean[None, :], terms.variance[None, :])
+        centre, spread, level, slope = (like(to_host(one), terms.predicted_variance)[0] for one in line)
+        weight, x, outcome = terms.pairs(
+            labels.values, terms.predicted_mean[None, :], terms.predicted_variance[None, :]
+        )
         away = (x - centre)[0, :]
-        share = terms.n_whole / like(to_host(sums["weight"]), terms.variance)[0]
+        share = terms.n_whole / like(to_host(sums["weight"]), terms.predicted_variance)[0]
         return slope + (weight * away * (outcome - level - slope * away) / spread)[0, :] * share
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
@@ -223,7 +225,7 @@ class MeanSlopeTerms(SlopeTerms):
 
     def scatter(self) -> Array:
         """Return 1."""
-        return namespace(self.variance).ones_like(self.variance)
+        return namespace(self.predicted_variance).ones_like(self.predicted_variance)
 
     def floor(self, centre: Array) -> Array:
         """Return what rounding leaves of the means, in units of their range."""

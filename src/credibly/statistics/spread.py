@@ -234,7 +234,7 @@ class MomentTerms(Terms):
     """Several sums of what label, mean and variance of a row make; exchanged draws change all three."""
 
     def __init__(self, predictions: RealPredictions) -> None:
-        self.mean, self.variance = mean_and_variance(predictions)
+        self.predicted_mean, self.predicted_variance = mean_and_variance(predictions)
         self.given, self.n, self.noted = predictions, len(predictions), equal_draws(predictions)
 
     @abstractmethod
@@ -254,20 +254,13 @@ class MomentTerms(Terms):
         return in_cache(self._sums, labels)
 
     def _sums(self, labels: Labels) -> State:
-        return self.summed(labels.values, self.mean[None, :], self.variance[None, :], labels.weights)
-
-    def observed(self, labels: Labels) -> Array:
-        """Return the sums one beside the other."""
-        return namespace(self.variance).concat(list(self._sums(labels).values()), axis=1)
-
-    def added(self, labels: Labels) -> Array:
-        """Return what a row adds to every sum, (b, n, m)."""
-        every = self.each(labels.values, self.mean[None, :], self.variance[None, :])
-        return namespace(self.variance).stack([own + 0.0 * labels.values for own in every.values()], axis=-1)
+        return self.summed(
+            labels.values, self.predicted_mean[None, :], self.predicted_variance[None, :], labels.weights
+        )
 
     def on_rows(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
         """Return what one label vector adds, by sum, and the weights of its rows, (n,) each, on the host."""
-        every = self.each(labels.values, self.mean[None, :], self.variance[None, :])
+        every = self.each(labels.values, self.predicted_mean[None, :], self.predicted_variance[None, :])
         weight = labels.row_weights()
         return {name: np.broadcast_to(to_host(own)[0], weight.shape) for name, own in every.items()}, weight
 
@@ -291,32 +284,23 @@ class PooledMoments(Terms):
         self.inner, self.pool, self.n, self.settles = inner, pool, len(pool), inner.settles
         self.n_cells = inner.n_cells
         xp, shape = namespace(pool.values), pool.values.shape
-        mean, variance = mean_and_variance(
-            LeftOut(pool.values)
-        )  # whose floor holds where equal draws are left
-        self.mean, self.variance = xp.reshape(mean, shape), xp.reshape(variance, shape)
+        # the floor of a variance holds where equal draws are left
+        mean, variance = mean_and_variance(LeftOut(pool.values))
+        self.predicted_mean, self.predicted_variance = xp.reshape(mean, shape), xp.reshape(variance, shape)
 
     def sums(self, labels: Labels, needs: frozenset[str]) -> State:
         """Look up label, mean and variance of every choice, and sum what they make."""
         seen, mean, variance = (
-            gather(own, labels.values) for own in (self.pool.labels, self.mean, self.variance)
+            gather(own, labels.values)
+            for own in (self.pool.labels, self.predicted_mean, self.predicted_variance)
         )
         return self.inner.summed(seen, mean, variance, labels.weights)
 
-    def observed(self, labels: Labels) -> Array:
-        """Return the sums one beside the other."""
-        return namespace(self.mean).concat(list(self.sums(labels, frozenset()).values()), axis=1)
-
-    def added(self, labels: Labels) -> Array:
-        """Return what every choice adds to every sum, (1, n, p, m)."""
-        every = self.inner.each(self.pool.labels, self.mean, self.variance)
-        return namespace(self.mean).stack([own + 0.0 * self.mean for own in every.values()], axis=-1)[
-            None, ...
-        ]
-
     def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
         """Say in how many pools some number would add something infinite."""
-        return why_pools_are_infinite(np.isfinite(to_host(self.added(labels))[0]).all(axis=2))
+        every = self.inner.each(self.pool.labels, self.predicted_mean, self.predicted_variance)
+        finite = [np.isfinite(to_host(own)) for own in every.values()]
+        return why_pools_are_infinite(np.logical_and.reduce(np.broadcast_arrays(*finite)))
 
     def settled(self, sums: State) -> State:
         """Return sums as those of draws that are not exchanged are read."""
@@ -330,13 +314,15 @@ class PooledMoments(Terms):
         A label is as likely as any number of its pool, so what it adds has mean 0 whatever the pool is, and
         however rows of a cluster depend on each other.
         """
-        cell, size = self.inner.cells(self.variance)
+        cell, size = self.inner.cells(self.predicted_variance)
         n, p = self.pool.values.shape
         at = np.zeros((n, p), dtype=np.intp) if cell is None else to_host(cell)
         at = at + size * np.arange(n)[:, None]
         weight = labels.row_weights()
         expected, added = State(), State()
-        for name, own in self.inner.each(self.pool.labels, self.mean, self.variance).items():
+        for name, own in self.inner.each(
+            self.pool.labels, self.predicted_mean, self.predicted_variance
+        ).items():
             table = np.broadcast_to(to_host(own), (n, p))
             usual = np.bincount(at.ravel(), table.ravel(), n * size).reshape(n, size) / p
             apart = np.bincount(at[:, 0], table[:, 0], n * size).reshape(n, size) - usual
@@ -367,7 +353,7 @@ class SpreadTerms(MomentTerms):
         super().__init__(predictions)
         self.debiased, self.edges = debiased, edges
         self.n_cells = edges.size - 1
-        self.bins = self._bins(self.variance)
+        self.bins = self._bins(self.predicted_variance)
 
     def _bins(self, variance: Array) -> Array:
         xp = namespace(variance)
@@ -375,8 +361,8 @@ class SpreadTerms(MomentTerms):
 
     def _sums(self, labels: Labels) -> State:
         """Return weight, stated variance, squared error and squared z-score of every bin, (b, bins)."""
-        xp = namespace(self.variance)
-        every = self.each(labels.values, self.mean[None, :], self.variance[None, :])
+        xp = namespace(self.predicted_variance)
+        every = self.each(labels.values, self.predicted_mean[None, :], self.predicted_variance[None, :])
         nothing = xp.zeros((len(labels), 1), dtype=xp.float64, device=device(labels.values))
         if labels.weights is not None:
             every = {name: labels.weights * own for name, own in every.items()}
@@ -416,9 +402,9 @@ class SpreadTerms(MomentTerms):
     ) -> tuple[State, State]:
         """Return what the stated variances expect, and what squares add to it, (number, bins)."""
         expected = on_host(self.sums(labels, needs))
-        variance, place = to_host(self.variance), codes * self.n_cells + to_host(self.bins)
+        variance, place = to_host(self.predicted_variance), codes * self.n_cells + to_host(self.bins)
         weight = labels.row_weights()
-        apart = weight * ((to_host(labels.values)[0] - to_host(self.mean)) ** 2 - variance)
+        apart = weight * ((to_host(labels.values)[0] - to_host(self.predicted_mean)) ** 2 - variance)
         observed, z = (
             np.bincount(place, own, minlength=number * self.n_cells).reshape(number, self.n_cells)
             for own in (apart, apart / variance)

@@ -39,7 +39,7 @@ from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_or
 from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.protocol import State, in_cache, needs_values, widening
+from credibly.statistics.protocol import State, in_cache, moved, needs_values, widened
 
 PLUGIN_REFUSAL = (
     "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
@@ -111,13 +111,13 @@ class Terms(ABC):
         first = self.n_cells * self.part[:, None]
         return first + (to_host(self.cell) if is_numpy(first) else self.cell)
 
-    @abstractmethod
     def observed(self, labels: Labels) -> Array:
-        """Return what labels add to every cell, (b, cells)."""
+        """Return what labels add to every cell, (b, cells); terms with other sums have none."""
+        raise NotImplementedError
 
-    @abstractmethod
     def added(self, labels: Labels) -> Array:
-        """Return what labels add to the cells of their rows, (b, n, m)."""
+        """Return what labels add to the cells of their rows, (b, n, m); not known of sums of their own."""
+        raise NotImplementedError
 
     def square(self, labels: Labels) -> Array:
         """Return the sum per cell of (added - expected)^2 - expected^2, (b, cells)."""
@@ -173,15 +173,11 @@ class Terms(ABC):
         If hardly any of a few expected events happened, residuals are small and alike, and their signs vary
         too little.
         """
-        if "scatter" not in expected:
-            return expected, added
-        wider = widening(expected["scatter"][0], np.sum(added["observed"] ** 2))
-        return expected, State({name: wider * own for name, own in added.items()})
+        return widened(expected, added)
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs (b, clusters), from `wild_sums`."""
-        moved = {name: expected[name] + np.tensordot(signs, own, 1) for name, own in added.items()}
-        return State({**expected, **moved})
+        return moved(expected, added, signs)
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
         """Return the sums per cell of every cluster; a debiased error has no pairs inside one."""
@@ -205,12 +201,17 @@ class Terms(ABC):
         """Return sums as the value reads them, where labels leave them open."""
         return sums
 
-    def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms:
+    def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms | None:
         """Return the terms of draws pooled with their label, where labels say which number was chosen.
 
-        `again` returns the terms of other predictions.
+        `again` returns the terms of other predictions. None: they are made anew for every choice.
         """
-        raise NotImplementedError
+        return None
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether every row contributes one number to a single cell."""
+        return False
 
     def of_cells(self, predictions: Quantiles, name: str) -> Terms:
         """Return the terms of quantiles where only the cell is known that a label lies in."""
@@ -329,6 +330,8 @@ def total_of(values: Array, weights: Array | None) -> Array:
 
 class Means(Terms):
     """One number per row, all in one cell of their part."""
+
+    is_mean = True
 
     @abstractmethod
     def contributions(self, labels: Labels) -> Array:
@@ -527,6 +530,11 @@ class Events(Terms):
     def reference(self) -> Array:
         """The chances."""
         return self.chance
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether one event per row is counted in a single cell."""
+        return self.event is not None and self.cell is None
 
     @cached_property
     def mean(self) -> Array:

@@ -41,6 +41,7 @@ def test_calls_are_accepted_and_refused_as_the_table_says(name: str, kind: str) 
     weighted = statistic(predictions, labels, sample_weight=np.ones(48))
     assert granted["weights"]
     assert weighted.value == pytest.approx(statistic(predictions, labels).value, rel=1e-9, abs=1e-12)
+    assert (statistic(predictions, labels).stderr is not None) is granted["interval"]
     counts = cr.LabelCounts(1 + np.arange(144).reshape(48, 3) % 4)
     if granted["label counts"]:
         assert np.isfinite(statistic(predictions, counts).value)
