@@ -24,7 +24,7 @@ from credibly.predictions.point import Point
 from credibly.predictions.prediction_sets import PredictionIntervals, PredictionSets
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian
-from credibly.predictions.rows import GroupRows, InMemory, RandomRows, Rows, Ungrouped, group_rows, one_rater
+from credibly.predictions.rows import GroupRows, InMemory, RandomRows, Rows, group_rows, one_rater
 from credibly.predictions.samples import Samples
 
 __all__ = [
@@ -52,7 +52,6 @@ __all__ = [
     "Reals",
     "Rows",
     "Samples",
-    "Ungrouped",
     "as_labels",
     "as_pair",
     "as_point",

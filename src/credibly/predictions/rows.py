@@ -107,10 +107,6 @@ class Rows(ABC):
         """
         return self.take(np.arange(self.n)) if self.n <= most else None
 
-    def ungrouped(self) -> Rows:
-        """Return the same rows, of no groups."""
-        return Ungrouped(self, self.n)
-
     def blocked(self, blocks: int) -> Rows:
         """Return the same rows, in clusters of at least `blocks` consecutive ones."""
         return Blocked(self, self.n, blocks)
@@ -245,10 +241,6 @@ class InMemory(Rows):
     def loaded(self, most: int = 0) -> Dataset:
         """Return all rows, however many."""
         return self.whole
-
-    def ungrouped(self) -> Rows:
-        """Return the same rows, of no groups."""
-        return InMemory(_ungrouped(self.whole))
 
     def blocked(self, blocks: int) -> Rows:
         """Return the same rows, in clusters of consecutive ones."""
@@ -390,21 +382,6 @@ def _random_rows(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Dat
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ungrouped(RowChoice):
-    """All rows, without their groups."""
-
-    @property
-    def choose(self) -> Choose:
-        """All rows."""
-        return _ungrouped
-
-    @property
-    def sample(self) -> Dataset:
-        """The first rows, without their groups."""
-        return _ungrouped(self.whole.sample)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class Blocked(RowChoice):
     """All rows, in clusters of consecutive ones.
 
@@ -473,10 +450,6 @@ def _one_rater(seed: Seed, chunk: Dataset) -> Dataset:
     drawn = np.minimum((place[:, None] >= np.cumsum(table, axis=1)).sum(axis=1), last)
     batch = Classes(like(drawn[None], counts.values), counts.n_classes, counts.weights)
     return dataclasses.replace(chunk, labels=batch, weights=None)
-
-
-def _ungrouped(chunk: Dataset) -> Dataset:
-    return dataclasses.replace(chunk, groups=None)
 
 
 def _taken(chunk: Dataset, rows: np.ndarray[Any, Any]) -> Dataset | None:

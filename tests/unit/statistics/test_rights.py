@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.predictions import Reals
-from credibly.statistics.linear import Linear
+from credibly.predictions import Classes, Dataset, Reals
+from credibly.statistics.linear import Linear, LinearStatistic
+from credibly.statistics.protocol import Plan, Story, Traits
+from credibly.statistics.real_kernels import pooled_with
+from credibly.statistics.regression import real_traits
 from credibly.statistics.rights import RIGHTS, _examples, rights, that_take
+from credibly.statistics.terms import Means
 
 EXAMPLES = _examples()
 CASES = [(name, kind) for name in cr.statistics.registered() for kind in rights(name)]
@@ -100,3 +106,39 @@ def test_what_a_mixture_expects_of_squared_errors() -> None:
     mixed = cr.Gaussian(np.zeros((48, 2)), np.ones((48, 2)))
     with pytest.raises(cr.UnsupportedError, match="with clusters"):  # of mixtures its mean is not known
         cr.calibration_test(mixed, np.zeros(48), statistics="mae", clusters=CLUSTERS, rng=0)
+
+
+class _Signs(Means):
+    """Labels above the mean of the draws: terms that say nothing of pools."""
+
+    def __init__(self, predictions: cr.Samples) -> None:
+        self.n, self.centre = len(predictions), predictions.expectation()
+
+    @property
+    def reference(self) -> np.ndarray:
+        return self.centre
+
+    def contributions(self, labels: Reals) -> np.ndarray:
+        return (labels.values > self.centre[None, :]).astype(float)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Above(LinearStatistic):
+    name: ClassVar[str] = "above"
+    reference: ClassVar[str] = "-"
+    traits: ClassVar[Traits] = real_traits(bounds=(0.0, 1.0))
+    story: ClassVar[Story] = Story("Above", "Share of labels above the mean of their draws.")
+
+    def terms(self, predictions: cr.Samples, plan: Plan) -> _Signs:
+        return _Signs(predictions)
+
+
+def test_own_terms_of_draws_are_made_anew_for_every_choice() -> None:
+    """A label that takes the place of a draw changes the mean: the share by hand, choice by choice."""
+    draws, seen = np.array([[0.0, 1.0], [4.0, 6.0]]), np.array([2.0, 5.5])
+    given = cr.Samples(draws, member_axis=1)
+    pooled = pooled_with(Dataset(given, seen), draws)
+    bound = _Above().bind(given).of_pool(pooled.predictions, None)
+    # 2 > 0.5 and 5.5 > 5; then 0 of (2, 1) and 6 of (4, 5.5); then 1 of (0, 2) and 4 of (5.5, 6)
+    assert bound(Classes(np.array([[0, 0], [1, 2], [2, 1]], dtype=np.uint8), 3)).tolist() == [1.0, 0.5, 0.0]
+    assert cr.calibration_test(given, seen, statistics=_Above(), n_resamples=19, rng=0).pvalue > 0.05
