@@ -170,13 +170,15 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     )
 
 
+def attributes_of(groups: Any, n: int, n_quantiles: int = QUANTILES, min_size: int = FEWEST_ROWS) -> list[Attribute]:
+    """Return attributes with their levels."""
+    columns = _columns(groups, n).items()
+    return [_attribute(name, values, n, n_quantiles, min_size, []) for name, values in columns]
+
+
 def crossed_levels(groups: Any, n: int) -> HostArray:
     """Return the levels of all attributes of every instance as one name, "F / 31 to 45"."""
-    notes: list[str] = []
-    attributes = [
-        _attribute(name, values, n, QUANTILES, FEWEST_ROWS, notes)
-        for name, values in _columns(groups, n).items()
-    ]
+    attributes = attributes_of(groups, n)
     words = [np.array(one.levels)[one.codes] for one in attributes]
     return np.array([" / ".join(row) for row in zip(*words, strict=True)])
 

@@ -1,0 +1,91 @@
+"""From held-out losses of all repairs to the fault: the smallest repair that explains the gain.
+
+A repair explains all if it has 70 % of the largest gain and is within two paired standard errors of it. A
+smaller one with 98 % of the gain leads, and the rest is a second fault. Both rules were measured on worlds
+with known faults; the outcome is flat from 1.5 to 2.5 standard errors and from 50 to 80 % of the gain.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from credibly._arrays.namespace import HostArray
+from credibly.diagnosis.table import NONE, Fault
+
+WITHIN, EXPLAINS, LEADS = 2.0, 0.7, 0.98
+
+
+@dataclasses.dataclass(frozen=True)
+class Weighing:
+    """How rows are averaged: their weights, and which of them belong together.
+
+    Attributes
+    ----------
+    weights : ndarray (n,)
+        Weight of every row.
+    clusters : ndarray (n,) or None
+        Number of the cluster of every row.
+    """
+
+    weights: HostArray
+    clusters: HostArray | None = None
+
+    def mean(self, values: HostArray) -> float:
+        """Return the mean over rows."""
+        return float(self.weights @ values / self.weights.sum())
+
+    def stderr(self, values: HostArray, event: float = 0.0) -> float:
+        """Return the standard error of the mean; `event` is added to the sum of squares.
+
+        One event that might have happened keeps the interval of a rare one honest.
+        """
+        apart = self.weights * (values - self.mean(values))
+        if self.clusters is not None:
+            apart = np.bincount(self.clusters, weights=apart)
+        return float(np.sqrt(apart @ apart + event) / self.weights.sum())
+
+    def rows(self, keep: HostArray) -> Weighing:
+        """Return the same for some rows."""
+        return Weighing(self.weights[keep], None if self.clusters is None else self.clusters[keep])
+
+
+@dataclasses.dataclass(frozen=True)
+class Tried:
+    """A repair that was fitted on other folds.
+
+    Attributes
+    ----------
+    fault : Fault
+        The row of the table.
+    by : str or None
+        The attribute whose groups have repairs of their own.
+    losses : ndarray (n,)
+        Held-out loss of every row.
+    after : object
+        What is predicted after the repair, as the kind of prediction holds it.
+    """
+
+    fault: Fault
+    by: str | None
+    losses: HostArray
+    after: object
+
+
+def choose(tried: Sequence[Tried], weighing: Weighing) -> tuple[Tried, Tried]:
+    """Return the repair to lead with, and the one that explains all."""
+    before = next(one for one in tried if one.fault.name == NONE)
+    loss = {id(one): weighing.mean(one.losses) for one in tried}
+    best = min(tried, key=lambda one: loss[id(one)])
+    most = loss[id(before)] - loss[id(best)]
+    lead: Tried | None = None
+    for one in sorted(tried, key=lambda one: (one.fault.order, loss[id(one)])):
+        apart = one.losses - best.losses
+        less = weighing.mean(apart)
+        if lead is None and less <= (1.0 - LEADS) * most:
+            lead = one
+        if less <= min(WITHIN * weighing.stderr(apart), (1.0 - EXPLAINS) * most):
+            return lead or one, one
+    return lead or best, best
