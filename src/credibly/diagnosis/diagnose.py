@@ -17,16 +17,19 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.diagnosis.choosing import Tried, Weighing, choose
 from credibly.diagnosis.classes import ClassSubject
+from credibly.diagnosis.reals import RealSubject
 from credibly.diagnosis.results import Diagnosis, Effect, RepairGain, Word
 from credibly.diagnosis.screen import screened
 from credibly.diagnosis.table import NONE
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import Attribute, attributes_of
-from credibly.predictions import Dataset, LabelCounts, Rows, as_point, as_rows, one_rater
+from credibly.predictions import Dataset, LabelCounts, RealPredictions, Rows, as_point, as_rows, one_rater
 from credibly.recalibrate.fitting import fold_members
 from credibly.results.base import require_level
 
 FOLDS = 5
+FEWEST_DRAWN, MOST_DRAWN = 299, 10**7
+"""Replicates of many rows, and labels drawn in all of them."""
 NO_SKILL = 0.02
 """A model that gains less than this share of the loss of the base rates, surely, has no skill."""
 
@@ -86,8 +89,10 @@ def diagnose(
     return diagnosed(rows, groups, level, n_resamples, as_seed(rng))
 
 
-def diagnosed(rows: Rows, groups: Any, level: float, n_resamples: int, seed: Seed) -> Diagnosis:
-    """Diagnose rows in memory."""
+def diagnosed(
+    rows: Rows, groups: Any, level: float, n_resamples: int, seed: Seed, others: HostArray | None = None
+) -> Diagnosis:
+    """Diagnose rows in memory; `others` are tests on the same replicates, see `screened`."""
     whole = rows.loaded()
     assert whole is not None
     single = one_rater(rows, seed)[0].loaded()
@@ -97,7 +102,8 @@ def diagnosed(rows: Rows, groups: Any, level: float, n_resamples: int, seed: See
     clusters = subject.weighing.clusters
     number = None if clusters is None else int(clusters.max()) + 1
     floor = 0.0 if number is None else 2.0 ** (1 - number)
-    test = screened(subject.families(seed, n_resamples), floor)
+    drawn = n_resamples if number is not None else min(n_resamples, max(FEWEST_DRAWN, MOST_DRAWN // len(whole)))
+    test = screened(subject.families(seed, drawn), floor, None if others is None else others[: 1 + drawn])
     rejected = test is not None and test.pvalue <= level
     faults = [one for one in subject.faults if rejected or one.name == NONE]
     tried = list(subject.tried(faults, _folds(subject, seed)))
@@ -136,23 +142,25 @@ def diagnosed(rows: Rows, groups: Any, level: float, n_resamples: int, seed: See
         skill=skill,
         n=len(whole),
         n_clusters=number,
-        n_resamples=int(n_resamples),
+        n_resamples=int(drawn),
         level=float(level),
         notes=tuple(whole.predictions.notes),
     )
 
 
-def _subject(whole: Dataset, single: Dataset, attributes: list[Attribute]) -> ClassSubject:
+def _subject(whole: Dataset, single: Dataset, attributes: list[Attribute]) -> ClassSubject | RealSubject:
     batch = whole.batch
     weights = np.ones(len(whole)) if batch.weights is None else to_host(batch.weights)[0].astype(np.float64)
     codes = None if whole.clusters is None else np.unique(whole.clusters, return_inverse=True)[1]
+    if isinstance(whole.predictions, RealPredictions):
+        return RealSubject(whole, attributes, Weighing(weights, codes))
     tested = to_host(single.batch.values)[0]
     labels = whole.observed if isinstance(whole.observed, LabelCounts) else tested
     point = as_point(whole.predictions)[0]
     return ClassSubject(point, labels, tested.astype(np.intp), attributes, Weighing(weights, codes))
 
 
-def _folds(subject: ClassSubject, seed: Seed) -> list[HostArray]:
+def _folds(subject: ClassSubject | RealSubject, seed: Seed) -> list[HostArray]:
     """Return the held-out rows of every fold: clusters whole, else equal shares of every label."""
     if subject.weighing.clusters is not None:
         return fold_members(len(subject.tested), FOLDS, seed, subject.weighing.clusters)
@@ -177,8 +185,10 @@ def _is_clear(effect: Effect) -> bool:
     return low > 0.0 or high < 0.0
 
 
-def _beyond_repair(subject: ClassSubject, chosen: Tried) -> tuple[str | None, float]:
+def _beyond_repair(subject: ClassSubject | RealSubject, chosen: Tried) -> tuple[str | None, float]:
     """Return a fault that no recalibration repairs, and how far the model is better than base rates."""
+    if isinstance(subject, RealSubject):
+        return None, float("nan")
     weighing, base = subject.weighing, subject.base_losses()
     better = base - chosen.losses
     mean, error = weighing.mean(better), weighing.stderr(better)

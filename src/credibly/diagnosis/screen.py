@@ -77,16 +77,37 @@ class Screened:
     shown: str
 
 
-def screened(families: Sequence[Family], floor: float = 0.0) -> Screened | None:
+OTHER = "other"
+"""Stands for the fault that other tests show, on the same replicates."""
+
+
+def screened(
+    families: Sequence[Family], floor: float = 0.0, others: HostArray | None = None
+) -> Screened | None:
     """Test all families together; None where no component can vary.
 
-    `floor` is the smallest p-value that the replicates can show, above that of their number.
+    Parameters
+    ----------
+    families : sequence of Family
+        What may be said.
+    floor : float
+        The smallest p-value that the replicates can show, above that of their number.
+    others : ndarray (1 + b,), optional
+        Logarithms of the smallest p-value of other tests, on the same replicates.
+
+    Returns
+    -------
+    Screened or None
+        What was found.
     """
-    tails = {one.fault: own for one in families if (own := one.log_tails()) is not None}
+    tails = {
+        one.fault: own - np.log(one.weight) for one in families if (own := one.log_tails()) is not None
+    }
+    if others is not None:
+        tails[OTHER] = others
     if not tails:
         return None
-    weights = {one.fault: np.log(one.weight) for one in families}
-    weighed = np.stack([own - weights[fault] for fault, own in tails.items()])
+    weighed = np.stack(list(tails.values()))
     least = weighed.min(axis=0)
     as_small = int(np.count_nonzero(least[1:] <= least[0] + _ROUNDING))
     number = least.size - 1

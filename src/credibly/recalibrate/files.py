@@ -14,6 +14,7 @@ from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
+from credibly.recalibrate.location import NAMES, LocationScaling, TailScaling
 from credibly.recalibrate.members import MemberTemperatures
 from credibly.recalibrate.reals import SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
@@ -30,11 +31,14 @@ METHODS: dict[str, type[Recalibration]] = {
         SpreadScaling,
         IsotonicRecalibration,
         QuantileShift,
+        LocationScaling,
+        TailScaling,
         Chain,
     )
 }
 NAMED: dict[str, Callable[[], Recalibration]] = {
     **{name: one for name, one in METHODS.items() if name != "chain"},
+    **{name: partial(LocationScaling, terms) for name, terms in NAMES.items()},
     "scale_by_group": partial(SpreadScaling, by="groups"),
     "scale_by_features": partial(SpreadScaling, by="features"),
 }
@@ -118,6 +122,8 @@ def recalibration_from_dict(values: Mapping[str, Any]) -> Recalibration:
 
 def named_recalibration(name: str) -> Recalibration:
     """Return an unfitted recalibration by name; ``"temperature+alpha"`` is a chain."""
+    if name in NAMED:
+        return NAMED[name]()
     steps = []
     for word in name.split("+"):
         if word not in NAMED:

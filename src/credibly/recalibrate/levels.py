@@ -258,7 +258,7 @@ class QuantileShift(RealRecalibration):
     levels: int = 20
     at: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
     shifts: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    method: ClassVar[str] = "shift"
+    method: ClassVar[str] = "levels"
     learned: ClassVar[tuple[str, ...]] = ("at", "shifts")
 
     def __post_init__(self) -> None:

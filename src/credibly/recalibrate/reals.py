@@ -354,7 +354,7 @@ class SpreadScaling(RealRecalibration):
                 Remedy(f"Pass `{self.by}=`, or leave out `by`.", _IN_A_FILE[self.by]),
             )
         if self.by == "groups":
-            return self._fit_groups(data, stretch, _group_names(seen, len(data.predictions)), ended)
+            return self._fit_groups(data, stretch, group_names(seen, len(data.predictions)), ended)
         return self._fit_features(data, stretch, features_of_width(seen, data.predictions), ended)
 
     def _fit_groups(
@@ -425,7 +425,7 @@ class SpreadScaling(RealRecalibration):
             )
         if self.by == "groups":
             assert self.scales is not None
-            names, place = np.unique(_group_names(seen, len(predictions)), return_inverse=True)
+            names, place = np.unique(group_names(seen, len(predictions)), return_inverse=True)
             unknown = [str(name) for name in names if str(name) not in self.scales]
             if unknown:
                 raise InputError(
@@ -509,7 +509,7 @@ def _zero(slope: Callable[[float], float], low: float, high: float) -> tuple[flo
     return min((low, high), key=lambda end: abs(slope(end))), steps
 
 
-def _group_names(groups: Any, n: int) -> HostArray:
+def group_names(groups: Any, n: int) -> HostArray:
     names = np.asarray(to_host(groups) if hasattr(groups, "__array_namespace__") else groups)
     if names.shape != (n,):
         raise InputError(
