@@ -94,6 +94,11 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
             labels,
             None,
         ),
+        "bias": (cr.recalibrate.BiasScaling(), cr.Point(probs), labels, None),
+        "bias of an ensemble": (cr.recalibrate.BiasScaling(), ensemble, own, None),
+        "platt": (cr.recalibrate.PlattScaling(), cr.Point(probs), labels, None),
+        "platt of an ensemble": (cr.recalibrate.PlattScaling(), ensemble, own, None),
+        "platt of a Dirichlet": (cr.recalibrate.PlattScaling(), cr.Dirichlet(5 * probs), labels, None),
         "vector": (cr.recalibrate.VectorScaling(penalty=0.1), cr.Point(probs), labels, None),
         "vector of a Dirichlet": (
             cr.recalibrate.VectorScaling(penalty=0.1),

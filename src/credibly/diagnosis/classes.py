@@ -22,7 +22,7 @@ from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Classes, LabelCounts, Point
-from credibly.recalibrate.comparison import _fitted as cross_fitted
+from credibly.recalibrate.comparison import cross_fitted
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.scores import scores_of
 
@@ -204,7 +204,7 @@ class ClassSubject:
 
     def _repaired(self, name: str, by: Attribute | None, folds: list[HostArray]) -> HostArray | None:
         """Return log-probabilities after a repair that other folds were fitted to; None where none fits."""
-        beside = {"groups": None if by is None else by.codes, "features": None}
+        beside = {"groups": None if by is None else by.codes}
         try:
             with warnings.catch_warnings():  # what a fit says of these data stands in no report
                 warnings.simplefilter("ignore", UserWarning)

@@ -1,5 +1,6 @@
 """Repair miscalibration: fitted on predictions and labels, applied to predictions."""
 
+from credibly.recalibrate.additive import BiasScaling, PlattScaling
 from credibly.recalibrate.affine import MatrixScaling, VectorScaling
 from credibly.recalibrate.alpha import AlphaCalibration
 from credibly.recalibrate.base import Recalibration
@@ -15,12 +16,14 @@ from credibly.recalibrate.temperature import TemperatureScaling
 
 __all__ = [
     "AlphaCalibration",
+    "BiasScaling",
     "Chain",
     "Convergence",
     "CredalRecalibration",
     "IsotonicRecalibration",
     "MatrixScaling",
     "MemberTemperatures",
+    "PlattScaling",
     "QuantileShift",
     "Recalibration",
     "SpreadScaling",

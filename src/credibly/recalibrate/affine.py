@@ -133,10 +133,10 @@ Penalties = tuple[float, float]
 """lambda_b of the intercepts and lambda_w of the weights."""
 
 
-def inputs_of(predictions: ClassPredictions) -> Array:
+def inputs_of(predictions: ClassPredictions, zero: float | None = None) -> Array:
     """Return what the map acts on: logits where they were given, else log-probabilities."""
     logits = getattr(predictions, "logits", None)
-    return scores_of(predictions).values if logits is None else as_float64(logits)
+    return scores_of(predictions, zero).values if logits is None else as_float64(logits)
 
 
 def pooled(u: HostArray, counts: HostArray, shares: HostArray) -> tuple[HostArray, HostArray]:
@@ -285,7 +285,7 @@ class AffineScaling(Recalibration):
         return value
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        values = inputs_of(predictions)
+        values = inputs_of(predictions, self.zero)
         k = values.shape[-1]
         xp = namespace(values)
         weights, intercepts = like(self.weights, values), like(self.intercepts, values)

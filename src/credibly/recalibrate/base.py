@@ -40,6 +40,9 @@ class Recalibration(ABC):
     """Attributes that `fit` sets, beside those that all methods share."""
     takes_features: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = False
+    """Whether `fit` can be given groups."""
+    needs_groups: ClassVar[bool] = False
+    """Whether `fit` must be given groups."""
     changes_mean: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("Point", "Ensemble", "Dirichlet")
     """Types of predictions it is defined for."""
@@ -52,6 +55,10 @@ class Recalibration(ABC):
     n_classes: int | None = dataclasses.field(default=None, init=False, repr=False)
     n_members: int | None = dataclasses.field(default=None, init=False, repr=False)
     notes: tuple[str, ...] = dataclasses.field(default=(), init=False, repr=False)
+    zero: float | None = dataclasses.field(default=None, init=False, repr=False)
+    """What stored zeros were read as in the fit; None if there were none."""
+    _near: Recalibration | None = dataclasses.field(default=None, init=False, repr=False)
+    """A fit to nearly the same rows, from whose parameters this one may start."""
 
     def fit(
         self,
@@ -93,11 +100,15 @@ class Recalibration(ABC):
         together = cluster_codes(predictions, clusters, blocks)
         if together is not None and isinstance(data, FitData):  # fits of real values hold nothing out
             data = dataclasses.replace(data, clusters=together)
-        self._require_kind(data.predictions)
-        convergence = self._fit(data, self._seen(features, groups))
-        self._remember(data, convergence)
-        convergence.warn(type(self).__name__)
+        self._fit_checked(data, self._seen(features, groups)).warn(type(self).__name__)
         return self
+
+    def _fit_checked(self, data: Any, seen: Any) -> Convergence:
+        """Learn the parameters from data that were checked; a report checks once for all methods."""
+        self._require_kind(data.predictions)
+        convergence = self._fit(data, seen)
+        self._remember(data, convergence)
+        return convergence
 
     def apply(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Any:
         """Recalibrate predictions.
@@ -172,6 +183,11 @@ class Recalibration(ABC):
         return self.method
 
     @property
+    def fitted_by_group(self) -> bool:
+        """Whether `apply` needs the groups of the instances."""
+        return self.needs_groups
+
+    @property
     def is_fitted(self) -> bool:
         """Whether `fit` has run."""
         return self.convergence is not None
@@ -208,6 +224,7 @@ class Recalibration(ABC):
             "n": self.n,
             "n_classes": self.n_classes,
             "n_members": self.n_members,
+            "zero": self.zero,
             "notes": list(self.notes),
         }
 
@@ -271,12 +288,16 @@ class Recalibration(ABC):
         classes = values["n_classes"]
         self.n_classes = None if classes is None else require_integer(classes, "n_classes", 1)
         self.n_members = require_integer(values["n_members"], "n_members", 1)
+        self.zero = None if values["zero"] is None else float(values["zero"])
 
     def _remember(self, data: Any, convergence: Convergence) -> None:
         given = data.predictions
-        self.convergence, self.digest, self.notes = convergence, digest_of(given), data.notes
+        # one that starts at another fit is applied to the rows it left out
+        self.digest = data.digest if self._near is None else None
+        self.convergence, self.notes = convergence, data.notes
         self.n, self.n_members = len(given), given.n_members
         self.n_classes = given.n_classes if isinstance(given, ClassPredictions) else None
+        self.zero = data.scores.zero if isinstance(data, FitData) else None
 
     def _require_fitted(self) -> None:
         if not self.is_fitted:
@@ -314,6 +335,10 @@ class Recalibration(ABC):
 
     def _without(self, name: str) -> str:
         """Say what to do about features or groups that the method does not use."""
+        if name == "groups":
+            return (
+                "Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling, which take groups."
+            )
         return "Leave them out."
 
     def _own(self, features: Any, groups: Any) -> Any:

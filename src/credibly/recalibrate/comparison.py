@@ -5,9 +5,10 @@ Paired differences of statistics: one instance, two predictions.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from credibly.raters.disagreement import overall_evidence
 from credibly.raters.loss import loss_evidence
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.files import named_recalibration
-from credibly.recalibrate.fitting import checked, fold_members
+from credibly.recalibrate.fitting import FitData, Groups, checked, fold_members
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, mean_error
@@ -345,7 +346,11 @@ def recalibration_report(
     failed: dict[str, str] = {}
     for name, method in asked.items():
         try:
-            made[name] = _fitted(method, given, labels, inputs, groups, parts, codes)
+            beside = {
+                "features": inputs if method.takes_features else None,
+                "groups": groups if method.takes_groups else None,
+            }
+            made[name] = cross_fitted(method, given, labels, beside, parts, codes)
         except CrediblyError as error:
             failed[name] = str(error)
     before, after, notes = _in_same_terms(given, {name: one for name, (_, one) in made.items()})
@@ -509,48 +514,70 @@ def _can_be_drawn(statistic: Statistic, predictions: RealPredictions) -> bool:
     return True
 
 
-def _fitted(
+def cross_fitted(
     method: Recalibration,
     given: Predictions,
     labels: Any,
-    features: Array | None,
-    groups: Any,
-    parts: list[HostArray],
-    codes: HostArray | None,
+    beside: Mapping[str, Any],
+    parts: Sequence[HostArray],
+    codes: HostArray | None = None,
+    *,
+    data: Any = None,
 ) -> tuple[Recalibration, Predictions]:
-    """Return a fit on all data, and all predictions, each recalibrated by a fit on other folds."""
-    beside = {
-        "features": features if method.takes_features else None,
-        "groups": groups if method.takes_groups else None,
-    }
-    whole = method.unfitted().fit(given, labels, clusters=codes, **beside)
+    """Fit on all data, and recalibrate every part of the rows by a fit on the others.
+
+    Parameters
+    ----------
+    method : Recalibration
+        What to fit; it is left as it is.
+    given, labels
+        Predictions, and what was observed.
+    beside : mapping
+        Features and groups of the instances under these names, for methods that take them.
+    parts : sequence of ndarray
+        Rows of every fold.
+    codes : ndarray (n,), optional
+        Number of the cluster of every row.
+    data : FitData or RealData, optional
+        Predictions and labels as a fit starts from them, if several methods are to share the checks.
+
+    Returns
+    -------
+    Recalibration, Predictions
+        The fit on all data, and predictions that no fit has seen. Iterative fits of folds start at the
+        parameters of the first.
+    """
+    groups = beside.get("groups")
+    seen = method._seen(
+        beside.get("features"), None if groups is None else Groups.of(groups, len(given))
+    )  # names are read once for all folds
+    whole = method.unfitted()
+    if data is None:
+        data = whole._data(given, labels, None)
+        if codes is not None and isinstance(data, FitData):
+            data = dataclasses.replace(data, clusters=codes)
+    whole._fit_checked(data, seen).warn(type(whole).__name__)
     moved = []
-    for kept, held_out in _splits(parts):
-        part = method.unfitted()
-        with warnings.catch_warnings():  # the fit on all data has said it
-            warnings.simplefilter("ignore", UserWarning)
-            own = None if codes is None else codes[kept]
-            part.fit(given[kept], _rows(labels, kept), clusters=own, **_rows_of(beside, kept))
-            moved.append(part.apply(given[held_out], **_rows_of(beside, held_out)))
-    return whole, stitched(moved, parts)
+    with warnings.catch_warnings():  # the fit on all data has said it
+        warnings.simplefilter("ignore", UserWarning)
+        for part in parts:
+            kept = np.ones(len(given), dtype=bool)
+            kept[part] = False
+            fold = method.unfitted()
+            fold._near = whole
+            rows = np.flatnonzero(kept)
+            fold._fit_checked(data.take(rows), _taken(seen, rows))
+            moved.append(fold._map(given[part], _taken(seen, part)))
+    return whole, stitched(moved, list(parts))
 
 
-def _rows_of(beside: Mapping[str, Any], rows: HostArray) -> dict[str, Any]:
-    return {name: _rows(values, rows) for name, values in beside.items()}
-
-
-def _splits(parts: list[HostArray]) -> Iterator[tuple[HostArray, HostArray]]:
-    n = sum(len(part) for part in parts)
-    for held_out in parts:
-        yield np.setdiff1d(np.arange(n), held_out), held_out
-
-
-def _rows(values: Any, rows: HostArray) -> Any:
-    if values is None or isinstance(values, LabelCounts):
-        return None if values is None else values[rows]
-    if isinstance(values, (list, tuple)) or hasattr(values, "to_numpy"):
-        return np.asarray(values)[rows]
-    return like(to_host(values)[rows], values)
+def _taken(seen: Any, rows: HostArray) -> Any:
+    """Return features or groups, or both as a chain sees them, of some rows."""
+    if isinstance(seen, tuple):
+        return tuple(_taken(one, rows) for one in seen)
+    if isinstance(seen, Groups):
+        return seen.take(rows)
+    return None if seen is None else like(to_host(seen)[rows], seen)
 
 
 def stitched(parts: list[P], rows: list[HostArray]) -> P:

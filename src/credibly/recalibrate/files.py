@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from credibly._arrays.errors import CrediblyError, FileError, InputError, nearest
+from credibly.recalibrate.additive import BiasScaling, PlattScaling
 from credibly.recalibrate.affine import MatrixScaling, VectorScaling
 from credibly.recalibrate.alpha import AlphaCalibration
 from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
@@ -23,6 +24,8 @@ METHODS: dict[str, type[Recalibration]] = {
     one.method: one
     for one in (
         TemperatureScaling,
+        BiasScaling,
+        PlattScaling,
         VectorScaling,
         MatrixScaling,
         MemberTemperatures,
@@ -43,7 +46,7 @@ NAMED: dict[str, Callable[[], Recalibration]] = {
     "scale_by_features": partial(SpreadScaling, by="features"),
 }
 """What a name stands for, unfitted."""
-_FIELDS = ("settings", "learned", "convergence", "digest", "n", "n_classes", "n_members", "notes")
+_FIELDS = ("settings", "learned", "convergence", "digest", "n", "n_classes", "n_members", "zero", "notes")
 
 
 def load(path: str | os.PathLike[str]) -> Recalibration:

@@ -19,9 +19,9 @@ from scipy.special import gammaln, ndtr, ndtri, stdtrit
 from credibly._arrays.errors import InputError, Remedy, UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, like, to_host
 from credibly.predictions import Gaussian, Quantiles, RealPredictions
-from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.fitting import Convergence, Groups
 from credibly.recalibrate.levels import IsotonicRecalibration
-from credibly.recalibrate.reals import RealData, RealRecalibration, centre_of, group_names, mean_losses, scaled
+from credibly.recalibrate.reals import RealData, RealRecalibration, centre_of, mean_losses, scaled
 
 TERMS = ("shift", "slope", "scale", "spread")
 FREE, OWN = 1e-8, 0.5
@@ -245,14 +245,14 @@ class LocationScaling(RealRecalibration):
             )
         groups, self.levels = None, ()
         if seen is not None:
-            names, codes = np.unique(group_names(seen, len(mu)), return_inverse=True)
-            self.levels = tuple(map(str, names))
-            groups = (codes[:, None] == np.arange(len(names))).astype(np.float64)
+            given = Groups.of(seen, len(mu))
+            self.levels = given.names
+            groups = (given.codes[:, None] == np.arange(len(given.names))).astype(np.float64)
         found = fit_location(mu, sd, to_host(data.labels), data.host_weight, groups, self.terms)
         self.centre, self.spread, self.middle = found.centre, found.spread, np.array(found.middle)
 
         def mapped(rows: HostArray) -> RealPredictions:
-            own = None if seen is None else np.asarray(seen)[rows]
+            own = None if seen is None else Groups.of(seen, len(mu)).take(rows)
             return self._moved(data.predictions[rows], own)[0]
 
         return Convergence(True, _STEPS, 0.0, *mean_losses(data, mapped), "Fisher scoring")
@@ -273,7 +273,8 @@ class LocationScaling(RealRecalibration):
                     "got none",
                     Remedy("Pass the groups of these instances.", "Name their column with `--by`."),
                 )
-            names = group_names(seen, len(predictions))
+            given = Groups.of(seen, len(predictions))
+            names = np.array(given.names)[given.codes]
             groups = (names[:, None] == np.array(self.levels)).astype(np.float64)
             unseen = int((groups.sum(axis=1) == 0).sum())
         assert self.centre is not None and self.spread is not None and self.middle is not None

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -34,7 +34,7 @@ from credibly.predictions import (
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.fitting import Convergence, Groups, digest_of
 from credibly.recalibrate.heads import features_of_width, standardised
 from credibly.statistics.crps import crps, crps_and_slope
 
@@ -70,6 +70,20 @@ class RealData:
     labels: Array
     weight: Array | None
     notes: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the predictions, computed once for all methods that are fitted to them."""
+        return digest_of(self.predictions)
+
+    def take(self, rows: HostArray) -> RealData:
+        """Return some instances."""
+        at = like(rows, self.labels)
+        xp = namespace(self.labels)
+        weight = None if self.weight is None else xp.take(self.weight, at)
+        return dataclasses.replace(
+            self, predictions=self.predictions[rows], labels=xp.take(self.labels, at), weight=weight
+        )
 
     def moved(self, predictions: RealPredictions) -> RealData:
         """Return the same labels with other predictions, as the next step of a chain sees them."""
@@ -301,6 +315,11 @@ class SpreadScaling(RealRecalibration):
         """Whether there is one scale per group."""
         return self.by == "groups"
 
+    @property
+    def needs_groups(self) -> bool:  # type: ignore[override]
+        """Whether there is one scale per group."""
+        return self.by == "groups"
+
     def _without(self, name: str) -> str:
         return f'Write `SpreadScaling(by="{name}")` for scales by {name}, or leave them out.'
 
@@ -354,16 +373,16 @@ class SpreadScaling(RealRecalibration):
                 Remedy(f"Pass `{self.by}=`, or leave out `by`.", _IN_A_FILE[self.by]),
             )
         if self.by == "groups":
-            return self._fit_groups(data, stretch, group_names(seen, len(data.predictions)), ended)
+            return self._fit_groups(data, stretch, Groups.of(seen, len(data.predictions)), ended)
         return self._fit_features(data, stretch, features_of_width(seen, data.predictions), ended)
 
     def _fit_groups(
-        self, data: RealData, stretch: _Stretch, groups: HostArray, whole: Convergence
+        self, data: RealData, stretch: _Stretch, groups: Groups, whole: Convergence
     ) -> Convergence:
         assert self.scale is not None
         weight = data.host_weight
-        names, place = np.unique(groups, return_inverse=True)
-        count = np.bincount(place, weights=(weight > 0).astype(float))
+        names, place = groups.names, groups.codes
+        count = np.bincount(place, weights=(weight > 0).astype(float), minlength=len(names))
         found: dict[str, float] = {}
         steps = whole.n_iterations
         for j, name in enumerate(names):
@@ -425,8 +444,9 @@ class SpreadScaling(RealRecalibration):
             )
         if self.by == "groups":
             assert self.scales is not None
-            names, place = np.unique(group_names(seen, len(predictions)), return_inverse=True)
-            unknown = [str(name) for name in names if str(name) not in self.scales]
+            groups = Groups.of(seen, len(predictions))
+            names, place = groups.names, groups.codes
+            unknown = [name for name in names if name not in self.scales]
             if unknown:
                 raise InputError(
                     "`groups`",
@@ -507,15 +527,3 @@ def _zero(slope: Callable[[float], float], low: float, high: float) -> tuple[flo
             return at, steps
         low, high = (at, high) if slope(at) < 0.0 else (low, at)
     return min((low, high), key=lambda end: abs(slope(end))), steps
-
-
-def group_names(groups: Any, n: int) -> HostArray:
-    names = np.asarray(to_host(groups) if hasattr(groups, "__array_namespace__") else groups)
-    if names.shape != (n,):
-        raise InputError(
-            "`groups`",
-            f"must have one entry per prediction ({n})",
-            f"got shape {names.shape}",
-            "Check that both come from the same split.",
-        )
-    return names.astype(str)
