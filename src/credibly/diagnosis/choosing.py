@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -42,9 +43,9 @@ class Weighing:
 
         One event that might have happened keeps the interval of a rare one honest.
         """
-        apart = self.weights * (values - self.mean(values))
+        apart: HostArray = self.weights * (values - self.mean(values))
         if self.clusters is not None:
-            apart = np.bincount(self.clusters, weights=apart)
+            apart = np.bincount(self.clusters, weights=apart).astype(np.float64)
         return float(np.sqrt(apart @ apart + event) / self.weights.sum())
 
     def rows(self, keep: HostArray) -> Weighing:
@@ -71,7 +72,7 @@ class Tried:
     fault: Fault
     by: str | None
     losses: HostArray
-    after: object
+    after: Any
 
 
 def choose(tried: Sequence[Tried], weighing: Weighing) -> tuple[Tried, Tried]:

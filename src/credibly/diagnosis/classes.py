@@ -82,7 +82,7 @@ class ClassSubject:
     @property
     def k(self) -> int:
         """Number of classes."""
-        return self.probs.shape[1]
+        return int(self.probs.shape[1])
 
     @property
     def is_event(self) -> bool:
@@ -318,7 +318,9 @@ class ClassSubject:
         labels = [1] if event else list(range(self.k))
         groups: list[tuple[str, str] | None] = [None]
         if fault.by_group:
-            groups = [(one.name, level) for one in self.attributes if by in (None, one.name) for level in one.levels]
+            groups = [
+                (one.name, level) for one in self.attributes if by in (None, one.name) for level in one.levels
+            ]
         if fault.effect == "confidence":
             about = self._event_or_confidence()
             return [Claim("class" if about == 1 else "confidence", about, group) for group in groups]

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from credibly.diagnosis.table import NONE
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import Attribute, attributes_of
 from credibly.predictions import Dataset, LabelCounts, RealPredictions, Rows, as_point, as_rows, one_rater
+from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.fitting import fold_members
 from credibly.results.base import require_level
 
@@ -102,7 +104,9 @@ def diagnosed(
     clusters = subject.weighing.clusters
     number = None if clusters is None else int(clusters.max()) + 1
     floor = 0.0 if number is None else 2.0 ** (1 - number)
-    drawn = n_resamples if number is not None else min(n_resamples, max(FEWEST_DRAWN, MOST_DRAWN // len(whole)))
+    drawn = (
+        n_resamples if number is not None else min(n_resamples, max(FEWEST_DRAWN, MOST_DRAWN // len(whole)))
+    )
     test = screened(subject.families(seed, drawn), floor, None if others is None else others[: 1 + drawn])
     rejected = test is not None and test.pvalue <= level
     faults = [one for one in subject.faults if rejected or one.name == NONE]
@@ -122,6 +126,7 @@ def diagnosed(
         repair = None
     else:
         effect = dataclasses.replace(effect, remains=subject.remains(effect.claim, chosen.after))
+        repair = dataclasses.replace(repair, description=_description(repair, subject, whole))
     second = None
     if repair is not None and everything is not chosen:
         second = subject.largest(everything.fault, everything.by, chosen.after)
@@ -178,6 +183,16 @@ def _gains(tried: list[Tried], weighing: Weighing) -> dict[int, RepairGain]:
         own = weighing.mean(gain), weighing.stderr(gain)
         found[id(one)] = RepairGain(one.fault.name, one.fault.method, one.by, *own)
     return found
+
+
+def _description(repair: RepairGain, subject: ClassSubject | RealSubject, whole: Dataset) -> str:
+    """Return the repair, fitted to all rows, in words."""
+    by = next((one for one in subject.attributes if one.name == repair.by), None)
+    groups = None if by is None else np.array(by.levels)[by.codes]
+    with warnings.catch_warnings():  # the data have been looked at
+        warnings.simplefilter("ignore", UserWarning)
+        given = subject.point if isinstance(subject, ClassSubject) else whole.predictions
+        return named_recalibration(repair.method).fit(given, whole.observed, groups=groups).describe()
 
 
 def _is_clear(effect: Effect) -> bool:

@@ -23,7 +23,7 @@ from credibly.hypotests.calibration.group_scores import drawn_ranks
 from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.wild import sign_tiles
-from credibly.predictions import Dataset, Quantiles, Reals
+from credibly.predictions import Dataset, Quantiles, RealPredictions, Reals
 from credibly.recalibrate.location import NAMES, fit_location, fit_tails, spread_of, student_loss
 from credibly.recalibrate.reals import centre_of
 
@@ -90,6 +90,7 @@ class RealSubject:
 
     def __post_init__(self) -> None:
         given = self.rows.predictions
+        assert isinstance(given, RealPredictions)
         object.__setattr__(self, "mu", to_host(as_float64(centre_of(given))))
         spread = spread_of(given)
         object.__setattr__(self, "sd", np.maximum(spread, _EDGE * (1.0 + np.abs(spread).max())))
@@ -174,7 +175,9 @@ class RealSubject:
         part = np.minimum((u * PARTS).astype(np.uint8), PARTS - 1)
         return found | {f"part {own}": part == own for own in range(PARTS)}
 
-    def _sums(self, ranks: HostArray, columns: list[tuple[str, str, HostArray]], weight: HostArray) -> HostArray:
+    def _sums(
+        self, ranks: HostArray, columns: list[tuple[str, str, HostArray]], weight: HostArray
+    ) -> HostArray:
         found, plain = [], bool((weight == 1.0).all())
         seen = self._seen(ranks)
         for _, what, by in columns:
@@ -258,7 +261,7 @@ class RealSubject:
     # ---------------------------------------------------------------------------------------------- effects
 
     def largest(self, fault: Fault, by: str | None, after: object = None) -> Effect:
-        """Return the clearest of all effects that a fault may have, of the predictions or of repaired ones."""
+        """Return the clearest of all effects that a fault may have, also of repaired predictions."""
         law = after if isinstance(after, Law) else Law(self.mu, self.sd)
         found = []
         for claim in self.claims(fault, by):
@@ -292,7 +295,9 @@ class RealSubject:
         if not isinstance(given, Quantiles):
             return INTERVAL
         levels = to_host(as_float64(given.levels))
-        held = [high - low for low in levels for high in levels if abs(low + high - 1.0) < 1e-9 and high > low]
+        held = [
+            high - low for low in levels for high in levels if abs(low + high - 1.0) < 1e-9 and high > low
+        ]
         return float(min(held, key=lambda one: abs(one - INTERVAL))) if held else INTERVAL
 
     def direction(self, fault: Fault, effect: Effect) -> int:

@@ -79,6 +79,8 @@ class RepairGain(Result):
         The attribute whose groups have repairs of their own.
     gain, stderr : float
         Decrease of the mean loss (log loss), and its paired standard error.
+    description : str
+        The repair fitted to all rows, in words; of the chosen one alone.
     """
 
     fault: str
@@ -86,6 +88,7 @@ class RepairGain(Result):
     by: str | None
     gain: float
     stderr: float
+    description: str = ""
 
     @property
     def pays(self) -> bool:

@@ -51,7 +51,7 @@ class Family:
         z = (self.sums[:, moving] - self.sums[:, moving].mean(axis=0)) / spread[moving]
         if not self.pooled:
             number = np.log(moving.sum())
-            return np.minimum(0.0, number + _BOTH_TAILS + log_ndtr(-np.abs(z).max(axis=1)))
+            return np.asarray(np.minimum(0.0, number + _BOTH_TAILS + log_ndtr(-np.abs(z).max(axis=1))))
         square = (z * z).sum(axis=1)
         factor = square.var() / (2.0 * square.mean())  # a multiple of a chi-square, its moments matched
         tails: HostArray = np.log(np.maximum(chdtrc(square.mean() / factor, square / factor), 1e-300))
@@ -100,9 +100,7 @@ def screened(
     Screened or None
         What was found.
     """
-    tails = {
-        one.fault: own - np.log(one.weight) for one in families if (own := one.log_tails()) is not None
-    }
+    tails = {one.fault: own - np.log(one.weight) for one in families if (own := one.log_tails()) is not None}
     if others is not None:
         tails[OTHER] = others
     if not tails:

@@ -13,7 +13,7 @@ from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.dependence import dependences
-from credibly.evaluation.headline import HEADLINE
+from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     MOST_ROWS_UNASKED,
@@ -78,6 +78,7 @@ STAGES: tuple[Stage, ...] = (
     VALIDITY_OF_SETS,
     REALS,
     CHECK,
+    DIAGNOSIS,
     RECALIBRATION,
     HEADLINE,
 )

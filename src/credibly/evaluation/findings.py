@@ -18,7 +18,9 @@ class Answer(Result):
 
     Attributes
     ----------
-    about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where", "claimed"}
+    about : str
+        "headline", "what", "repairs", "left", "raters", "errors", "spread", "coverage", "where", "stated",
+        "claimed" or "parts"
         What is asked; the report puts the figure of this name next to it.
     question : str
         The question.
@@ -76,7 +78,7 @@ class Headline(Part):
     @property
     def findings(self) -> tuple[Answer, ...]:
         """What was found, once each: this first, then the questions that it does not answer itself."""
-        own = {"confidence", "coverage", "claimed"}
+        own = {"what", "repairs", "left", "coverage", "where", "claimed"}
         asked = "How far can these predictions be believed?"
         return (
             Answer("headline", asked, self.word, str(self)),

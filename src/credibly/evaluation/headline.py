@@ -1,260 +1,192 @@
-"""What a reader wants to know first: is the model too sure or too unsure, by how much, and what helps.
+"""What a reader wants to know first: what is wrong, by how much, what repairs it, and what is left.
 
-One headline with direction, size and remedy; then a few questions with one sentence and one verdict each.
-The size leads: points of probability with an interval. Whether chance explains it decides the word.
+The headline is the diagnosis in a sentence (`diagnosis`, `sentences`); then a few questions with one sentence
+and one verdict each.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import shlex
 from typing import Any
 
 import numpy as np
 from scipy.special import bdtr
 
 from credibly._arrays.namespace import to_host
-from credibly._arrays.notes import capital, counted
+from credibly._arrays.notes import counted
+from credibly.diagnosis import Diagnosis
+from credibly.diagnosis.diagnose import diagnosed
 from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.phrases import (
     FEW,
-    again_command,
     at_most,
     audit_command,
-    clustered,
-    compare_command,
     file_of,
     fit_command,
     interval_of,
     percents,
     plan_command,
-    points,
-    seen,
     sure,
-    within,
 )
-from credibly.evaluation.real_headline import real_headline
+from credibly.evaluation.real_headline import coverage_bound, real_questions
+from credibly.evaluation.sentences import Names, measured, points, remedy, seen_in, what_is_wrong
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import check_verdicts
-from credibly.evaluation.words import Verdict, Word, p_is, shown, verdicts
-from credibly.evaluation.work import Stage, Work
-from credibly.hypotests import calibration_test, certificate, plan_labels
-from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point, Rows
-from credibly.results.curves import ReliabilityCurve
-from credibly.results.estimates import Estimate
-from credibly.results.recalibration import Change
-from credibly.results.tests import HypotestResult
+from credibly.evaluation.words import Word, p_is, shown
+from credibly.evaluation.work import NOT_ASKED, Stage, Work
+from credibly.hypotests import certificate, plan_labels
+from credibly.predictions import ClassPredictions, Ensemble, InMemory, Point, RealPredictions, Rows
+from credibly.selection.score import spaced_rows
 from credibly.statistics import confidence_gap
-from credibly.statistics.registry import story_of
 
 POWER = 0.8
+MOST_DIAGNOSED = 50_000
+"""Rows that a diagnosis sees; of more, as many that are evenly spaced."""
+FEWEST_DIAGNOSED = 20
 
 
-def _labels_wanted(rows: Rows, work: Work) -> str | None:
-    """Return how many labels show a gap of the margin with a probability of 80 %."""
-    if not work.margin or rows.sample.clusters is not None:
-        return None
-    wanted = plan_labels(rows, gap=work.margin, level=1 - work.level, power=POWER).instances
-    return f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")
+def _diagnosis_applies(rows: Rows, work: Work) -> str | None:
+    some = rows.sample.predictions
+    if not work.tests or not isinstance(some, (ClassPredictions, RealPredictions)):
+        return NOT_ASKED
+    return None if rows.n >= FEWEST_DIAGNOSED else NOT_ASKED
 
 
-def _matters(interval: tuple[float, float] | None, margin: float) -> str:
-    """Say whether a gap that chance does not explain is also large enough to care."""
-    if interval is None:
-        return ""
-    if max(map(abs, interval)) < margin:
-        return f" Real, but small: less than {points(margin)}."
-    return ""
+def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
+    """Diagnose the rows; tests of the evaluation share the replicates, so that one error rate holds."""
+    seen, others, groups = rows, None, work.attributes
+    omnibus = (work.found["tests"] or {}).get("omnibus")
+    if omnibus is not None and omnibus.null_distribution is not None:
+        scores = np.concatenate([[omnibus.statistic], omnibus.null_distribution])
+        others = -np.log(10.0) * scores
+    if rows.n > MOST_DIAGNOSED:
+        places = spaced_rows(rows.n, MOST_DIAGNOSED)
+        whole, others = rows.take(places), None
+        groups = whole.groups if groups is None else _of_rows(groups, places)
+        seen = InMemory(whole)
+    elif groups is None:
+        whole = rows.loaded(MOST_DIAGNOSED)
+        groups = None if whole is None else whole.groups
+    return diagnosed(seen, groups, work.level, work.n_resamples, work.seed, others)
 
 
-# ---------------------------------------------------------------------------------------------- classes
+def _of_rows(groups: Any, places: Any) -> Any:
+    if hasattr(groups, "items"):
+        return {name: np.asarray(values)[places] for name, values in groups.items()}
+    return np.asarray(groups)[places]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Classes:
-    """What the headline of class predictions is made of."""
-
-    rows: Rows
-    work: Work
-    confidence: float
-    accuracy: float
-    gap: Estimate
-    most: float
-    test: HypotestResult | None
-    found: tuple[Verdict, ...]
-
-    @classmethod
-    def of(cls, rows: Rows, work: Work) -> _Classes:
-        """Gather it; the gap is computed where the caller chose other statistics."""
-        curve: ReliabilityCurve = work.found["curves"].top_label
-        filled = curve.weight > 0
-        weight = curve.weight[filled] / curve.weight.sum()
-        confidence = float(weight @ curve.predicted[filled])
-        accuracy = float(weight @ curve.observed[filled])
-        name = confidence_gap.name
-        gap = work.found["estimates"].get(name) or confidence_gap(*rows.arguments)
-        if work.single.clusters is None:
-            most = certificate(*work.single.arguments, statistic=confidence_gap, level=1 - work.level).upper
-        else:  # no bound for every truth is known: the end of the interval of clusters
-            most = max(map(abs, interval_of(gap) or (1.0, 1.0)))
-        tests = dict(work.found["tests"] or {})
-        own = tests.get(name)
-        if work.tests and own is None:
-            own = calibration_test(*work.single.arguments, statistics=confidence_gap, **work.drawn)
-        found = verdicts(tests, work.summary, work.level)
-        return cls(rows, work, confidence, accuracy, gap, most, own, found)
-
-    @property
-    def conflicts(self) -> list[Verdict]:
-        """Conflicts of calibration, those of confidence first, then of single classes."""
-        order = {"confidence": 0, "classwise": 1, "distribution": 2}
-        found = [one for one in self.found if one.word == "conflict" and one.statistic is not None]
-        return sorted(found, key=lambda one: order[story_of(str(one.statistic)).notion])
-
-    @property
-    def is_gap(self) -> bool:
-        """Whether the average gap itself is more than chance explains."""
-        return self.test is not None and self.test.verdict(self.work.level) == "conflict"
-
-    @property
-    def says(self) -> str:
-        """What it says and how often it is right."""
-        says, right = percents(self.confidence, self.accuracy)
-        return f"it says {says} and is right {right} of the time"
+DIAGNOSIS = Stage("diagnosis", _run_diagnosis, _diagnosis_applies)
 
 
-def _class_headline(rows: Rows, work: Work) -> Headline:
-    facts = _Classes.of(rows, work)
-    size, interval = float(facts.gap.value), interval_of(facts.gap)
-    most = facts.most
-    word: Word = "conflict"
-    if facts.is_gap:
-        sentence = (
-            f"{_direction(size)}: {facts.says}, {points(size)} too {_way(size)}"
-            f"{within(interval)}, more than chance explains{clustered(work)}."
-            f"{_matters(interval, work.margin)}"
-        )
-    elif facts.conflicts:
-        average = facts.test is None or facts.test.verdict(work.level) == "no conflict found"
-        where = "Miscalibrated, though not on average" if average else "Miscalibrated"
-        sentence = f"{where}: {facts.says}. {_in_parts(facts)}"
-    elif facts.test is None:
+def _headline(rows: Rows, work: Work) -> Headline:
+    """Say what is wrong, by how much, and what repairs it."""
+    found: Diagnosis | None = work.found["diagnosis"]
+    if found is None:
+        return _untested(work)
+    names = Names(work.classes)
+    most = _most(rows, work)
+    word: Word = found.word
+    if word == "conflict":
+        sentence = what_is_wrong(found, names, work.margin)
+    elif most is not None and most > FEW:
         word = "cannot tell"
         sentence = (
-            f"Not tested: {facts.says}, {_sized(size)}"
-            f"{within(interval)}; whether chance explains it was not tested."
-        )
-    elif most > FEW:
-        word = "cannot tell"
-        sentence = (
-            f"Too few data to tell: with {seen(rows, work)}, the average gap can be as large as "
-            f"{at_most(most)} ({sure(work)} that it is not larger)."
+            f"Too few data to tell: with {seen_in(rows.n, found.n_clusters)}, the average gap can be as "
+            f"large as {at_most(most)} ({sure(work)} that it is not larger)."
         )
     else:
-        word = "no conflict found"
-        certain = facts.confidence == 1 == facts.accuracy
-        always = ": it was certain of every answer, and always right" if certain else ""
-        sentence = (
-            f"No sign of miscalibration in {seen(rows, work)}{always}; the average gap is below "
-            f"{at_most(most)}, {sure(work)}."
-        )
-    remedy, steps = _remedy(facts, word)
-    questions = (*_rater_question(work), _confidence_question(facts, word, sentence), _error_question(work))
+        limit = "" if most is None else f"; the average gap is below {at_most(most)}, {sure(work)}"
+        sentence = f"No sign of miscalibration in {seen_in(rows.n, found.n_clusters)}{limit}."
+        sentence += _useless(found)
     return Headline(
         word,
         sentence,
-        remedy,
-        size,
-        interval,
+        "" if word != "conflict" else remedy(found, names, _described(work)),
+        found.effect.size,
+        found.effect.interval,
         work.margin,
         most,
-        (*questions, *_spread_question(rows, work)),
-        steps,
+        _questions(rows, work, found, names, word),
+        _steps(rows, work, found, word),
     )
 
 
-def _direction(size: float) -> str:
-    return "Overconfident" if size > 0 else "Underconfident"
+def _most(rows: Rows, work: Work) -> float | None:
+    """Return what the average gap is at most, at the confidence of the evaluation; None where unknown."""
+    if isinstance(rows.sample.predictions, RealPredictions):
+        return coverage_bound(rows, work)
+    sure_of = 1 - work.level
+    if work.single.clusters is not None:  # no bound for every truth is known: the end of the interval
+        gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
+        return max(map(abs, interval_of(gap) or (1.0, 1.0)))
+    return float(certificate(*work.single.arguments, statistic=confidence_gap, level=sure_of).upper)
 
 
-def _way(size: float) -> str:
-    return "sure" if size > 0 else "unsure"
+def _useless(found: Diagnosis) -> str:
+    """Say it where a calibrated model says no more than base rates do."""
+    if found.fault == "no skill":
+        return " But it is no better than always stating the base rates."
+    if found.skill < 1.64:
+        return " These data do not show that it beats always stating the base rates."
+    return ""
 
 
-def _sized(size: float) -> str:
-    """Write a gap with its direction."""
-    return "no gap" if points(size) == points(0.0) else f"{points(size)} too {_way(size)}"
-
-
-def _in_parts(facts: _Classes) -> str:
-    """Say where confidence is off although its mean is right."""
-    first = facts.conflicts[0]
-    notion = story_of(str(first.statistic)).notion
-    curves = facts.work.found["curves"]
-    if notion == "confidence":
-        regions = _regions(curves.top_label)
-        if regions:
-            return f"Where it says {' and where it says '.join(regions)}: more than chance explains."
-    if notion == "classwise" and len(curves.per_class):
-        worst = max(curves.per_class, key=lambda curve: abs(_mean_gap(curve)))
-        size = _mean_gap(worst)
-        name = worst.name.removeprefix("class ")
-        often = "often" if size > 0 else "rarely"
-        return (
-            f"The probabilities of single classes are off by more than chance explains: class {name} is "
-            f"predicted {points(size)} too {often}."
-        )
-    story = story_of(str(first.statistic))
-    said = story.above if first.size is None or first.size > 0 else story.below
-    found = story.title if "chance" in said else f"{story.title} finds more than chance explains"
-    return f"{found}: {said}."
-
-
-def _mean_gap(curve: ReliabilityCurve) -> float:
-    """Return predicted minus observed, the mean over all bins."""
-    filled = curve.weight > 0
-    weight = curve.weight[filled] / curve.weight.sum()
-    return float(weight @ (curve.predicted[filled] - curve.observed[filled]))
-
-
-def _regions(curve: ReliabilityCurve) -> list[str]:
-    """Say in which range of confidence the curve leaves its band, too sure and too unsure apart."""
-    if curve.band is None:
-        return []
-    lower, upper = curve.band
-    with np.errstate(invalid="ignore"):  # empty bins hold nothing
-        outside = {"sure": curve.observed < lower, "unsure": curve.observed > upper}
-    said = []
-    for how, bins in outside.items():
-        if not bins.any():
-            continue
-        weight = curve.weight[bins] / curve.weight[bins].sum()
-        gap = float(weight @ (curve.predicted[bins] - curve.observed[bins]))
-        low, high = percents(float(curve.predicted[bins].min()), float(curve.predicted[bins].max()))
-        where = f"about {low}" if low == high or bins.sum() == 1 else f"{low} to {high}"
-        said.append(f"{where}, it is {points(gap)} too {how}")
-    return said
-
-
-def _confidence_question(facts: _Classes, word: Word, sentence: str) -> Answer:
-    size, interval = float(facts.gap.value), interval_of(facts.gap)
-    said = sentence
-    if word != "conflict":
-        how = f"{_sized(size)}{within(interval)}"
-        said = f"On average {facts.says}: {how}."
-        said += " Chance could explain it." if facts.test is not None and size else ""
-    elif facts.test is not None and facts.is_gap:
-        limit = facts.test.acceptance_region
-        allowed = max(abs(limit[0]), abs(limit[1]))
-        said = (
-            f"Too {_way(size)} by {points(size)}{within(interval)}: {facts.says}. "
-            f"Chance alone would give at most {points(allowed)} ({p_is(facts.test.pvalue)}, adjusted for "
-            f"several tests {shown(facts.test.deciding_pvalue)})."
-        )
+def _questions(rows: Rows, work: Work, found: Diagnosis, names: Names, word: Word) -> tuple[Answer, ...]:
+    what = Answer("what", "What is wrong, and how much?", word, _compared(found, names))
+    repairs = Answer("repairs", "What repairs it?", word, _repairs(found)) if found.repairs else None
+    left = _left(work, found, names)
+    every = [*_rater_question(work), what, repairs, left]
+    if isinstance(rows.sample.predictions, RealPredictions):
+        every += real_questions(work)
     else:
-        said = _in_parts(facts)
-    return Answer("confidence", "Is its confidence right?", word, said)
+        every += [_error_question(work), *_spread_question(rows, work)]
+    return tuple(one for one in every if one is not None)
+
+
+def _compared(found: Diagnosis, names: Names) -> str:
+    """Say what is stated and observed, and what chance says about everything that was looked at."""
+    said = measured(found.effect, names)
+    where = names.group(found.effect.claim).lstrip()
+    start = f"{where[:1].upper()}{where[1:]}, {said}" if where else f"{said[:1].upper()}{said[1:]}"
+    n = counted(found.effect.n, "row")
+    return f"{start}, in {n}. One test of everything that is said here: {p_is(found.pvalue)}."
+
+
+def _repairs(found: Diagnosis) -> str:
+    """Say what each repair gains on rows that it was not fitted on, the best first."""
+    gains = []
+    for one in found.repairs[:4]:
+        by = "" if one.by is None else f" by {one.by}"
+        gains.append(f"{one.method}{by} {shown(one.gain)} (+- {shown(2 * one.stderr)})")
+    lead = "Decrease of the log loss on rows that a repair was not fitted on: "
+    if found.repair is None:
+        return f"{lead}{', '.join(gains)}. None of them is chosen."
+    by = "" if found.repair.by is None else f" by {found.repair.by}"
+    chosen = f"The smallest that explains the gain is {found.repair.method}{by}."
+    return f"{lead}{', '.join(gains)}. {chosen}"
+
+
+def _left(work: Work, found: Diagnosis, names: Names) -> Answer | None:
+    """Say what is left after the repair, and for which groups."""
+    audit = work.found.get("audit")
+    question = "What is left, and for whom?"
+    said = ""
+    word: Word = "no conflict found"
+    if found.second is not None:
+        word, said = (
+            "conflict",
+            f"After the repair, {measured(found.second, names)}{names.group(found.second.claim)}. ",
+        )
+    elif found.effect.remains is not None:
+        rest = points(found.effect.remains, signed=True)
+        said = f"After the repair, {rest} remain where the fault was largest. "
+    if audit is not None and found.word == "conflict" and audit.findings:
+        worst = audit.findings[0]
+        word, said = "conflict", f"{said}Before it, most clearly off: {worst.group}, {worst.words}."
+    elif audit is not None:
+        said += f"No group stands out among {audit.n_groups}."
+    return Answer("left", question, word, said.strip()) if said else None
 
 
 def _error_question(work: Work) -> Answer:
@@ -374,96 +306,56 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
     )
 
 
-# ---------------------------------------------------------------------------------------------- what helps
+# ---------------------------------------------------------------------------------------------- what to do
 
 
-def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return what helps in a sentence, and what to do next with a command."""
-    work = facts.work
+def _described(work: Work) -> str:
+    found: Diagnosis = work.found["diagnosis"]
+    return (
+        ""
+        if found.repair is None
+        else f"{found.repair.description[:1].upper()}{found.repair.description[1:]}"
+    )
+
+
+def _steps(rows: Rows, work: Work, found: Diagnosis, word: Word) -> tuple[tuple[str, str], ...]:
+    """Return what to do next, each with a command."""
     file = file_of(work)
     if word == "cannot tell":
-        wanted = None if facts.test is None else _labels_wanted(facts.rows, work)
+        wanted = _labels_wanted(rows, work)
         if wanted is None:
-            return "", ()
-        return (
-            f"About {wanted} labels would show a gap of {points(work.margin)}.",
-            (
-                (
-                    f"Label more instances, about {wanted}, and look again.",
-                    plan_command(file_of(work, plan=True), work.margin),
-                ),
-            ),
-        )
+            return ()
+        command = plan_command(file_of(work, plan=True), work.margin)
+        return ((f"Label more instances, about {wanted}, and look again.", command),)
     if word != "conflict":
-        return "", (
+        return (
             (
                 "Look at parts of the data: a model can be right on average and wrong for some groups.",
                 audit_command(file),
             ),
         )
-    report = work.found.get("recalibration")
-    tried = (
-        {} if report is None else {name: one for name, one in report.methods.items() if one.failure is None}
-    )
-    statistic = "confidence_gap" if facts.is_gap else "confidence_ece"
-    best: tuple[float, str, Any, Change] | None = None
-    for name, one in tried.items():
-        change = one.changes.get(statistic) or one.changes.get("confidence_ece")
-        if change is not None and (best is None or abs(float(change.after.value)) < best[0]):
-            best = abs(float(change.after.value)), name, one, change
-    if best is None and isinstance(facts.rows.sample.predictions, (Point, Ensemble, Dirichlet)):
-        return "", (("Recalibrate on data that the model has not seen.", fit_command(file, "temperature")),)
-    if best is None:
-        first = "Recalibrate the outputs of the model before sets are made from them, then look again."
-        return "", ((first, again_command(file)),)
-    after, name, one, change = best
-    before = abs(float(change.before.value))
-    what = capital(one.description) if one.description else name
-    if after < before:
-        thing = "this" if facts.is_gap else f"the binned error from {points(before)}"
-        return (
-            f"{what}, fitted on held-out folds, would bring {thing} to {points(after)}.",
-            (("Recalibrate, then evaluate on new data.", fit_command(file, name)),),
-        )
-    error = "gap" if facts.is_gap else "binned error"
-    vain = f"would not help: the {error} is {points(before)} before and {points(after)} after."
-    return f"{what}, fitted on held-out folds, {vain}", (
-        ("Compare other recalibrations.", compare_command(file)),
-    )
+    if found.repair is None:
+        return ()
+    return (("Repair, then evaluate on new data.", fit_command(file, found.repair.method, found.repair.by)),)
+
+
+def _labels_wanted(rows: Rows, work: Work) -> str | None:
+    """Return how many labels show a gap of the margin with a probability of 80 %."""
+    classes = isinstance(rows.sample.predictions, ClassPredictions)
+    if not work.margin or rows.sample.clusters is not None or not classes:
+        return None
+    wanted = plan_labels(rows, gap=work.margin, level=1 - work.level, power=POWER).instances
+    return f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")
 
 
 def _run(rows: Rows, work: Work) -> Headline:
     if work.found["claims"] is not None:
         return claims_headline(work.found["claims"], rows, work)
-    if isinstance(rows.sample.predictions, ClassPredictions):
-        return _for_everyone(_class_headline(rows, work), work)
-    return _for_everyone(real_headline(rows, work) or _untested(work), work)
-
-
-def _for_everyone(headline: Headline, work: Work) -> Headline:
-    """Lead with the groups that are off where nothing is found over all of them."""
-    found = work.found.get("audit")
-    if found is None or headline.word == "conflict" or found.verdict() != "conflict":
-        return headline
-    worst, over_all = found.findings[0], headline.sentence
-    sentence = (
-        f"Off for some groups, most clearly for {worst.group}: {worst.words}. "
-        f"Over all groups: {over_all[0].lower()}{over_all[1:]}"
-    )
-    file, names = file_of(work), ",".join(found.attributes)
-    command = (
-        "cr.audit(predictions, labels, groups=groups)"
-        if file is None
-        else f"credibly audit {file} --by {shlex.quote(names)}"
-    )
-    steps = (("See all groups, with the smallest detectable effect in each.", command),)
-    return dataclasses.replace(headline, word="conflict", sentence=sentence, steps=steps)
+    return _headline(rows, work)
 
 
 def _untested(work: Work) -> Headline:
-    reason = "tests were switched off" if not work.tests else "no test takes such predictions"
-    if work.tests and work.summary.n_clusters is not None:
-        reason = "no test takes such predictions if rows come in clusters"
+    reason = "tests were switched off" if not work.tests else "no test takes such predictions, or so few"
     sentence = f"Whether the predictions are calibrated was not tested: {reason}."
     return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
 

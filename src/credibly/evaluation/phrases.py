@@ -122,13 +122,13 @@ def groups_of(work: Work) -> str:
     return shlex.join(_how_read(work, ["--by"]))
 
 
-def fit_command(file: str | None, method: str, groups: str = "") -> str:
-    """Write how a recalibration is fitted; `groups` is the flag that names them, for those that use them."""
+def fit_command(file: str | None, method: str, by: str | None = None) -> str:
+    """Write how a recalibration is fitted; `by` names the attribute whose groups have one of their own."""
     if file is None:
-        more = "".join(f", {one}s={one}s" for one in ("group", "feature") if f"by_{one}" in method)
-        return f'cr.recalibration_report(predictions, labels, ["{method}"]{more})'
-    by = f" {groups}" if groups and "by_group" in method else ""
-    return f"credibly calibrate fit {file} calibration.json --method {method}{by}"
+        groups = "" if by is None else f", groups={by}"
+        return f'cr.recalibration_report(predictions, labels, ["{method}"]{groups})'
+    column = "" if by is None else f" --by {shlex.quote(by)}"
+    return f"credibly calibrate fit {file} calibration.json --method {method}{column}"
 
 
 def compare_command(file: str | None, methods: tuple[str, ...] = ("temperature", "vector", "matrix")) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
+from credibly.diagnosis import Diagnosis
 from credibly.evaluation.findings import ASKED, Answer, Headline
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
@@ -265,6 +266,8 @@ class Evaluation(Reported):
         The unified score, if the predictions are sets of distributions.
     reals : RealParts or None
         Where real labels lie in their predicted distributions, with envelopes.
+    diagnosis : Diagnosis or None
+        What is wrong, by how much, and what each repair gains.
     headline : Headline or None
         The answer in a sentence, with size and remedy, and the questions of the first screen.
     check : PredictiveCheck or None
@@ -307,6 +310,7 @@ class Evaluation(Reported):
     validity: ValidityParts | None = None
     reals: RealParts | None = None
     check: PredictiveCheck | None = None
+    diagnosis: Diagnosis | None = None
     headline: Headline | None = None
     audit: AuditResult | None = None
     claims: SetCoverage | None = None

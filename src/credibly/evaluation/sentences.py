@@ -195,7 +195,9 @@ def _coverage(effect: Effect, names: Names) -> str:
 
 def _slope(effect: Effect, names: Names) -> str:
     low, high = (number(1.0 - end) for end in reversed(effect.interval))
-    return f"for every 1 that predictions rise, labels rise by {number(effect.observed)} (95 %: {low} to {high})"
+    return (
+        f"for every 1 that predictions rise, labels rise by {number(effect.observed)} (95 %: {low} to {high})"
+    )
 
 
 def _spread(effect: Effect, names: Names) -> str:
@@ -206,11 +208,13 @@ def _spread(effect: Effect, names: Names) -> str:
 
 def _tail(effect: Effect, names: Names) -> str:
     far, right = share(1.0 - effect.observed), share(1.0 - effect.stated)
-    return f"{far} of the errors are larger than {right} should be ({span(effect.interval, _in_points)} points)"
+    return (
+        f"{far} of the errors are larger than {right} should be ({span(effect.interval, _in_points)} points)"
+    )
 
 
 def _quantile(effect: Effect, names: Names) -> str:
-    level, below = shares(effect.stated, effect.observed)
+    _, below = shares(effect.stated, effect.observed)
     return f"{below} of the labels lie below it ({points(effect.size)}, {span(effect.interval, _in_points)})"
 
 
@@ -227,12 +231,12 @@ _MEASURES: dict[str, Callable[[Effect, Names], str]] = {
 
 _BEYOND_REPAIR = {
     "inverted": (
-        "The surer it is, the more often it is wrong: no recalibration makes such confidence useful. Look for "
-        "swapped classes or labels."
+        "The surer it is, the more often it is wrong: no recalibration makes such confidence useful. Look "
+        "for swapped classes or labels."
     ),
     "labels off by a row": (
-        "Labels and predictions are offset by a row: the label of a neighbouring row fits far better than the "
-        "own one. Align them first; no recalibration helps."
+        "Labels and predictions are offset by a row: the label of a neighbouring row fits far better than "
+        "the own one. Align them first; no recalibration helps."
     ),
 }
 

@@ -18,7 +18,7 @@ from scipy.special import gammaln, ndtr, ndtri, stdtrit
 
 from credibly._arrays.errors import InputError, Remedy, UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, like, to_host
-from credibly.predictions import Gaussian, Quantiles, RealPredictions
+from credibly.predictions import Gaussian, Quantiles, RealPredictions, Samples
 from credibly.recalibrate.fitting import Convergence, Groups
 from credibly.recalibrate.levels import IsotonicRecalibration
 from credibly.recalibrate.reals import RealData, RealRecalibration, centre_of, mean_losses, scaled
@@ -33,8 +33,9 @@ _KNOTS = 999
 
 
 def spread_of(predictions: RealPredictions) -> HostArray:
-    """Return the standard deviation of every prediction; of quantiles that of a normal as wide as they are."""
+    """Return the standard deviation of every prediction; of quantiles that of a normal as wide."""
     if not isinstance(predictions, Quantiles):
+        assert isinstance(predictions, (Gaussian, Samples))
         return np.sqrt(to_host(as_float64(predictions.variance())))
     values, z = to_host(as_float64(predictions.values)), ndtri(to_host(as_float64(predictions.levels)))
     return np.asarray((values[:, -1] - values[:, 0]) / (z[-1] - z[0]))
@@ -75,7 +76,10 @@ def _columns(
     """Return the columns of centre and of log spread, and the penalties of both."""
     one = np.ones((len(mu), 1))
     made = []
-    for constant, slope, value in (("shift", "slope", mu - middle[0]), ("scale", "spread", np.log(sd) - middle[1])):
+    for constant, slope, value in (
+        ("shift", "slope", mu - middle[0]),
+        ("scale", "spread", np.log(sd) - middle[1]),
+    ):
         columns, penalties = [np.empty((len(mu), 0))], []
         if constant in terms:
             columns.append(one)
@@ -118,7 +122,9 @@ def fit_location(
             bend = 2.0 * (of_spread * weight[:, None]).T @ of_spread + np.diag(tight)
             step = np.clip(np.linalg.solve(bend, slope), -_LARGEST_STEP, _LARGEST_STEP)
             b = b + step
-        if np.abs(step).max() < _SMALL_STEP and (not b.size or not a.size or np.allclose(a, before, rtol=1e-9)):
+        if np.abs(step).max() < _SMALL_STEP and (
+            not b.size or not a.size or np.allclose(a, before, rtol=1e-9)
+        ):
             break
     return LocationFit(terms, a, b, middle)
 
@@ -194,7 +200,9 @@ class LocationScaling(RealRecalibration):
     def __post_init__(self) -> None:
         self.terms = tuple(self.terms)
         unknown = [one for one in self.terms if one not in TERMS]
-        alone = [b for a, b in (("shift", "slope"), ("scale", "spread")) if b in self.terms and a not in self.terms]
+        alone = [
+            b for a, b in (("shift", "slope"), ("scale", "spread")) if b in self.terms and a not in self.terms
+        ]
         if not self.terms or unknown or alone:
             raise InputError(
                 "`terms`",
@@ -278,7 +286,9 @@ class LocationScaling(RealRecalibration):
             groups = (names[:, None] == np.array(self.levels)).astype(np.float64)
             unseen = int((groups.sum(axis=1) == 0).sum())
         assert self.centre is not None and self.spread is not None and self.middle is not None
-        fit = LocationFit(self.terms, self.centre, self.spread, (float(self.middle[0]), float(self.middle[1])))
+        fit = LocationFit(
+            self.terms, self.centre, self.spread, (float(self.middle[0]), float(self.middle[1]))
+        )
         mu, sd = to_host(as_float64(centre_of(predictions))), spread_of(predictions)
         new, wide = fit.moved(mu, sd, groups)
         return shifted(scaled(predictions, like(wide / sd, predictions._leading)), new - mu), unseen
@@ -334,7 +344,7 @@ class TailScaling(IsotonicRecalibration):
 
     def describe(self) -> str:
         """Return the tails in words."""
-        return f"tails of a t distribution with {self.degrees:g} degrees of freedom and a scale of {self.scale:.3g}"
+        return f"tails of a t distribution ({self.degrees:g} degrees of freedom, a scale of {self.scale:.3g})"
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
         mu, sd = to_host(as_float64(centre_of(data.predictions))), spread_of(data.predictions)

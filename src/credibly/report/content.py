@@ -110,9 +110,12 @@ _LARGE, _SMALL, _NULL = (0.5, 1.0, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0
 
 
 FIGURE_OF = {
+    "repairs": "recalibration",
+    "left": "audit",
     "raters": "raters",
     "errors": "risk-coverage",
     "coverage": "reals",
+    "where": "reals",
     "stated": "reals",
     "claimed": "claims",
     "parts": "claims",
@@ -137,7 +140,7 @@ def asked(
 
     questions: list[tuple[Answer, ReportFigure | None]] = []
     for answer in evaluation.headline.questions if evaluation.headline is not None else ():
-        if answer.about in ("confidence", "where"):
+        if answer.about == "what":
             figure = main_figure(evaluation)
         elif answer.about == "spread":
             figure = taken(*SPREAD if evaluation.predictions.kind != "Point" else ("raters", *SPREAD))

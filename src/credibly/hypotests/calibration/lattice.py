@@ -170,7 +170,9 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     )
 
 
-def attributes_of(groups: Any, n: int, n_quantiles: int = QUANTILES, min_size: int = FEWEST_ROWS) -> list[Attribute]:
+def attributes_of(
+    groups: Any, n: int, n_quantiles: int = QUANTILES, min_size: int = FEWEST_ROWS
+) -> list[Attribute]:
     """Return attributes with their levels."""
     columns = _columns(groups, n).items()
     return [_attribute(name, values, n, n_quantiles, min_size, []) for name, values in columns]
