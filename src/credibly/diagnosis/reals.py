@@ -36,6 +36,7 @@ _FARTHEST = 25.0  # of a squared z in the sums of the test: one outlier is no sp
 _FAR = 2.576
 _OF_GROUPS = 3.0
 _EDGE = 1e-12
+_SMALLEST = 1e-6  # spread of a row, as a share of the largest: draws may be equal
 _TERMS = {**NAMES, "scale": ("scale",), "tails": ("scale",), "isotonic": ("shift", "scale")}
 
 
@@ -93,7 +94,9 @@ class RealSubject:
         assert isinstance(given, RealPredictions)
         object.__setattr__(self, "mu", to_host(as_float64(centre_of(given))))
         spread = spread_of(given)
-        object.__setattr__(self, "sd", np.maximum(spread, _EDGE * (1.0 + np.abs(spread).max())))
+        object.__setattr__(
+            self, "sd", np.maximum(spread, _SMALLEST * max(float(spread.max()), np.finfo(float).tiny))
+        )
         object.__setattr__(self, "y", to_host(as_float64(self.rows.batch.values))[0])
 
     mu: HostArray = dataclasses.field(init=False)
@@ -143,7 +146,7 @@ class RealSubject:
             ("shift", "z", np.hstack([one, precise])),
             ("scale", "square", one),
             ("scale", "near", one),
-            ("slope", "z", away / np.abs(away).max()),
+            ("slope", "z", away / max(float(np.abs(away).max()), np.finfo(float).tiny)),
             ("tails", "far", one),
             *(("shape", f"part {part}", one) for part in range(PARTS)),
         ]
@@ -267,7 +270,9 @@ class RealSubject:
         for claim in self.claims(fault, by):
             stated, observed, size, error, n = self._measured(claim, law)
             if n >= 10:
-                found.append((abs(size) / (error + _EDGE), stated, observed, size, error, claim, n))
+                found.append(
+                    (abs(size) / max(error, np.finfo(float).tiny), stated, observed, size, error, claim, n)
+                )
         _, stated, observed, size, error, claim, n = max(found, key=lambda one: one[0])
         half = float(-ndtri(0.025 / len(found))) * error
         return Effect(claim, stated, observed, size, (size - half, size + half), n)

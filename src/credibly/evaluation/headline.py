@@ -6,7 +6,7 @@ and one verdict each.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.special import bdtr
@@ -35,7 +35,7 @@ from credibly.evaluation.stages import check_verdicts
 from credibly.evaluation.words import Word, p_is, shown
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests import certificate, plan_labels
-from credibly.predictions import ClassPredictions, Ensemble, InMemory, Point, RealPredictions, Rows
+from credibly.predictions import ClassPredictions, Dataset, Ensemble, InMemory, Point, RealPredictions, Rows
 from credibly.selection.score import spaced_rows
 from credibly.statistics import confidence_gap
 
@@ -61,12 +61,13 @@ def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
         others = -np.log(10.0) * scores
     if rows.n > MOST_DIAGNOSED:
         places = spaced_rows(rows.n, MOST_DIAGNOSED)
-        whole, others = rows.take(places), None
-        groups = whole.groups if groups is None else _of_rows(groups, places)
+        some, others = rows.take(places), None
+        groups = some.groups if groups is None else _of_rows(groups, places)
+        seen = InMemory(some)
+    else:
+        whole = cast(Dataset, rows.loaded(MOST_DIAGNOSED))
+        groups = whole.groups if groups is None else groups
         seen = InMemory(whole)
-    elif groups is None:
-        whole = rows.loaded(MOST_DIAGNOSED)
-        groups = None if whole is None else whole.groups
     return diagnosed(seen, groups, work.level, work.n_resamples, work.seed, others)
 
 

@@ -36,7 +36,7 @@ def spread_of(predictions: RealPredictions) -> HostArray:
     """Return the standard deviation of every prediction; of quantiles that of a normal as wide."""
     if not isinstance(predictions, Quantiles):
         assert isinstance(predictions, (Gaussian, Samples))
-        return np.sqrt(to_host(as_float64(predictions.variance())))
+        return np.asarray(np.sqrt(to_host(as_float64(predictions.variance()))))
     values, z = to_host(as_float64(predictions.values)), ndtri(to_host(as_float64(predictions.levels)))
     return np.asarray((values[:, -1] - values[:, 0]) / (z[-1] - z[0]))
 
@@ -86,7 +86,7 @@ def _columns(
             penalties.append([FREE])
         if slope in terms:
             columns.append(value[:, None])
-            penalties.append([FREE if slope == "slope" else 1.0])
+            penalties.append([FREE * float(value @ value) / len(mu) if slope == "slope" else 1.0])
         if constant in terms and groups is not None:
             columns.append(groups)
             penalties.append([OWN] * groups.shape[1])
