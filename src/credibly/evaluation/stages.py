@@ -319,7 +319,6 @@ def check_verdicts(check: PredictiveCheck, facts: PredictionSummary, level: floa
 
 
 KEPT_LOSSES = 100
-_LONG = ("per_bin", "per_bin_plugin", "per_class_plugin")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -356,13 +355,11 @@ class RaterParts(Part):
         return tuple(f"raters: {note}" for note in own if note not in shared)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types, except single bins, and classes if there are very many."""
+        """Return everything in JSON-safe types, except classes if there are very many."""
         found = super().to_dict()
-        long = (*_LONG, "per_class") if len(self.loss.per_class.expected.value) > KEPT_LOSSES else _LONG
-        for name in long:
-            found["loss"].pop(name)
-        if "per_class" in long:
-            for name in ("per_class", "per_class_predicted", "per_class_observed", "class_bins"):
+        if len(self.loss.per_class.expected.value) > KEPT_LOSSES:
+            found["loss"].pop("per_class")
+            for name in ("per_class", "per_class_predicted", "per_class_observed"):
                 found["disagreement"].pop(name)
         return found
 

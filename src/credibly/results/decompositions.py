@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, require_level
-from credibly.results.estimates import Estimate, Estimates, RootEstimate
+from credibly.results.estimates import Estimate, Estimates, RootEstimate, factor
 
 T = TypeVar("T")
 
@@ -113,7 +112,7 @@ class RaterBins(Result):
                 "it is known only for the disagreement of pairs",
                 "Use the bins of `decompose_disagreement` without `statistic=`.",
             )
-        half = float(ndtri((1 + level) / 2)) * self.sampling_error
+        half = factor(level) * self.sampling_error
         return np.clip(self.predicted - half, 0, 1), np.clip(self.predicted + half, 0, 1)
 
 
@@ -129,10 +128,8 @@ class LossDecomposition(LossTerms[Estimate]):
         Signed roots of calibration and dispersion loss.
     plugin : LossTerms of Estimate
         The same terms with frequencies in place of probabilities; biased, so without intervals.
-    per_class, per_class_plugin : LossTerms of Estimates
+    per_class : LossTerms of Estimates
         The terms of every class, (k,); they sum to the totals.
-    per_bin, per_bin_plugin : LossTerms of Estimates
-        The contribution of every class and bin, (k, n_bins); they sum to the classes.
     bins : RaterBins
         Predicted against observed frequencies.
     all_rows : mapping of str to Estimate
@@ -153,9 +150,6 @@ class LossDecomposition(LossTerms[Estimate]):
     dispersion_error: RootEstimate
     plugin: LossTerms[Estimate]
     per_class: LossTerms[Estimates]
-    per_class_plugin: LossTerms[Estimates]
-    per_bin: LossTerms[Estimates]
-    per_bin_plugin: LossTerms[Estimates]
     bins: RaterBins
     all_rows: Mapping[str, Estimate]
     n: int
@@ -190,8 +184,6 @@ class DisagreementDecomposition(DisagreementTerms[Estimate]):
         Mean predicted and observed value per class.
     class_average : DisagreementTerms of Estimate or None
         Average of `per_class` over the classes.
-    class_bins : RaterBins or None
-        Bins per class.
     n : int
         Number of instances with enough raters.
     n_left_out : int
@@ -214,7 +206,6 @@ class DisagreementDecomposition(DisagreementTerms[Estimate]):
     per_class_predicted: Estimates | None
     per_class_observed: Estimates | None
     class_average: DisagreementTerms[Estimate] | None
-    class_bins: RaterBins | None
     n: int
     n_left_out: int
     raters: tuple[float, float]

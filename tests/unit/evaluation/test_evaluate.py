@@ -465,7 +465,6 @@ def test_several_labels_per_instance_are_taken_apart() -> None:
     assert any("raters: " in note and "fewer than 2 raters" in note for note in evaluation.notes)
     found = evaluation.to_dict()["raters"]
     assert found["loss"]["expected"]["value"] == direct.expected.value
-    assert "per_bin" not in found["loss"]
     assert found["disagreement"]["per_class"]["expected"]["value"]
 
 
