@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from credibly.results.base import Result, Tested, jsonable, require_level
+from credibly.results.base import Result, WithPvalue, jsonable, require_level
 from credibly.results.tests import Word
 
 WIDE = 0.5
@@ -104,7 +104,7 @@ def _range(low: float, high: float) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class AuditResult(Tested, Result):
+class AuditResult(WithPvalue, Result):
     """Whether the predictions are calibrated for everyone.
 
     Attributes
@@ -164,11 +164,6 @@ class AuditResult(Tested, Result):
         """Groups in conflict that no other group of this list explains."""
         return tuple(one for one in self.rejected if one.explained_by is None)
 
-    def rejects(self, level: float = 0.05) -> bool:
-        """Tell whether the family-wise p-value is at most `level`."""
-        require_level(level)
-        return self.pvalue <= level
-
     def verdict(self, level: float | None = None) -> Word:
         """Return the answer in one of three words.
 
@@ -227,19 +222,12 @@ class AuditResult(Tested, Result):
         return {**super().to_dict(), "verdict": self.verdict(), "headline": self.headline}
 
     @property
-    def smallest_seen(self) -> tuple[float, float]:
-        """The smallest detectable effects, in the most and in the least informative group."""
-        every = [one.detectable for one in self.groups]
-        return min(every), max(every)
-
-    @property
     def headline(self) -> str:
         """The answer in one or two sentences."""
         count = "1 group" if self.n_groups == 1 else f"{self.n_groups} groups"
         named = "" if self.attributes == ("group",) else f" of {', '.join(self.attributes)}"
         looked = count + named
         tested = f"p = {self.pvalue:.3g} for all groups together"
-        least, most = (_points(one) for one in self.smallest_seen)
         word = self.verdict()
         if word == "conflict":
             found = self.findings
@@ -249,6 +237,8 @@ class AuditResult(Tested, Result):
             return f"Miscalibrated for some groups: of {looked}, {off} off ({tested})."
         if word == "cannot tell":
             return f"Too few data or replicates to tell: no labels could have shown a conflict in {looked}."
+        detectable = [one.detectable for one in self.groups]
+        least, most = _points(min(detectable)), _points(max(detectable))
         return (
             f"No conflict found in {looked} ({tested}). The smallest effect that would have been detected "
             f"in 80 % of all cases is {least} in the most informative group and {most} in the least "

@@ -52,6 +52,9 @@ def jsonable(value: Any) -> Any:
 class Result:
     """Shared by all results: `to_dict` with the schema version and the type's name, and `plot`."""
 
+    unwritten: ClassVar[tuple[str, ...]] = ()
+    """Fields that `to_dict` leaves out."""
+
     drawn_as: ClassVar[tuple[str, ...]] = ()
     """Fields whose picture stands for the whole, the first that is not None; none where it has its own."""
 
@@ -60,6 +63,7 @@ class Result:
         fields = {
             field.name: jsonable(getattr(self, field.name))
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if field.name not in self.unwritten
         }
         return {"schema_version": SCHEMA_VERSION, "type": type(self).__name__, **fields}
 
@@ -145,6 +149,17 @@ class Tested:
             f"got {type(self).__name__} where a yes or no is needed",
             "Use `.rejects(level)`; for a check of several statistics, `.checks[name].rejects(level)`.",
         )
+
+
+class WithPvalue(Tested):
+    """A result whose answer is one p-value."""
+
+    pvalue: float
+
+    def rejects(self, level: float = 0.05) -> bool:
+        """Tell whether the p-value, not adjusted for any other test, is at most `level`."""
+        require_level(level)
+        return self.pvalue <= level
 
 
 def require_level(level: float) -> None:

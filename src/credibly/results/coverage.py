@@ -27,7 +27,8 @@ class Strata(Result):
     n : ndarray (s,)
         Instances of each.
     coverage : ndarray (s,)
-        Share of these whose label is covered.
+        Share of these whose label is covered; for parts by size, the smallest is the size-stratified
+        coverage.
     pvalue : float or None
         Chi-square statistic against replicates: exact. None if nothing was drawn.
     """
@@ -37,11 +38,6 @@ class Strata(Result):
     n: np.ndarray[Any, Any]
     coverage: np.ndarray[Any, Any]
     pvalue: float | None
-
-    @property
-    def lowest(self) -> float:
-        """Coverage of the worst part; for parts by size, the size-stratified coverage."""
-        return float(self.coverage.min())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
-from credibly.results.base import Result, Tested, require_level
+from credibly.results.base import Result, WithPvalue, require_level
 from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor
 
 
@@ -253,7 +253,7 @@ DRAWS_REPEAT = (
 
 
 @dataclasses.dataclass(frozen=True)
-class EnvelopeCurve(Tested, Result):
+class EnvelopeCurve(WithPvalue, Result):
     """Observed shares against levels, with the envelope of the hypothesis.
 
     Attributes
@@ -312,11 +312,6 @@ class EnvelopeCurve(Tested, Result):
     def outside(self) -> HostArray:
         """Which levels lie outside the envelope."""
         return (self.observed < self.lower) | (self.observed > self.upper)
-
-    def rejects(self, level: float = 0.05) -> bool:
-        """Tell whether the p-value is at most `level`."""
-        require_level(level)
-        return self.pvalue <= level
 
     def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
         """Return the answer in one of three words.
@@ -447,16 +442,13 @@ class LocatedEstimate(Estimate):
         ndarray of bool (j,)
             None of them with fewer than 6 clusters, which are too few to tell.
         """
-        from scipy.special import ndtri, stdtrit
-
         require_level(level)
-        scores, share = np.abs(self.scores), 1 - (1 - level) / (2 * len(self.difference))
-        if self.n_clusters is None:
-            found: HostArray = scores > ndtri(share)
-            return found
-        if self.n_clusters < FEWEST_CLUSTERS:
-            return np.zeros(len(scores), dtype=bool)
-        return np.asarray(scores > stdtrit(np.maximum(self.difference_degrees, 1.0), share))
+        degrees = None
+        if self.n_clusters is not None:
+            if self.n_clusters < FEWEST_CLUSTERS:
+                return np.zeros(len(self.difference), dtype=bool)
+            degrees = np.maximum(self.difference_degrees, 1.0)
+        return np.asarray(np.abs(self.scores) > factor(1 - (1 - level) / len(self.difference), degrees))
 
     @property
     def worst(self) -> int:

@@ -17,7 +17,26 @@ T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
-class LossTerms(Result, Generic[T]):
+class DisagreementTerms(Result, Generic[T]):
+    """The terms of the squared loss of a predicted disagreement.
+
+    Attributes
+    ----------
+    expected : Estimate or Estimates
+        Squared loss of the predicted probability of disagreement, over pairs of raters.
+    calibration : Estimate or Estimates
+        Its calibration loss.
+    refinement : Estimate or Estimates
+        What is left.
+    """
+
+    expected: T
+    calibration: T
+    refinement: T
+
+
+@dataclasses.dataclass(frozen=True)
+class LossTerms(DisagreementTerms[T]):
     """The terms of the squared loss.
 
     Expected = epistemic + irreducible, and epistemic = calibration + dispersion.
@@ -38,31 +57,9 @@ class LossTerms(Result, Generic[T]):
         Expected - calibration = dispersion + irreducible.
     """
 
-    expected: T
     epistemic: T
     irreducible: T
-    calibration: T
     dispersion: T
-    refinement: T
-
-
-@dataclasses.dataclass(frozen=True)
-class DisagreementTerms(Result, Generic[T]):
-    """The terms of the squared loss of a predicted disagreement.
-
-    Attributes
-    ----------
-    expected : Estimate or Estimates
-        Squared loss of the predicted probability of disagreement, over pairs of raters.
-    calibration : Estimate or Estimates
-        Its calibration loss.
-    refinement : Estimate or Estimates
-        What is left.
-    """
-
-    expected: T
-    calibration: T
-    refinement: T
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 
 from credibly._arrays.errors import InputError, nearest, one_of
@@ -65,17 +66,13 @@ class PowerCurve(Result):
             raise InputError(
                 "`statistic`", "must be one of the check", f"got {statistic!r}", nearest(statistic, power)
             )
-        noticed = power[statistic] >= self.wanted
-        below, above = None, None
-        for amount, found in sorted(zip(self.grid, noticed, strict=True), key=lambda pair: pair[0]):
-            if amount >= self.neutral or not found:
-                break
-            below = float(amount)
-        for amount, found in sorted(zip(self.grid, noticed, strict=True), key=lambda pair: -pair[0]):
-            if amount <= self.neutral or not found:
-                break
-            above = float(amount)
-        return below, above
+        ordered = sorted(zip(self.grid.tolist(), power[statistic] >= self.wanted, strict=True))
+        below = [amount for amount, found in itertools.takewhile(lambda at: at[1], ordered)]
+        above = [amount for amount, found in itertools.takewhile(lambda at: at[1], reversed(ordered))]
+        return (
+            max((amount for amount in below if amount < self.neutral), default=None),
+            min((amount for amount in above if amount > self.neutral), default=None),
+        )
 
     def __str__(self) -> str:
         head = f"Power of {self.injection} (level {self.level:g}, {self.n_repeats} data sets per amount)"

@@ -222,6 +222,8 @@ class DetectionScore(Result):
         Which rows belong together; errors then allow for these clusters.
     """
 
+    unwritten = ("auroc_influence", "aupr_influence", "fpr_draws", "clusters")
+
     by: str
     auroc: Estimate
     aupr: Estimate
@@ -230,15 +232,6 @@ class DetectionScore(Result):
     aupr_influence: HostArray
     fpr_draws: HostArray
     clusters: HostArray | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the numbers per instance and per draw, in JSON-safe types."""
-        found = super().to_dict()
-        return {
-            name: one
-            for name, one in found.items()
-            if not name.endswith(("_influence", "_draws", "clusters"))
-        }
 
     def minus(self, other: DetectionScore) -> dict[str, Estimate]:
         """Return the paired differences from another measure, or another model, on the same instances.

@@ -165,7 +165,6 @@ def learned_test(
     else:
         result = fold_result([_resampled(task, fit) for fit in fits])
     combination = LearnedCombination(
-        task.statistics,
         task.points.names,
         task.given.n_classes,
         task.n_draws,

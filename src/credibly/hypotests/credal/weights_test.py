@@ -128,8 +128,8 @@ def weights_test(
     Returns
     -------
     HypotestResult of WeightsDetails
-        The p-value and, in ``details``, the weights that were found; its ``combine`` and ``score`` apply them
-        to any split.
+        The p-value and, in ``details``, the weights that were found; its ``combine`` applies them to any
+        split.
 
     Notes
     -----
@@ -266,7 +266,7 @@ def _mean_test(task: WeightsTask, weights: Weights) -> Finding:
     notes = task.points.notes if own is None else task.given.notes
     if weights != "mean":
         notes = (*notes, "all points of every set are equal: nothing to learn, all instances are tested")
-    combination, rows = MeanCombination(task.statistics), np.arange(len(task.given))
+    combination, rows = MeanCombination(), np.arange(len(task.given))
     return Finding(result, combination, equal, task.points.names, rows, notes)
 
 

@@ -28,7 +28,6 @@ def test_numbers_of_mapie() -> None:
     assert found.size.value == pytest.approx((high - low).mean())
     order = np.argsort(high - low)
     assert found.by_size.coverage == pytest.approx([held[part].mean() for part in np.split(order, 3)])
-    assert found.by_size.lowest == found.by_size.coverage.min()  # the SSC score, three bins
     penalty = np.where(y < low, low - y, np.where(y > high, y - high, 0.0))
     assert found.score is not None
     assert found.score.value == pytest.approx((high - low + 20 * penalty).mean())
