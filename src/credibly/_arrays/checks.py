@@ -31,6 +31,17 @@ NAMED_ROWS = 5
 _CHECK_ELEMENTS = 2**20
 
 
+def require_one_each(shape: tuple[int, ...], n: int, what: str, each: str = "entry per prediction") -> None:
+    """Raise in the name of `what` unless its `shape` is that of one entry for each of `n`."""
+    if tuple(shape) != (n,):
+        raise InputError(
+            what,
+            f"must have one {each} ({n})",
+            f"got shape {tuple(shape)}",
+            "Check that both come from the same split.",
+        )
+
+
 def as_array(value: Any, name: str, remedy: str = "") -> Array:
     """Return `value` as an array of numbers; lists become NumPy arrays, anything but numbers is refused.
 

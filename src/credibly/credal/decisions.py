@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import as_array
+from credibly._arrays.checks import as_array, require_one_each
 from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, namespace, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import takes_rng
@@ -136,13 +136,7 @@ def discounted_utility(decisions: Any, labels: Any, *, reward: Reward = "u65") -
     given = as_array(labels, "labels")
     given = given if hasattr(labels, "dtype") else like(given, sets)
     namespace(sets, given)
-    if tuple(given.shape) != (sets.shape[0],):
-        raise InputError(
-            "`labels`",
-            f"must have one entry per decision ({sets.shape[0]})",
-            f"got shape {tuple(given.shape)}",
-            "Check that both come from the same split.",
-        )
+    require_one_each(given.shape, sets.shape[0], "`labels`", "entry per decision")
     chosen = xp.astype(check_classes(given, sets.shape[1]), xp.int64)
     answers = xp.astype(sets, xp.float64)
     size = xp.sum(answers, axis=-1)

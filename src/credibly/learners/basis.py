@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import as_real, require_finite, require_integer, require_shape
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.checks import as_real, require_finite, require_integer, require_one_each, require_shape
+from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
 from credibly._arrays.philox import Seed, Stream
 from credibly.credal.sets import require_positive_number
@@ -146,13 +146,7 @@ def check_features(features: Any, predictions: Predictions) -> Array:
         as_real(features, "features"), features, predictions._leading, what="predictions and `features`"
     )
     require_shape(array, "features", ("(n,)", "(n, d)"))
-    if array.shape[0] != len(predictions):
-        raise InputError(
-            "`features`",
-            f"must have one row per prediction ({len(predictions)})",
-            f"got {array.shape[0]}",
-            "Check that both come from the same split.",
-        )
+    require_one_each(array.shape[:1], len(predictions), "`features`", "row per prediction")
     require_finite(array, "features")
     return as_float64(array[:, None] if array.ndim == 1 else array)
 

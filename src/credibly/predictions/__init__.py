@@ -15,6 +15,7 @@ from credibly.predictions.given import (
     paired,
     require_independent,
     require_no_labels,
+    require_single,
 )
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import label_dtype
@@ -66,4 +67,5 @@ __all__ = [
     "paired",
     "require_independent",
     "require_no_labels",
+    "require_single",
 ]

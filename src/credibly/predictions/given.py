@@ -15,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, is_array, rows_within_budget, to_host
-from credibly.predictions.base import Predictions
+from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
 from credibly.predictions.clusters import as_ids, require_one
 from credibly.predictions.convert import (
@@ -33,6 +33,7 @@ from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Classes, Counts, read_labels
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.predictions.rows import InMemory, Rows
 
 ROUTINE = "routine"
@@ -349,6 +350,21 @@ def _of_dataset(data: Dataset, labels: Any, beside: Mapping[str, Any]) -> Rows:
     if "features" in new:
         new["feature_names"] = _feature_names(beside["features"])
     return InMemory(dataclasses.replace(data, predictions=given, labels=own, **new))
+
+
+def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
+    """Raise in the name of `what` unless these are distributions, and rows count once if not `weighted`."""
+    if not isinstance(some.predictions, (ClassPredictions, RealPredictions)):
+        raise InputTypeError(
+            what,
+            "needs predicted probabilities or distributions",
+            f"got {type(some.predictions).__name__}",
+            remedy_for(some.predictions, "Pass predictions first, then labels."),
+        )
+    if some.batch.weights is not None and not weighted:
+        raise UnsupportedError(
+            what, "counts every instance once", "these have sample weights", "Leave out `sample_weight`."
+        )
 
 
 def require_independent(given: Any, what: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import scalar
+from credibly._arrays.checks import require_one_each, scalar
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
@@ -511,11 +511,5 @@ def _zero(slope: Callable[[float], float], low: float, high: float) -> tuple[flo
 
 def _group_names(groups: Any, n: int) -> HostArray:
     names = np.asarray(to_host(groups) if hasattr(groups, "__array_namespace__") else groups)
-    if names.shape != (n,):
-        raise InputError(
-            "`groups`",
-            f"must have one entry per prediction ({n})",
-            f"got shape {names.shape}",
-            "Check that both come from the same split.",
-        )
+    require_one_each(names.shape, n, "`groups`")
     return names.astype(str)

@@ -50,10 +50,10 @@ from credibly.predictions import (
     Rows,
     as_rows,
     one_rater,
+    require_single,
 )
 from credibly.predictions.joining import aligned
 from credibly.predictions.passes import detached
-from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.audit import WIDE, AuditGroup, AuditResult
 from credibly.results.base import require_level
 from credibly.results.tests import Word
@@ -174,7 +174,8 @@ def audit(
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks)), seed)
-    given = _checked(rows)
+    require_single(rows.sample, "`audit`")
+    given = rows.sample.predictions
     as_sets = _tests_sets(given, hypothesis)
     table, joined = _attributes(rows, groups)
     lattice = lattice_of(table, rows.n, depth=depth, n_quantiles=n_quantiles, min_size=min_size)
@@ -219,25 +220,6 @@ def audit(
 
 
 # What was given
-
-
-def _checked(rows: Rows) -> Predictions:
-    some = rows.sample
-    if not isinstance(some.predictions, (ClassPredictions, RealPredictions)):
-        raise InputTypeError(
-            "`audit`",
-            "needs predicted probabilities or distributions",
-            f"got {type(some.predictions).__name__}",
-            remedy_for(some.predictions, "Pass predictions first, then labels."),
-        )
-    if some.batch.weights is not None:
-        raise UnsupportedError(
-            "`audit`",
-            "counts every instance once",
-            "the rows have sample weights",
-            "Leave out `sample_weight`.",
-        )
-    return some.predictions
 
 
 def _tests_sets(given: Predictions, hypothesis: str | None) -> bool:

@@ -42,16 +42,15 @@ from credibly.predictions import (
     ClassPredictions,
     Dataset,
     InMemory,
-    Labels,
     Point,
     Predictions,
     RealPredictions,
     Rows,
     as_rows,
     one_rater,
+    require_single,
 )
 from credibly.predictions.passes import detached
-from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.over_rows import for_pairs
@@ -205,7 +204,8 @@ def calibration_test(
             "Leave it out.",
         )
     whole = _together(rows, chosen)
-    observed = _observed(whole)
+    require_single(whole, "`calibration_test`", weighted=True)
+    observed = whole.batch
     if several:
         raise UnsupportedError(
             "an omnibus test",
@@ -253,7 +253,7 @@ def asking_consistency(
     progress: Progress | None = None,
 ) -> Asking[list[Resampled]]:
     """Evaluate statistics on labels drawn from the predictions, or on signs of the clusters of rows."""
-    _observed(rows.sample)
+    require_single(rows.sample, "`calibration_test`", weighted=True)
     if rows.clusters is not None:
         return wild(chosen, rows, rows.clusters, seed, n_resamples, progress)
     if not all(comes_in_parts(one, rows) for one in chosen):
@@ -332,18 +332,6 @@ def _real_omnibus(predictions: RealPredictions) -> tuple[str, ...]:
     except CrediblyError:
         flat = True
     return REAL_OMNIBUS[:-1] if flat else REAL_OMNIBUS
-
-
-def _observed(rows: Dataset) -> Labels:
-    """Return one label per instance, of classes or real values."""
-    if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
-        raise InputTypeError(
-            "`calibration_test`",
-            "needs predicted probabilities or distributions",
-            f"got {type(rows.predictions).__name__}",
-            remedy_for(rows.predictions, "Pass predictions first, then labels."),
-        )
-    return rows.batch
 
 
 def observed_classes(

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
@@ -234,13 +235,7 @@ def _columns(groups: Any, n: int) -> dict[str, HostArray]:
     columns = {}
     for name, values in groups.items():
         column = to_host(values) if is_array(values) else np.asarray(values)
-        if column.shape != (n,):
-            raise InputError(
-                f"attribute {str(name)!r} of `groups`",
-                f"must have one entry per prediction ({n})",
-                f"got shape {column.shape}",
-                "Check that both come from the same split.",
-            )
+        require_one_each(column.shape, n, f"attribute {str(name)!r} of `groups`")
         columns[str(name)] = column
     return columns
 
