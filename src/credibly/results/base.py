@@ -162,12 +162,10 @@ class WithPvalue(Tested):
         return self.pvalue <= level
 
 
-def require_level(level: float) -> None:
-    """Raise unless `level` is a probability strictly between 0 and 1."""
+def require_level(level: float, name: str = "`level`", remedy: str = "Write 0.95 for 95 %.") -> None:
+    """Raise unless `level` is a share strictly between 0 and 1."""
     if not isinstance(level, (float, int, np.floating)) or not 0 < level < 1:
-        raise InputError(
-            "`level`", "must lie strictly between 0 and 1", f"got {level!r}", "Write 0.95 for 95 %."
-        )
+        raise InputError(name, "must lie strictly between 0 and 1", f"got {level!r}", remedy)
 
 
 def require_margin(margin: float) -> float:

@@ -357,7 +357,12 @@ def require_distinct(chosen: Sequence[Statistic]) -> None:
         raise InputError("`statistics`", "must name at least one", "got none", "Name one.")
     names = [one.name for one in chosen]
     if len(set(names)) < len(names):
-        raise InputError("`statistics`", "must be distinct", f"got {names}", "Name each statistic once.")
+        raise InputError(
+            "`statistics`",
+            "must be distinct",
+            f"got {names}",
+            "Name each once; give your own a name with `cr.statistic(..., name=...)`.",
+        )
 
 
 def require_resamples(n_resamples: int) -> None:

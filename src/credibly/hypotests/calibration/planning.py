@@ -20,7 +20,7 @@ from collections.abc import Callable
 from statistics import NormalDist
 from typing import Any
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
+from credibly._arrays.errors import InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import (
@@ -33,7 +33,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.ensemble import weighted_mean
 from credibly.predictions.passes import detached
-from credibly.results.base import require_level, require_margin
+from credibly.results.base import require_level
 from credibly.results.certificates import chance_of_as_many
 from credibly.results.power import LabelPlan
 from credibly.statistics.proper import top_label
@@ -98,13 +98,14 @@ def plan_labels(
     1201
     """
     require_level(level)
-    if not 0 < power < 1:
-        raise InputError("`power`", "must lie strictly between 0 and 1", f"got {power!r}", "Try 0.8.")
+    require_level(power, "`power`", "Try 0.8.")
     require_positive("`labels_each`", labels_each, "Use 1.")
     if width is None and gap is None and margin is None:
         gap = margin = USUAL
     asked = {"width": width, "gap": gap, "margin": margin}
-    wanted = {name: _share(name, one) for name, one in asked.items() if one is not None}
+    wanted = {name: size for name, size in asked.items() if size is not None}
+    for name, size in wanted.items():
+        require_level(size, f"`{name}`", "Write 0.02 for two points.")
     if labels_each > 1 and set(wanted) != {"width"}:
         raise UnsupportedError(
             "`labels_each` above 1",
@@ -158,17 +159,6 @@ def plan_labels(
         n=rows.n,
         notes=as_point(given)[1],
     )
-
-
-def _share(name: str, value: float) -> float:
-    """Return a size that is above 0 and below 1, or raise."""
-    if name == "margin":
-        require_margin(value)
-    if isinstance(value, bool) or not isinstance(value, (float, int)) or not 0 < value < 1:
-        raise InputError(
-            f"`{name}`", "must lie strictly between 0 and 1", f"got {value!r}", "Write 0.02 for two points."
-        )
-    return float(value)
 
 
 def _sums(chunk: Dataset, shift: float) -> tuple[float, ...]:

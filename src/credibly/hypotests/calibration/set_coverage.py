@@ -52,7 +52,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.prediction_sets import require_claimed
-from credibly.results.base import Tail
+from credibly.results.base import Tail, require_level
 from credibly.results.coverage import SetCoverage, Strata
 from credibly.results.estimates import ONE_INSTANCE, Estimate, mean_error
 from credibly.results.tests import HypotestResult, smallest_pvalue
@@ -145,8 +145,7 @@ def set_coverage(
     (0.75, 1.5)
     """
     require_resamples(n_resamples)
-    if not 0 < least < 1:
-        raise InputError("`least`", "must lie strictly between 0 and 1", f"got {least!r}", "Try 0.1.")
+    require_level(least, "`least`", "Try 0.1.")
     given, claimed = _wrapped(sets, claimed)
     rows = as_rows(given, labels, groups=groups, features=features, clusters=clusters, blocks=blocks)
     return coverage_of(rows, as_seed(rng), n_resamples, claimed=claimed, least=least)

@@ -25,6 +25,7 @@ from credibly.hypotests.credal.task import SetTask, WeightsTask
 from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, LinearLearner
 from credibly.learners.points import DRAWS
 from credibly.predictions import Ensemble
+from credibly.results.base import require_level
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult, with_details
 from credibly.statistics import Statistic
@@ -310,11 +311,8 @@ def _require_options(weights: Weights, **options: Any) -> None:
     split, cv, refit = options["split"], options["cv"], options["refit"]
     if split is not None and cv is not None:
         raise InputError("`split` and `cv`", "cannot be used together", "got both", "Give one of them.")
-    number = isinstance(split, int | float | np.floating) and not isinstance(split, bool)
-    if split is not None and not (number and 0 < split < 1):
-        raise InputError(
-            "`split`", "must lie strictly between 0 and 1", f"got {split!r}", "Use 0.5 for halves."
-        )
+    if split is not None:
+        require_level(split, "`split`", "Use 0.5 for halves.")
     if cv is not None:
         require_integer(cv, "cv", 2)
     if refit is not None and not isinstance(refit, bool):

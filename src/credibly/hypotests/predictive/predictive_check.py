@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, one_of
+from credibly._arrays.errors import InputTypeError, one_of
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.calibration_test import require_distinct, require_resamples
 from credibly.hypotests.predictive.outcomes import (
     Grouping,
     crossed,
@@ -305,13 +305,7 @@ def _chosen(
         )
     # the check is two-sided for every statistic, so a plain function need not say its tail
     chosen = [as_statistic(one, tail="two-sided") for one in statistics]
-    if not chosen:
-        raise InputError("`statistics`", "must name at least one", "got none", "Name one.")
-    names = [one.name for one in chosen]
-    if len(set(names)) < len(names):
-        raise InputError(
-            "`statistics`", "must have distinct names", f"got {names}", "Give `name=` to `cr.statistic`."
-        )
+    require_distinct(chosen)
     return [one.with_(paper=paper) if paper in one.papers else one for one in chosen], left_out
 
 
