@@ -256,7 +256,7 @@ def tests() -> Iterator[Case]:
     yield from over("weights_test", ensemble, MEMORY, weights="mean", statistics=("skce", "brier"), **FEW)
     for name in ("BoundaryLearner", "GatingLearner"):
         yield f"weights_test/{name}", functools.partial(learned, name)
-    for name in ("combine", "score", "regions"):
+    for name in ("combine", "regions"):
         yield f"WeightsDetails/{name}", functools.partial(of_combination, name)
     for by in ("vacuous", "ball"):
         yield f"inflate/{by}", functools.partial(inflated, by)
