@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from credibly.results.base import Result, WithPvalue, jsonable, require_level
 from credibly.results.tests import Word
@@ -13,6 +13,7 @@ WIDE = 0.5
 """A group in which only larger effects could have been seen cannot tell anything."""
 
 _MOST_LISTED = 8
+_MOST_SUMMARISED = 100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +120,7 @@ class AuditResult(WithPvalue, Result):
     level : float
         Level of the verdicts; the intervals hold simultaneously with probability 1 - level.
     groups : tuple of AuditGroup
-        All groups and measures, the clearest first.
+        All groups and measures, the clearest first; ``pandas.DataFrame(result.groups)`` is a table of them.
     n, n_groups, n_cells : int
         Number of rows, of groups examined, and of cells that make up the groups.
     attributes : tuple of str
@@ -185,37 +186,9 @@ class AuditResult(WithPvalue, Result):
         blind = all(one.detectable > WIDE for one in self.groups)
         return "cannot tell" if self.smallest_pvalue > own or blind else "no conflict found"
 
-    def table(self, which: Literal["all", "rejected", "findings"] = "all") -> list[dict[str, Any]]:
-        """Return one row per group and measure.
-
-        Parameters
-        ----------
-        which : {"all", "rejected", "findings"}
-            All groups, those in conflict, or those of them that no other explains.
-
-        Returns
-        -------
-        list of dict
-            The fields of every `AuditGroup`; ``pandas.DataFrame(result.table())`` makes a frame of it.
-        """
-        chosen = {"all": self.groups, "rejected": self.rejected, "findings": self.findings}[which]
-        names = [field.name for field in dataclasses.fields(AuditGroup) if field.name != "conditions"]
-        return [{name: getattr(one, name) for name in names} for one in chosen]
-
-    def summary(self, limit: int = 100) -> dict[str, Any]:
-        """Return everything in JSON-safe types, with only the clearest groups.
-
-        Parameters
-        ----------
-        limit : int
-            Maximum number of groups and measures.
-
-        Returns
-        -------
-        dict
-            Like `to_dict`.
-        """
-        return self.to_dict() | {"groups": jsonable(self.groups[:limit])}
+    def summary(self) -> dict[str, Any]:
+        """Return what `to_dict` does, with only the hundred clearest groups and measures."""
+        return self.to_dict() | {"groups": jsonable(self.groups[:_MOST_SUMMARISED])}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, the answer in words included."""

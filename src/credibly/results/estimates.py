@@ -550,11 +550,9 @@ class Estimates(Result):
         tuple of ndarray
             Lower and upper ends; NaN for entries without an interval.
         """
-        require_level(level)
-        refused = np.full(self.value.shape, self.interval_refusal is not None)
-        if self.interval_refusal is not None and self.refused is not None:
-            refused = self.refused
-        if self.stderr is None or refused.all():
-            self[0].interval(level)  # raises with the reason
-        half = factor(level, self.degrees_of_freedom) * np.where(refused, np.nan, np.asarray(self.stderr))
-        return self.value - half, self.value + half
+        every = [self[place] for place in range(self.value.size)]
+        if not any(one.has_interval for one in every):
+            every[0].interval(level)  # raises with the reason
+        nothing = math.nan, math.nan
+        ends = np.array([one.interval(level) if one.has_interval else nothing for one in every])
+        return ends[:, 0], ends[:, 1]

@@ -73,16 +73,12 @@ class Dependence(Result):
     n: int
 
     @property
-    def change(self) -> float:
-        """Score with the other choice minus the score."""
-        return self.other_score - self.score
-
-    @property
     def share(self) -> float:
         """The change as a share of the score; infinite if the score is 0 and its change is not."""
-        if self.change == 0:
+        change = self.other_score - self.score
+        if change == 0:
             return 0.0
-        return self.change / self.score if self.score else math.copysign(math.inf, self.change)
+        return change / self.score if self.score else math.copysign(math.inf, change)
 
     def __str__(self) -> str:
         what = "budget of focal sets" if self.on == "budget" else "number of members"
