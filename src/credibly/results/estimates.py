@@ -25,6 +25,7 @@ _SAME = "all instances contribute the same number, which carries no information 
 
 
 ONE_INSTANCE = "one instance has no standard error"
+ONE_CLUSTER = "all rows are of one cluster"
 INFINITE_MEAN = "the mean is infinite"
 
 
@@ -254,11 +255,20 @@ def mean_error(values: Array, codes: HostArray | None = None, size: float = 1.0)
     if codes is None:
         return {"stderr": error, "interval_refusal": refusal}
     held = to_host(values).astype(np.float64)
-    every, sizes = np.bincount(codes, held), np.bincount(codes).astype(np.float64)
-    present = sizes > 0
-    every, sizes = every[present], sizes[present]
-    without = (every.sum() - every) / (sizes.sum() - sizes)
-    return cluster_error(float(held.mean()), without, sizes, error, size)
+    return mean_error_of_clusters(np.bincount(codes, held), np.bincount(codes), error, size)
+
+
+def mean_error_of_clusters(
+    total: HostArray, weight: HostArray, independent: float | None, size: float = 1.0
+) -> dict[str, Any]:
+    """Return the same from the total and the weight, or number of rows, of every cluster, (c,) each."""
+    present = weight > 0
+    total, weight = total[present], weight[present].astype(np.float64)
+    if weight.size < 2:
+        return {"stderr": None, "interval_refusal": ONE_CLUSTER, "n_clusters": 1}
+    with np.errstate(invalid="ignore"):  # of infinite totals, which are refused
+        without = (total.sum() - total) / (weight.sum() - weight)
+    return cluster_error(float(total.sum() / weight.sum()), without, weight, independent, size)
 
 
 def skewness_refusal(skewness: float, n: int) -> str | None:

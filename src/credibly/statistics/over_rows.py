@@ -37,7 +37,7 @@ from credibly.predictions import (
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
-from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
+from credibly.results.estimates import ONE_CLUSTER, Estimate, Moments, cluster_error, standard_error_of
 from credibly.statistics.pairwise import (
     BandwidthPlan,
     ClusterSums,
@@ -188,13 +188,10 @@ def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
     if found.stderr is None and found.interval_refusal is not SECOND_LOOK:
         return bound.in_clusters(found, sums)
     if np.count_nonzero(_sizes(sums)) < 2:  # of a group; all rows have two clusters or more
-        return dataclasses.replace(found, stderr=None, interval_refusal=_ONE_CLUSTER, n_clusters=1)
+        return dataclasses.replace(found, stderr=None, interval_refusal=ONE_CLUSTER, n_clusters=1)
     value, without, sizes = without_each(bound, sums)
     error = cluster_error(value, without, sizes, found.stderr, bound.statistic.term_size)
     return dataclasses.replace(found, value=value, **error, interval_method="normal")
-
-
-_ONE_CLUSTER = "all rows are of one cluster"
 
 
 def _sizes(sums: State) -> HostArray:
