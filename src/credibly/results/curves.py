@@ -12,6 +12,7 @@ import numpy as np
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
 from credibly.results.base import Result, WithPvalue, require_level
+from credibly.results.decompositions import ScoreSplit
 from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor
 
 
@@ -99,7 +100,7 @@ class SpreadCurve(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class CorpCurve(Result):
+class CorpCurve(ScoreSplit):
     """Predicted probability against isotonic recalibration, and the split of a proper score.
 
     The mean score is miscalibration - discrimination + uncertainty.
@@ -156,11 +157,6 @@ class CorpCurve(Result):
     counts: HostArray
     at: HostArray
     score: str
-    loss: Estimate
-    miscalibration: Estimate
-    discrimination: Estimate
-    uncertainty: Estimate
-    skill: Estimate
     gap: float
     n: int
     level: float | None = None

@@ -113,8 +113,39 @@ class RaterBins(Result):
         return np.clip(self.predicted - half, 0, 1), np.clip(self.predicted + half, 0, 1)
 
 
-@dataclasses.dataclass(frozen=True)
-class LossDecomposition(LossTerms[Estimate]):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RaterDecomposition(Result):
+    """What decompositions over raters have in common.
+
+    Attributes
+    ----------
+    calibration_error : RootEstimate
+        Signed root of the calibration loss.
+    bins : RaterBins
+        Predicted against observed values.
+    n : int
+        Number of instances with enough raters, on which the terms are computed.
+    n_left_out : int
+        Number of instances with fewer.
+    raters : tuple of int
+        Smallest and largest number of raters in the population.
+    settings : mapping
+        What the terms were computed with.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    """
+
+    calibration_error: RootEstimate
+    bins: RaterBins
+    n: int
+    n_left_out: int
+    raters: tuple[float, float]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LossDecomposition(RaterDecomposition, LossTerms[Estimate]):
     """Decomposition of the squared loss of a prediction under several labels per instance.
 
     Attributes
@@ -143,21 +174,14 @@ class LossDecomposition(LossTerms[Estimate]):
         What was accepted, converted or left out on the way.
     """
 
-    calibration_error: RootEstimate
     dispersion_error: RootEstimate
     plugin: LossTerms[Estimate]
     per_class: LossTerms[Estimates]
-    bins: RaterBins
     all_rows: Mapping[str, Estimate]
-    n: int
-    n_left_out: int
-    raters: tuple[float, float]
-    settings: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class DisagreementDecomposition(DisagreementTerms[Estimate]):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DisagreementDecomposition(RaterDecomposition, DisagreementTerms[Estimate]):
     """Decomposition of the squared loss of predicted disagreement between raters.
 
     Attributes
@@ -194,24 +218,36 @@ class DisagreementDecomposition(DisagreementTerms[Estimate]):
     """
 
     name: str
-    calibration_error: RootEstimate
     predicted: Estimate
     observed: Estimate
     plugin: DisagreementTerms[Estimate]
-    bins: RaterBins
     per_class: DisagreementTerms[Estimates] | None
     per_class_predicted: Estimates | None
     per_class_observed: Estimates | None
     class_average: DisagreementTerms[Estimate] | None
-    n: int
-    n_left_out: int
-    raters: tuple[float, float]
-    settings: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
-class CrpsDecomposition(Result):
+class ScoreSplit(Result):
+    """A mean score and its parts: loss = miscalibration - discrimination + uncertainty.
+
+    Attributes
+    ----------
+    loss, miscalibration, discrimination, uncertainty : Estimate
+        The score, and its parts.
+    skill : Estimate
+        Uncertainty minus loss.
+    """
+
+    loss: Estimate
+    miscalibration: Estimate
+    discrimination: Estimate
+    uncertainty: Estimate
+    skill: Estimate
+
+
+@dataclasses.dataclass(frozen=True)
+class CrpsDecomposition(ScoreSplit):
     """The CRPS and its parts: loss = miscalibration - discrimination + uncertainty.
 
     Attributes
@@ -234,11 +270,6 @@ class CrpsDecomposition(Result):
         Number of instances.
     """
 
-    loss: Estimate
-    miscalibration: Estimate
-    discrimination: Estimate
-    uncertainty: Estimate
-    skill: Estimate
     miscalibration_interval: tuple[float, float]
     discrimination_interval: tuple[float, float]
     level: float
