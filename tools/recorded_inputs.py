@@ -76,7 +76,7 @@ WHERE: dict[str, str] = {
     "credal_contains": "credal.contains",
     "credal_decision": "credal.decision",
     "credal_distance": "credal.distance",
-    "credal_sample": "credal.sample",
+    "credal_sample": "credibly_studies.set_draws.sample",
     "credal_set": "credal.as_set",
     "credal_size": "credal.size",
     "credal_support": "credal.support",

@@ -246,11 +246,6 @@ def _credal() -> Iterator[tuple[str, Case]]:
             f"boundary {kind}",
             lambda make, given=given: cr.credal.boundary(given(make), make(OTHERS[:, 0]), rng=7),
         )
-        how = "hit_and_run" if kind == "intervals" else "dirichlet"
-        yield (
-            f"sample {kind}",
-            lambda make, given=given, how=how: cr.credal.sample(given(make), 2, method=how, rng=7).probs,
-        )
         for measure in ("hartley", "dubois_prade", "smets", "koerner", "pal"):
             yield (
                 f"nonspecificity {measure} {kind}",
@@ -444,9 +439,6 @@ LEAVES: dict[str, str] = {
     "logistic_calibration": OPTIMISERS,
     "contains hull": LINEAR_PROGRAMS,
     "boundary hull": LINEAR_PROGRAMS,
-    "sample hull": DRAWS_OF_SETS,
-    "sample intervals": DRAWS_OF_SETS,
-    "sample belief": DRAWS_OF_SETS,
     "as_set": DRAWS_OF_SETS,
     "lower_entropy intervals": CORNERS,
     "uncertainty intervals": CORNERS,

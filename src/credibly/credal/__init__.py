@@ -14,7 +14,6 @@ from credibly.credal.nonspecificity import (
     nonspecificity,
     nonspecificity_estimate,
 )
-from credibly.credal.sampling import sample
 from credibly.credal.sets import as_set
 from credibly.credal.uncertainty import Uncertainty, size, uncertainty
 
@@ -36,7 +35,6 @@ __all__ = [
     "mean_over",
     "nonspecificity",
     "nonspecificity_estimate",
-    "sample",
     "size",
     "support",
     "uncertainty",

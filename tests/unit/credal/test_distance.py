@@ -9,6 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly.credal.filling import _sweep
+from credibly_studies.set_draws import sample
 from unit.credal.oracles import (
     KINDS,
     best_over_hull,
@@ -133,7 +134,7 @@ def test_the_farthest_distribution_may_leave_out_a_class_of_the_target() -> None
 def test_targets_inside_have_distance_zero() -> None:
     rng = np.random.default_rng(3)
     for credal in (random_ensemble(rng, 10, 5, 4), random_intervals(rng, 10, 4), random_belief(rng, 10, 4)):
-        inside = cr.credal.sample(credal, 1, method="hit_and_run", rng=0, n_steps=5).probs[:, 0]
+        inside = sample(credal, 1, method="hit_and_run", rng=0, n_steps=5).probs[:, 0]
         for divergence in ("kl", "js"):
             assert cr.credal.distance(credal, inside, divergence=divergence) == pytest.approx(
                 np.zeros(10), abs=2e-9

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import credibly as cr
 from libraries import Library, read
 from strategies import beliefs, ensembles, intervals, points
+from credibly_studies.set_draws import sample
 from unit.credal.oracles import entropy, every_kind
 
 ROUNDING = 1e-5  # single-precision rows sum to 1 within that
@@ -142,7 +143,7 @@ EVERYWHERE: dict[str, Callable[[Any, Any, Any], Any]] = {
     "smets": lambda s, y, t: cr.credal.nonspecificity(s, measure="smets", negative="clamp"),
     "farthest kl": lambda s, y, t: cr.credal.distance(s, t, to="farthest"),
     "boundary": lambda s, y, t: cr.credal.boundary(s, t),
-    "draws": lambda s, y, t: cr.credal.sample(s, 2, method="hit_and_run", n_steps=3, rng=0).probs,
+    "draws": lambda s, y, t: sample(s, 2, method="hit_and_run", n_steps=3, rng=0).probs,
     "admissible": lambda s, y, t: cr.credal.decision(s, rule="e_admissibility"),
     "maximal": lambda s, y, t: cr.credal.decision(s),
     "utility": lambda s, y, t: cr.credal.discounted_utility(cr.credal.decision(s), y),

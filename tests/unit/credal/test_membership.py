@@ -8,6 +8,7 @@ import pytest
 import credibly as cr
 from credibly.credal.rays import hull_ray_lengths
 from credibly.credal.simplex_method import game_values, least_total
+from credibly_studies.set_draws import sample
 from unit.credal.oracles import (
     corners,
     distance_to_hull,
@@ -46,7 +47,7 @@ def test_against_linear_programs(kind: str) -> None:
     credal = every_kind(rng, n=20, k=4)[kind]
     asked = np.concatenate(
         [
-            cr.credal.sample(credal[:10], 1, method="hit_and_run", rng=0).probs[:, 0],
+            sample(credal[:10], 1, method="hit_and_run", rng=0).probs[:, 0],
             rng.dirichlet(np.ones(4), 10),
         ]
     )

@@ -70,8 +70,9 @@ def sample(
     Examples
     --------
     >>> import credibly as cr
+    >>> from credibly_studies.set_draws import sample
     >>> ensemble = cr.Ensemble([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]]])
-    >>> drawn = cr.credal.sample(ensemble, 4, rng=7)
+    >>> drawn = sample(ensemble, 4, rng=7)
     >>> drawn
     Ensemble(n=1, m=4, k=3, dtype=float64)
     >>> bool(cr.credal.contains(ensemble, drawn.mean()).all())
