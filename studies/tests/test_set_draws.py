@@ -97,10 +97,7 @@ def test_a_walk_in_a_hull_that_rounding_swallows() -> None:
 
 def test_concentration_pulls_weights_together() -> None:
     ensemble = random_ensemble(np.random.default_rng(1), 1, 5, 3)
-    spread = [
-        sample(ensemble, 500, concentration=c, rng=0).probs.std(axis=1).mean()
-        for c in (0.1, 1, 100)
-    ]
+    spread = [sample(ensemble, 500, concentration=c, rng=0).probs.std(axis=1).mean() for c in (0.1, 1, 100)]
     assert spread[0] > spread[1] > spread[2]
 
 

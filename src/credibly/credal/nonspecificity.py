@@ -9,19 +9,19 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.envelope import MAX_CLASSES, commonalities, event_tiles, require_few_classes
+from credibly.credal.envelope import require_few_classes
 from credibly.credal.event_gaps import exact_gap_sum, sampled_gap_sum
-from credibly.credal.masses import MassFunction, Negative, masses_of
-from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
+from credibly.credal.masses import Negative, masses_of
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_set
 from credibly.predictions import Belief, Point
 from credibly.results.base import Result
 
-Measure = Literal["hartley", "dubois_prade", "smets", "koerner", "pal"]
-MEASURES = ("hartley", "dubois_prade", "smets", "koerner", "pal")
+Measure = Literal["hartley", "dubois_prade", "koerner"]
+MEASURES = ("hartley", "dubois_prade", "koerner")
 
 EXACT_CLASSES = 12  # up to here all events are quicker than 1024 random ones
 N_EVENTS = 1024
@@ -85,16 +85,15 @@ def nonspecificity(
     ----------
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`.
-    measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
+    measure : {"hartley", "dubois_prade", "koerner"}
         ``hartley`` is the generalised Hartley measure of the exact lower envelope. The others are sums over
-        masses: ``dubois_prade`` of ``m(A) ln|A|``, ``smets`` of ``-ln Q(A)`` over all events, ``koerner`` of
-        ``m(A) |A|``, ``pal`` of ``m(A) / |A|``.
+        masses: ``dubois_prade`` of ``m(A) ln|A|``, ``koerner`` of ``m(A) |A|``.
     budget : sequence of sets of int, optional
         Focal sets that receive mass. Default: all of them. Not for ``hartley``.
     negative : {"keep", "clamp"}
         Whether to keep negative masses or treat them as in C25. Not for ``hartley``.
     n_events : int, optional
-        Random events for ``hartley`` and ``pal``. Default: all events for up to 12 classes, 1024 random ones
+        Random events for ``hartley``. Default: all events for up to 12 classes, 1024 random ones
         for more; 0 uses all events (at most 16 classes).
     n_samples : int
         Draws per instance, if the predictions are a Dirichlet.
@@ -110,9 +109,8 @@ def nonspecificity(
     -----
     Non-specificity is the mean gap between a member's probability and the lower probability over random
     events, so `hartley` is never negative, needs no masses, and works with any number of classes.
-    :func:`nonspecificity_estimate` gives the standard errors. Smets' measure is an information content (large
-    for precise predictions, infinite if the set of all classes has no mass); Pal's is a specificity (1 for a
-    point); Koerner's is 1 for a point and equals the sum of the upper probabilities.
+    :func:`nonspecificity_estimate` gives the standard errors. Koerner's measure is 1 for a point and equals
+    the sum of the upper probabilities.
 
     References
     ----------
@@ -155,7 +153,7 @@ def nonspecificity_estimate(
     ----------
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`.
-    measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
+    measure : {"hartley", "dubois_prade", "koerner"}
         Which measure; see :func:`nonspecificity`.
     budget : sequence of sets of int, optional
         Focal sets (sets of classes) that carry the masses. Not for ``hartley``.
@@ -191,7 +189,7 @@ def nonspecificity_estimate(
     one_of("`measure`", measure, MEASURES)
     one_of("`negative`", negative, ("keep", "clamp"))
     seed = as_seed(rng)
-    credal = as_credal(predictions, n_samples, seed)
+    credal = as_set(predictions, n_samples=n_samples, rng=seed)
     if measure == "hartley" and (budget is not None or negative == "clamp"):
         raise InputError(
             '`measure="hartley"`',
@@ -202,40 +200,35 @@ def nonspecificity_estimate(
     settings: dict[str, Any] = {"budget": None, "negative": negative, "seed": seed}
     if budget is not None:
         settings["budget"] = [sorted(members) for members in budget]
-    on_masses = budget is not None or negative == "clamp" or isinstance(credal, Belief)
-    if on_masses or measure == "smets":
+    if budget is not None or negative == "clamp" or isinstance(credal, Belief):
         masses = masses_of(credal, budget, negative)
-        given = isinstance(credal, Belief) and budget is None
-        return _exact(measure, _from_masses(masses, measure, given=given), settings, masses.notes)
+        weight = masses.sizes if measure == "koerner" else np.log(masses.sizes)
+        return _exact(measure, masses.masses @ like(weight, masses.masses), settings, masses.notes)
     if measure == "koerner":
         # sum_A m(A) |A| counts every class with the masses of the sets around it: its upper probability.
         return _exact(measure, credal.xp.sum(singleton_bounds(credal)[1], axis=-1), settings, ())
-    assert not isinstance(credal, Belief)
     if isinstance(credal, Point):
-        ones = credal.xp.sum(as_float64(credal.probs), axis=-1) ** 0
-        return _exact(measure, ones if measure == "pal" else 0.0 * ones, settings, ())
-    family: Literal["hartley", "pal"] = "pal" if measure == "pal" else "hartley"
+        return _exact(measure, 0.0 * credal.xp.sum(as_float64(credal.probs), axis=-1), settings, ())
     k = credal.n_classes
     count = n_events if n_events is not None else (0 if k <= EXACT_CLASSES else N_EVENTS)
     count = require_integer(count, "n_events", 0)
     if count == 0:
         require_few_classes(k, "`n_events=0`", f"Use random events, `n_events={N_EVENTS}`.")
-        return _exact(measure, _finish(family, exact_gap_sum(credal, family)), settings, ())
+        return _exact(measure, _positive(exact_gap_sum(credal)), settings, ())
     if count < 64:
         raise InputError(
             "`n_events`", "must be 0 (all events) or at least 64", f"got {count}", "Use 512 or more."
         )
-    gaps, errors, mean_error = sampled_gap_sum(credal, family, count, seed)
-    values = _finish(family, gaps)
+    gaps, errors, mean_error = sampled_gap_sum(credal, count, seed)
+    values = _positive(gaps)
     mean = scalar(credal.xp.mean(values))
     return NonspecificityEstimate(measure, values, errors, mean, mean_error, False, count, settings)
 
 
-def _finish(family: str, gaps: Array) -> Array:
-    """Turn the sum of gaps into the measure; gaps are non-negative but for rounding."""
+def _positive(gaps: Array) -> Array:
+    """Gaps are non-negative but for rounding."""
     xp = namespace(gaps)
-    gaps = xp.where(gaps > 0, gaps, xp.zeros_like(gaps))
-    return 1.0 - gaps if family == "pal" else gaps
+    return xp.where(gaps > 0, gaps, xp.zeros_like(gaps))
 
 
 def _exact(
@@ -245,46 +238,3 @@ def _exact(
     zero = xp.zeros(values.shape, dtype=xp.float64, device=device(values))
     mean = scalar(xp.mean(values))
     return NonspecificityEstimate(measure, values, zero, mean, 0.0, True, 0, settings, notes)
-
-
-_NOISE = 1e-15  # of masses that are differences of lower probabilities
-
-
-def _from_masses(masses: MassFunction, measure: str, *, given: bool) -> Array:
-    """Return sum_A m(A) f(|A|), or Smets' sum over commonalities; masses are given, or made from a set."""
-    if measure == "smets":
-        # commonalities are sums: of given masses nothing cancels, and the smallest is as good as any
-        return _smets(masses, 0.0 if given else _NOISE)
-    sizes = masses.sizes
-    weight = {"koerner": sizes, "pal": 1.0 / sizes}.get(measure, np.log(sizes))
-    return masses.masses @ like(weight, masses.masses)
-
-
-def _smets(masses: MassFunction, noise: float) -> Array:
-    """-sum_A ln Q(A); infinite where the set of all classes has no mass, since Q(all) is that mass."""
-    k = masses.n_classes
-    require_few_classes(
-        k,
-        '`measure="smets"`',
-        f"It is a sum over all events: use another measure beyond {MAX_CLASSES} classes.",
-    )
-    xp = namespace(masses.masses)
-    numbers = (masses.membership @ 2.0 ** np.arange(k)).astype(np.int64)
-    spread = np.zeros((len(masses.focal_sets), 2**k))
-    spread[np.arange(len(numbers)), numbers] = 1.0
-    places = like(spread, masses.masses)
-    values, lowest = [], 0.0
-    for rows in event_tiles(len(masses), k):
-        common = commonalities(masses.masses[rows, :] @ places)
-        lowest = min(lowest, scalar(xp.min(common)))
-        held = common > noise
-        logs = xp.log(xp.where(held, common, xp.ones_like(common)))
-        values.append(xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1))
-    if lowest < -1e-9:
-        raise UnsupportedError(
-            '`measure="smets"`',
-            "takes logarithms of commonalities, which must not be negative",
-            f"the lowest is {lowest:.6g}, from negative masses",
-            'Pass `negative="clamp"`, or use "hartley".',
-        )
-    return xp.concat(values, axis=0)

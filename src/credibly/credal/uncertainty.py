@@ -14,7 +14,7 @@ from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.entropy import TOLERANCE, least_entropy, log_base, most_even
 from credibly.credal.objectives import entropy
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
 from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_point, as_predictions
 from credibly.predictions.ensemble import weighted_mean
 from credibly.results.base import Result
@@ -59,7 +59,7 @@ def size(
     """
     one_of("`of`", of, ("mean", "predicted"))
     given = as_predictions(predictions)
-    credal = as_credal(given, n_samples, rng)
+    credal = as_set(given, n_samples=n_samples, rng=rng)
     if of == "mean":
         return mean_size(credal)
     lower, upper = singleton_bounds(credal)
@@ -178,7 +178,7 @@ def uncertainty(
     scale = log_base(base)
     if chosen == "credal":
         require_tolerance(tolerance)
-        credal = as_credal(given, n_samples, rng)
+        credal = as_set(given, n_samples=n_samples, rng=rng)
         total = entropy(most_even(credal, tolerance)) / scale
         inner = least_entropy(credal, tolerance) / scale
         note = "total is the upper entropy, aleatoric the lower entropy, epistemic their difference"

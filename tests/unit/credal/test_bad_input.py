@@ -14,7 +14,6 @@ from unit.test_bad_input import BAD_LABELS, BAD_PREDICTIONS, LABELS, MEMBERS, PR
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "lower_probability": cr.credal.lower_probability,
     "upper_probability": lambda p: cr.credal.upper_probability(p, {0}),
-    "lower_envelope": cr.credal.lower_envelope,
     "mass_function": cr.credal.mass_function,
     "focal_budget": lambda p: cr.credal.focal_budget(p, 3),
     "nonspecificity": cr.credal.nonspecificity,
@@ -70,8 +69,6 @@ def test_mixed_libraries() -> None:
     for call in (cr.credal.distance, cr.credal.contains, cr.credal.boundary):
         with pytest.raises(cr.InputTypeError, match="must come from one array library; got numpy and torch"):
             call(tensor, PROBS)
-    with pytest.raises(cr.InputTypeError, match="one array library"):
-        cr.credal.discounted_utility(cr.credal.decision(tensor), LABELS)
 
 
 @pytest.mark.parametrize("rng", [-1, "seed", 0.5])
