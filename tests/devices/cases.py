@@ -394,7 +394,7 @@ def _others() -> Iterator[tuple[str, Case]]:
     )
     yield "scan", lambda make: cr.brier(cr.scan(ensemble(make), make(LABELS), chunk_rows=10, engine="serial"))
     yield "RunningStatistic", _running
-    yield "Basis", lambda make: cr.learners.Basis().fit(make(FEATURES), (7, 7)).columns(make(FEATURES))
+    yield "Basis", lambda make: cr.learners.Basis().fit(make(FEATURES)).columns(make(FEATURES))
 
 
 def _running(make: Make) -> Any:
