@@ -13,7 +13,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, like, tiles, xlogy
-from credibly.credal.envelope import envelope_of, event_sizes, event_tiles
+from credibly.credal.envelope import all_events, envelope_of, event_tiles
 from credibly.predictions import Belief, Intervals
 
 _NODE_ELEMENTS = 2**18  # doubles of the bounds of nodes that are looked at together
@@ -25,7 +25,7 @@ def least_over_orders(credal: Belief | Intervals) -> Array:
     """Return the least entropy over the corners of sets with at most 16 classes, (n,)."""
     xp, k = credal.xp, credal.n_classes
     size = 2**k
-    sizes = event_sizes(k)
+    sizes = all_events(k).sum(axis=1)
     found = []
     for rows in event_tiles(len(credal), k):
         block = envelope_of(credal[rows])

@@ -6,14 +6,13 @@ import math
 from typing import Any
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, entropy_of_rows, like, namespace, to_host
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.corners import least_over_intervals, least_over_orders
 from credibly.credal.envelope import require_few_classes
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights
-from credibly.credal.objectives import entropy
 from credibly.credal.sets import (
     DIRICHLET_SAMPLES,
     CredalSet,
@@ -78,7 +77,7 @@ def upper_entropy(
     """
     require_tolerance(tolerance)
     credal = as_set(predictions, n_samples=n_samples, rng=rng)
-    return entropy(most_even(credal, tolerance)) / log_base(base)
+    return entropy_of_rows(most_even(credal, tolerance)) / log_base(base)
 
 
 @takes_rng
@@ -149,9 +148,9 @@ def most_even(credal: CredalSet, tolerance: float) -> Array:
 def least_entropy(credal: CredalSet, tolerance: float) -> Array:
     """Return the least entropy in each set, (n,), in natural units."""
     if isinstance(credal, Point):
-        return entropy(credal.probs)
+        return entropy_of_rows(credal.probs)
     if isinstance(credal, Ensemble):
-        return namespace(credal.probs).min(entropy(credal.probs), axis=1)
+        return namespace(credal.probs).min(entropy_of_rows(credal.probs), axis=1)
     if isinstance(credal, Intervals):
         lower, upper = map(to_host, tight_bounds(credal))  # branch and bound lives on the host
         return like(least_over_intervals(lower, upper, tolerance), credal.lower)

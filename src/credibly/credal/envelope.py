@@ -39,11 +39,6 @@ def all_events(n_classes: int) -> np.ndarray[Any, Any]:
     return np.asarray((numbers[:, None] >> np.arange(n_classes)) & 1, dtype=np.float64)
 
 
-def event_sizes(n_classes: int) -> np.ndarray[Any, Any]:
-    """Return how many classes each of the 2^k events holds."""
-    return np.asarray(all_events(n_classes).sum(axis=1), dtype=np.int64)
-
-
 def event_tiles(n: int, n_classes: int) -> Iterator[slice]:
     """Cut n instances so that arrays over all events of some of them stay small."""
     return tiles(n, max(16, _TILE >> n_classes))

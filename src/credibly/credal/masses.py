@@ -195,30 +195,20 @@ def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negativ
 
 
 def _invert_on(credal: CredalSet, sets: tuple[FocalSet, ...]) -> tuple[Array, tuple[FocalSet, ...]]:
-    """m(A) = lower(A) - sum of m(B) over listed B inside A, smallest sets first; the rest is on all classes.
+    """m(A) = lower(A) - sum of m(B) over listed B inside A; the rest is on all classes.
 
-    The inversion is linear, so it is one triangular matrix, made once on the host.
+    So lower(A) is the sum of m(B) over listed B inside A: one matrix of 0 and 1, whose inverse is made once
+    on the host and holds whole numbers.
     """
-    everything = frozenset(range(credal.n_classes))
+    k = credal.n_classes
+    everything = frozenset(range(k))
     inner = [members for members in sets if members != everything]
-    order = sorted(inner, key=lambda members: (len(members), sorted(members)))
-    inverse = np.zeros((len(order), len(order)))  # column A holds the weights of lower(B) in m(A)
-    for j, members in enumerate(order):
-        inverse[j, j] = 1.0
-        for i, smaller in enumerate(order[:j]):
-            if smaller < members:
-                inverse[:, j] -= inverse[:, i]
-    position = {members: j for j, members in enumerate(order)}
-    inverse = inverse[:, [position[members] for members in inner]]
-    leading = credal._leading
-    table = event_table(order, credal.n_classes)[0] if order else np.zeros((0, credal.n_classes))
-    lower = event_bounds(
-        credal,
-        like(table, leading, dtype=credal.xp.float64),
-        upper=False,
-    )
-    masses = lower @ like(inverse, leading, dtype=credal.xp.float64)
-    xp = namespace(masses)
+    table = event_table(inner, k)[0] if inner else np.zeros((0, k))
+    inside = table @ table.T == table.sum(axis=1)[:, None]  # [B, A]: B is a subset of A
+    inverse = np.rint(np.linalg.inv(inside.astype(np.float64)))
+    xp, leading = credal.xp, credal._leading
+    lower = event_bounds(credal, like(table, leading, dtype=xp.float64), upper=False)
+    masses = lower @ like(inverse, leading, dtype=xp.float64)
     remainder = 1.0 - xp.sum(masses, axis=1, keepdims=True)
     return xp.concat([masses, remainder], axis=1), (*inner, everything)
 

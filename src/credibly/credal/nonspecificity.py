@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, as_float64, device, like, namespace
+from credibly._arrays.namespace import Array, as_float64, clip, device, like, namespace
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import require_few_classes
@@ -214,21 +214,15 @@ def nonspecificity_estimate(
     count = require_integer(count, "n_events", 0)
     if count == 0:
         require_few_classes(k, "`n_events=0`", f"Use random events, `n_events={N_EVENTS}`.")
-        return _exact(measure, _positive(exact_gap_sum(credal)), settings, ())
+        return _exact(measure, clip(exact_gap_sum(credal), 0.0), settings, ())
     if count < 64:
         raise InputError(
             "`n_events`", "must be 0 (all events) or at least 64", f"got {count}", "Use 512 or more."
         )
     gaps, errors, mean_error = sampled_gap_sum(credal, count, seed)
-    values = _positive(gaps)
+    values = clip(gaps, 0.0)
     mean = scalar(credal.xp.mean(values))
     return NonspecificityEstimate(measure, values, errors, mean, mean_error, False, count, settings)
-
-
-def _positive(gaps: Array) -> Array:
-    """Gaps are non-negative but for rounding."""
-    xp = namespace(gaps)
-    return xp.where(gaps > 0, gaps, xp.zeros_like(gaps))
 
 
 def _exact(

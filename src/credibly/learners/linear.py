@@ -168,8 +168,8 @@ class Learner(ABC):
 
 
 @dataclasses.dataclass(frozen=True)
-class LinearLearner(Learner):
-    """Base of the light learners: logits are linear in columns made of features, with weights per point.
+class GatingLearner(Learner):
+    """Softmax-linear gating on the members: every member has its own weights on the features.
 
     Parameters
     ----------
@@ -183,12 +183,19 @@ class LinearLearner(Learner):
         Penalty of all other weights; it keeps the parameters of points without weight finite.
     n_folds : int
         Folds of the cross-validation.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.learners.GatingLearner().name
+    'gating'
     """
 
     basis: Basis = dataclasses.field(default_factory=Basis)
     penalties: tuple[float, ...] = PENALTIES
     constant_penalty: float = 0.005
     n_folds: int = 4
+    name: ClassVar[str] = "gating"
 
     def __post_init__(self) -> None:
         if not isinstance(self.basis, Basis):
@@ -303,7 +310,7 @@ class _Parts(NamedTuple):
 
     def fit(
         self,
-        learner: LinearLearner,
+        learner: GatingLearner,
         basis: FittedBasis,
         columns: dict[bool, Columns],
         part: int,
@@ -338,7 +345,7 @@ class _Parts(NamedTuple):
 class LinearFit(FittedWeights):
     """A light learner with its parameters, and what refits it to other labels."""
 
-    learner: LinearLearner
+    learner: GatingLearner
     basis: FittedBasis
     uses_features: bool
     parameters: Array  # (1, p)
@@ -374,31 +381,6 @@ class LinearFit(FittedWeights):
     def to_dict(self) -> dict[str, Any]:
         """Return the penalty that was chosen."""
         return {"penalty": self.penalty}
-
-
-@dataclasses.dataclass(frozen=True)
-class GatingLearner(LinearLearner):
-    """Softmax-linear gating on the members: every member has its own weights on the features.
-
-    Parameters
-    ----------
-    basis : Basis
-        Columns made of the features.
-    penalties : tuple of float
-        Candidates for the penalty of weights on features, chosen by cross-validation.
-    constant_penalty : float
-        Penalty of all other weights.
-    n_folds : int
-        Folds of the cross-validation.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> cr.learners.GatingLearner().name
-    'gating'
-    """
-
-    name: ClassVar[str] = "gating"
 
 
 @dataclasses.dataclass(frozen=True)

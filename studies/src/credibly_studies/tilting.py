@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, as_float64, device, like, namespace, to_host
-from credibly.learners import FittedWeights, Lesson
-from credibly.learners.linear import LinearLearner
+from credibly.learners import FittedWeights, GatingLearner, Lesson
 from credibly.learners.mixing import Columns
 from credibly.learners.points import Points
 
@@ -55,7 +54,7 @@ class MemberColumns(Columns):
 
 
 @dataclasses.dataclass(frozen=True)
-class TiltingLearner(LinearLearner):
+class TiltingLearner(GatingLearner):
     """Scores every member from its own prediction, the mean and the features; softmax over the members.
 
     All members share one set of weights, so their order does not matter, and a score that grows with the
@@ -110,7 +109,7 @@ class TiltingLearner(LinearLearner):
         size = np.sqrt((own**2).mean(axis=(0, 1)))
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         scaled = _ScaledTilting(**fields, scale=np.where(size > 1e-12, size, 1.0))
-        return LinearLearner.learn_parts(scaled, lesson, parts)
+        return GatingLearner.learn_parts(scaled, lesson, parts)
 
 
 @dataclasses.dataclass(frozen=True)
