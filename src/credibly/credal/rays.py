@@ -44,8 +44,9 @@ def _shortest_way(room: Array, speed: Array, least: float) -> Array:
     """Min over what moves faster than `least` of room / speed, inf where nothing does; (n, ...) -> (n,)."""
     xp = namespace(room)
     moving = speed > least
-    ways = clip(room, 0.0) / xp.where(moving, speed, xp.ones_like(speed))
-    return xp.min(xp.where(moving, ways, xp.inf), axis=-1)
+    room = clip(room, 0.0)
+    ways = xp.where(moving, room / xp.where(moving, speed, xp.ones_like(speed)), xp.inf)
+    return xp.min(ways, axis=-1)
 
 
 def _belief_ray_lengths(credal: Belief, start: Array, direction: Array) -> Array:
@@ -63,8 +64,8 @@ def _belief_ray_lengths(credal: Belief, start: Array, direction: Array) -> Array
     events = like(np.ascontiguousarray(all_events(k).T), start, dtype=xp.float64)
     shortest = []
     for rows in event_tiles(len(credal), k):
-        room = start[rows, :] @ events - envelope_of(credal[rows])
-        shortest.append(_shortest_way(room, -(direction[rows, :] @ events), 1e-15))
+        loss = -(direction[rows, :] @ events)
+        shortest.append(_shortest_way(start[rows, :] @ events - envelope_of(credal[rows]), loss, 1e-15))
     return xp.concat(shortest, axis=0)
 
 
