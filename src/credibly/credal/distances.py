@@ -16,16 +16,7 @@ import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputTypeError, one_of
-from credibly._arrays.namespace import (
-    Array,
-    as_float64,
-    device,
-    is_numpy,
-    is_torch,
-    like,
-    namespace,
-    xlogy,
-)
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, like, namespace, xlogy
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
@@ -33,16 +24,7 @@ from credibly.credal.membership import distributions_like
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import terms, value
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
-from credibly.predictions import (
-    Belief,
-    Classes,
-    Ensemble,
-    Intervals,
-    LabelCounts,
-    Point,
-    as_labels,
-    as_pair,
-)
+from credibly.predictions import Belief, Classes, Ensemble, Intervals, LabelCounts, Point, as_labels, as_pair
 from credibly.predictions.label_checks import number_of_axes
 
 Divergence = Literal["kl", "js", "sqrt_js"]

@@ -10,14 +10,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.philox import takes_rng
-from credibly.predictions import (
-    Belief,
-    Dirichlet,
-    Ensemble,
-    Intervals,
-    Point,
-    as_predictions,
-)
+from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_predictions
 
 CredalSet = Point | Ensemble | Intervals | Belief
 
