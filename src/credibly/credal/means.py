@@ -132,7 +132,6 @@ class MeasuresTask(Task):
     def sums(self, chunk: Dataset) -> Sums:
         """Return powers of every measure's numbers, summed."""
         states: dict[str, State] = {}
-        notes: dict[str, None] = dict.fromkeys(chunk.predictions.notes)
         for name, measure in self.measures.items():
             for part, values in _values(name, measure, chunk, name in self.labelled).items():
                 state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.checked_weights)))
@@ -145,7 +144,7 @@ class MeasuresTask(Task):
                 states[part] = state
                 if self.clusters is not None:
                     states[part].update(self._by_cluster(chunk, to_host(as_float64(values))))
-        return Sums(states, tuple(notes))
+        return Sums(states, tuple(dict.fromkeys(chunk.predictions.notes)))
 
     def _by_cluster(self, chunk: Dataset, values: np.ndarray[Any, Any]) -> dict[str, Any]:
         """Return weights and weighted numbers of every cluster, (c,)."""

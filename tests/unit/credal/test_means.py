@@ -21,9 +21,9 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 MEASURES = {
     "hull": cr.credal.distance,
-    "js": partial(cr.credal.distance, divergence="js", to="farthest"),
+    "js": partial(cr.credal.distance, divergence="js"),
     "hartley": cr.credal.nonspecificity,
-    "pal": partial(cr.credal.nonspecificity, measure="pal"),
+    "koerner": partial(cr.credal.nonspecificity, measure="koerner"),
     "size": cr.credal.size,
     "upper": cr.credal.upper_entropy,
 }
@@ -44,7 +44,7 @@ def test_means_are_those_of_all_rows(data, rows) -> None:
         assert found[name].value == pytest.approx(values.mean(), rel=1e-12)
         assert found[name].stderr == pytest.approx(values.std(ddof=1) / np.sqrt(N), rel=1e-9)
         assert found[name].n == N
-    assert found["pal"].settings == {"measure": "pal"}
+    assert found["koerner"].settings == {"measure": "koerner"}
 
 
 def test_a_decomposition_has_one_mean_per_part(data) -> None:

@@ -22,7 +22,7 @@ from credibly.hypotests.credal.combinations import Finding, MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test
 from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.task import SetTask, WeightsTask
-from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, LinearLearner
+from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner
 from credibly.learners.points import DRAWS
 from credibly.predictions import Ensemble
 from credibly.results.base import require_level
@@ -285,7 +285,7 @@ def _refits(sets: SetTask, weights: Weights, learner: Learner, chosen: Sequence[
     if weights == "constant":
         sums = all(one.traits.reduction == "sum" for one in chosen)
         return sums or len(sets.given) <= _REFIT_PAIRS
-    return weights == "learned" and isinstance(learner, LinearLearner) and sets.codes is None
+    return weights == "learned" and isinstance(learner, GatingLearner) and sets.codes is None
 
 
 def _learner(given: Any) -> Learner:
