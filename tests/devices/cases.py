@@ -106,7 +106,6 @@ def _tests() -> Iterator[tuple[str, Case]]:
             ensemble(make), make(LABELS), n_resamples=39, rng=7, **settings
         )
 
-    yield "calibration_test signs", calibration(statistics="skce", method="asymptotic")
     yield "calibration_test omnibus", calibration(statistics="omnibus")
     for name, given in (("samples", samples), ("quantiles", quantiles)):
         yield (

@@ -30,7 +30,6 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
     as_float64,
-    namespace,
     rows_within_budget,
     tiles,
     to_host,
@@ -61,16 +60,12 @@ _SIX = np.sqrt(np.array([0.5, 1.0, 1.5]))
 _POINTS = np.concatenate([-_SIX[::-1], _SIX])
 
 
-def signs(seed: Seed, reps: slice, number: int, plain: Array | None = None) -> Array:
-    """Return the factor of every cluster in replicates `reps`, (b, number), of mean 0 and variance 1.
-
-    With `plain`, an array whose library and device they get, factors are -1 or 1 however few clusters.
-    """
-    uniform = Uniforms(seed, Stream.SIGNS).block(reps, slice(0, number), plain)
-    if plain is None and number < FEW_CLUSTERS:
+def signs(seed: Seed, reps: slice, number: int) -> HostArray:
+    """Return the factor of every cluster in replicates `reps`, (b, number), of mean 0 and variance 1."""
+    uniform: HostArray = Uniforms(seed, Stream.SIGNS).block(reps, slice(0, number))
+    if number < FEW_CLUSTERS:
         return _POINTS[(uniform * _POINTS.size).astype(np.intp)]
-    xp = namespace(uniform)
-    return 2.0 * xp.astype(uniform >= 0.5, xp.float64) - 1.0
+    return np.where(uniform >= 0.5, 1.0, -1.0)
 
 
 def sign_tiles(
@@ -79,11 +74,10 @@ def sign_tiles(
     n_resamples: int,
     bytes_per_replicate: int,
     progress: Progress | None = None,
-    plain: Array | None = None,
-) -> Iterator[tuple[slice, Array]]:
+) -> Iterator[tuple[slice, HostArray]]:
     """Yield the `signs` of all replicates, (b, number), in tiles that fit the memory budget."""
     for reps in tiles(n_resamples, rows_within_budget(bytes_per_replicate, 0.25)):
-        yield reps, signs(seed, reps, number, plain)
+        yield reps, signs(seed, reps, number)
         if progress is not None:
             progress(reps.stop, n_resamples)
 
