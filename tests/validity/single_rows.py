@@ -325,12 +325,10 @@ def claimed_coverage(n: int, missed: float) -> Callable[[int], Numbers]:
             (-width, width), labels, claimed=0.9, features=features, n_resamples=REPLICATES, rng=seed
         )
         assert found.features_pvalue is not None
-        assert found.slab is not None
         return {
             "marginal": found.pvalue,
             "by size": found.by_size.pvalue,
             "features": found.features_pvalue,
-            "worst slab": found.slab.pvalue,
             "smallest adjusted": min(one.deciding_pvalue for one in found.tests.values()),
         }
 
@@ -378,10 +376,8 @@ def features_in_clusters(
             rng=seed,
         )
         assert found.features_pvalue is not None
-        assert found.slab is not None
         return {
             "features": found.features_pvalue,
-            "worst slab": found.slab.pvalue,
             "smallest adjusted": min(one.deciding_pvalue for one in found.tests.values()),
         }
 
