@@ -26,7 +26,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.calibration_test import require_distributions, require_resamples
 from credibly.hypotests.calibration.family import (
     Adjusted,
     GroupSums,
@@ -53,7 +53,6 @@ from credibly.predictions import (
 )
 from credibly.predictions.joining import aligned
 from credibly.predictions.passes import detached
-from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.audit import WIDE, AuditGroup, AuditResult
 from credibly.results.base import require_level
 from credibly.results.tests import Word
@@ -174,17 +173,30 @@ def audit(
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks)), seed)
-    given = _checked(rows)
-    as_sets = _tests_sets(given, hypothesis)
+    given = rows.sample.predictions
+    require_distributions(given, "audit")
+    if rows.sample.batch.weights is not None:
+        raise UnsupportedError(
+            "`audit`",
+            "counts every instance once",
+            "the rows have sample weights",
+            "Leave out `sample_weight`.",
+        )
+    as_sets, together = _tests_sets(given, hypothesis), rows.clusters
+    if as_sets and together is not None:
+        raise UnsupportedError(
+            "`clusters` with sets",
+            "need the joint distribution of a whole cluster, which sets for single labels do not give",
+            'got hypothesis="set"',
+            'Use hypothesis="mean", or one row per cluster.',
+        )
     table, joined = _attributes(rows, groups)
     lattice = lattice_of(table, rows.n, depth=depth, n_quantiles=n_quantiles, min_size=min_size)
     counted, left_out = _measures(given, measures, as_sets)
     scoring = Scoring(counted, lattice.n_cells, seed, as_sets)
-    together = rows.clusters
     if together is None:
         source = drawn_sums(rows, lattice, scoring, report)
     else:
-        _require_no_sets(as_sets)
         source = wild_sums(rows, lattice, scoring, together, report)
     tested = adjusted_pvalues(source, n_resamples, level, separate=as_sets)
     names = rows.sample.classes
@@ -219,25 +231,6 @@ def audit(
 
 
 # What was given
-
-
-def _checked(rows: Rows) -> Predictions:
-    some = rows.sample
-    if not isinstance(some.predictions, (ClassPredictions, RealPredictions)):
-        raise InputTypeError(
-            "`audit`",
-            "needs predicted probabilities or distributions",
-            f"got {type(some.predictions).__name__}",
-            remedy_for(some.predictions, "Pass predictions first, then labels."),
-        )
-    if some.batch.weights is not None:
-        raise UnsupportedError(
-            "`audit`",
-            "counts every instance once",
-            "the rows have sample weights",
-            "Leave out `sample_weight`.",
-        )
-    return some.predictions
 
 
 def _tests_sets(given: Predictions, hypothesis: str | None) -> bool:
@@ -278,16 +271,6 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
 
 def _own_groups(chunk: Dataset) -> Any:
     return chunk.groups
-
-
-def _require_no_sets(as_sets: bool) -> None:
-    if as_sets:
-        raise UnsupportedError(
-            "`clusters` with sets",
-            "need the joint distribution of a whole cluster, which sets for single labels do not give",
-            'got hypothesis="set"',
-            'Use hypothesis="mean", or one row per cluster.',
-        )
 
 
 def _measures(

@@ -39,7 +39,6 @@ from credibly.predictions import (
     ClassPredictions,
     Dataset,
     InMemory,
-    Labels,
     Point,
     Predictions,
     RealPredictions,
@@ -218,7 +217,7 @@ def asking_consistency(
     progress: Progress | None = None,
 ) -> Asking[list[Resampled]]:
     """Evaluate statistics on labels drawn from the predictions, or on signs of the clusters of rows."""
-    _observed(rows.sample)
+    require_distributions(rows.sample.predictions, "calibration_test")
     if rows.clusters is not None:
         return wild(chosen, rows, rows.clusters, seed, n_resamples, progress)
     if not all(comes_in_parts(one, rows) for one in chosen):
@@ -297,16 +296,15 @@ def _real_omnibus(predictions: RealPredictions) -> tuple[str, ...]:
     return REAL_OMNIBUS[:-1] if flat else REAL_OMNIBUS
 
 
-def _observed(rows: Dataset) -> Labels:
-    """Return one label per instance, of classes or real values."""
-    if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
+def require_distributions(predictions: Predictions, test: str) -> None:
+    """Raise unless classes or real values are predicted, and not sets that claim a coverage."""
+    if not isinstance(predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
-            "`calibration_test`",
+            f"`{test}`",
             "needs predicted probabilities or distributions",
-            f"got {type(rows.predictions).__name__}",
-            remedy_for(rows.predictions, "Pass predictions first, then labels."),
+            f"got {type(predictions).__name__}",
+            remedy_for(predictions, "Pass predictions first, then labels."),
         )
-    return rows.batch
 
 
 def observed_classes(

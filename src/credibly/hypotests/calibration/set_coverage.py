@@ -33,6 +33,7 @@ from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.pvalues import pooled_pvalues, result_of, westfall_young
+from credibly.hypotests.resampling.replicates import Drawn
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import (
     Classes,
@@ -391,7 +392,9 @@ def _values(
             found[name].append(search(labels.values.astype(np.float64)))
 
     if codes is None:
-        for _, batch in label_tiles(observed, _Coins(held.size, seed, claimed), slice(0, n_resamples)):
+        uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
+        coins = Drawn(lambda reps: _labels(uniforms.block(reps, rows) < claimed))
+        for _, batch in label_tiles(observed, coins, slice(0, n_resamples)):
             see(batch)
         return {name: np.concatenate(own) for name, own in found.items()}
     see(observed)
@@ -403,21 +406,6 @@ def _values(
         for name, search in searches.items():
             found[name].append(search(claimed + factor[:, codes] * (away * moved["set_coverage"][1])))
     return {name: np.concatenate(own) for name, own in found.items()}
-
-
-@dataclasses.dataclass(frozen=True)
-class _Coins:
-    """Labels under the claim: whether a label is held is a coin toss."""
-
-    n: int
-    seed: Seed
-    claimed: float
-    on_device = False
-
-    def labels(self, reps: slice) -> Classes:
-        """Return replicates `reps` of all rows."""
-        uniforms = Uniforms(self.seed, Stream.COINS)
-        return _labels(uniforms.block(reps, slice(0, self.n)) < self.claimed)
 
 
 def _labels(coins: HostArray) -> Classes:

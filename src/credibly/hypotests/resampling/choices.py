@@ -52,10 +52,6 @@ from credibly.statistics.protocol import Bound, Statistic
 from credibly.statistics.real_kernels import cells_of, pooled_with
 from credibly.statistics.subsampled import Subsampled
 
-_TABLE_ELEMENTS = 2**18
-"""Numbers of the pools that are worked on at a time."""
-
-
 Bind = Callable[[Predictions], Bound]
 
 
