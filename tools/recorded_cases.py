@@ -297,10 +297,10 @@ def tests() -> Iterator[Case]:
         yield from over("certificate", classes, ROWS, statistic=statistic)
     for settings in ({"width": 0.1}, {"gap": 0.1}, {"margin": 0.1}):
         yield from over("plan_labels", Given("point"), MEMORY, **settings)
-    sets = (MEAN > 0.25).astype(np.float64)
+    sets = cr.PredictionSets(MEAN > 0.25, claimed=0.8)
     yield (
         "set_coverage/sets",
-        lambda: cr.set_coverage(sets, COLUMNS["classes"], claimed=0.8, groups=COLUMNS["groups"], **FEW),
+        lambda: cr.set_coverage(sets, COLUMNS["classes"], groups=COLUMNS["groups"], **FEW),
     )
     yield (
         "set_coverage/intervals",

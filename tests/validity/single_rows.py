@@ -10,6 +10,7 @@ import numpy as np
 import scipy.stats
 
 import credibly as cr
+from credibly.predictions import PredictionIntervals
 from credibly_studies.p21 import observation_check
 from kinds import CLASS_STATISTICS, REAL_STATISTICS
 from validity import draw_worlds, worlds
@@ -322,7 +323,11 @@ def claimed_coverage(n: int, missed: float) -> Callable[[int], Numbers]:
         miss = rng.random(n) < np.where(features[:, 0] > 0, 0.1 + missed, 0.1 - missed)
         labels = np.where(miss, 3.0, 0.0)
         found = cr.hypotests.set_coverage(
-            (-width, width), labels, claimed=0.9, features=features, n_resamples=REPLICATES, rng=seed
+            PredictionIntervals(-width, width, 0.9),
+            labels,
+            features=features,
+            n_resamples=REPLICATES,
+            rng=seed,
         )
         assert found.features_pvalue is not None
         return {
@@ -344,7 +349,7 @@ def clustered_coverage(number: int, mean: float) -> Callable[[int], Numbers]:
         labels = np.where(rng.random(10 * number) < own, 0.0, 3.0)
         width = rng.uniform(1, 2, size=10 * number)
         found = cr.hypotests.set_coverage(
-            (-width, width), labels, claimed=0.9, blocks=10, n_resamples=REPLICATES, rng=seed
+            PredictionIntervals(-width, width, 0.9), labels, blocks=10, n_resamples=REPLICATES, rng=seed
         )
         assert found.pvalue is not None
         assert found.by_size.pvalue is not None
@@ -367,9 +372,8 @@ def features_in_clusters(
         labels = np.where(ranks < np.where(features[:, 0] > 0, 0.9 - missed, 0.9 + missed), 0.0, 3.0)
         width = rng.uniform(1, 2, size=ids.size)
         found = cr.hypotests.set_coverage(
-            (-width, width),
+            PredictionIntervals(-width, width, 0.9),
             labels,
-            claimed=0.9,
             features=features,
             clusters=ids,
             n_resamples=REPLICATES,

@@ -71,7 +71,7 @@ class Measure:
         Of sets: which bound may be broken.
     """
 
-    kind: Literal["confidence", "class", "rank", "coverage"]
+    kind: str
     label: int | None = None
     bound: Literal["", "upper", "lower"] = ""
 

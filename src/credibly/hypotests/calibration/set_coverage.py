@@ -88,14 +88,13 @@ def set_coverage(
 
     Parameters
     ----------
-    sets : PredictionSets, PredictionIntervals, bool array (n, k), or pair of arrays (n,)
-        Sets of classes, or intervals of a real value; also as booleans, or as lower and upper ends, with
-        `claimed`. For distributions (`Gaussian`, `Samples`, `Quantiles`), the central intervals. What `load`
+    sets : PredictionSets, PredictionIntervals, Gaussian, Samples, Quantiles or Rows
+        Sets of classes, or intervals of a real value; for distributions, the central intervals. What `load`
         or `scan` returned, or a path, brings its own labels, groups and features.
     labels : array (n,)
         Observed classes from 0 to k - 1, or real numbers.
     claimed : float, optional
-        Share of labels that the sets claim to contain; default: what the sets themselves claim.
+        For distributions: the share of labels that the central intervals should contain.
     groups : array (n,) or mapping of str to array (n,), optional
         Groups to compare; with several attributes, their combinations.
     features : array (n, f), optional
@@ -139,8 +138,9 @@ def set_coverage(
     (0.75, 1.5)
     """
     require_resamples(n_resamples)
-    given, claimed = _wrapped(sets, claimed)
-    rows = as_rows(given, labels, groups=groups, features=features, clusters=clusters, blocks=blocks)
+    if is_array(sets) or isinstance(sets, (tuple, list)):
+        raise _states_no_claim(sets)
+    rows = as_rows(sets, labels, groups=groups, features=features, clusters=clusters, blocks=blocks)
     return coverage_of(rows, as_seed(rng), n_resamples, claimed=claimed)
 
 
@@ -225,29 +225,6 @@ def _notes_of_draws(predictions: Predictions, claimed: float) -> tuple[str, ...]
     return (note,)
 
 
-def _wrapped(sets: Any, claimed: float | None) -> tuple[Any, float | None]:
-    """Return plain arrays as predictions that claim a coverage; everything else as it is."""
-    plain = isinstance(sets, tuple) or (isinstance(sets, list) and all(map(is_array, sets)))  # not rows
-    pair = plain and len(sets) == 2 and np.ndim(sets[0]) == 1 and _is_real(sets[0])
-    nested = isinstance(sets, list) and not pair
-    if not (pair or nested or is_array(sets)):
-        return sets, claimed
-    if claimed is None:
-        raise InputError(
-            "`claimed`",
-            "must be given with plain arrays: the share of labels that they claim to contain",
-            "got none",
-            "Write `claimed=0.9`, or wrap them: `PredictionSets(sets, claimed=0.9)`.",
-        )
-    if pair:
-        return PredictionIntervals(sets[0], sets[1], claimed), None
-    return PredictionSets(sets, claimed), None
-
-
-def _is_real(values: Any) -> bool:
-    return np.asarray(to_host(values) if is_array(values) else values).dtype.kind in "fiu"
-
-
 def _claim(predictions: Predictions, claimed: float | None) -> float:
     """Return the coverage that predictions claim, or that is asked of distributions."""
     if isinstance(predictions, (PredictionSets, PredictionIntervals)):
@@ -261,11 +238,16 @@ def _claim(predictions: Predictions, claimed: float | None) -> float:
         return predictions.claimed
     if isinstance(predictions, RealPredictions):
         return require_claimed(claimed)
-    raise InputTypeError(
+    raise _states_no_claim(predictions)
+
+
+def _states_no_claim(given: Any) -> InputTypeError:
+    return InputTypeError(
         "`sets`",
         "must be sets or intervals with a claimed coverage, or distributions of a real value",
-        f"got {type(predictions).__name__}",
-        "Make sets from the probabilities first: `PredictionSets(probs >= threshold, claimed=0.9)`.",
+        f"got {type(given).__name__}",
+        "Wrap them: `PredictionSets(probs >= threshold, claimed=0.9)` or "
+        "`predictions.PredictionIntervals(lower, upper, claimed=0.9)`.",
         argument="sets",
     )
 

@@ -158,6 +158,11 @@ class Wish:
         self.finishes: list[Finish] = []
         self.found: list[Resampled] = []
 
+    def add(self, target: Target) -> int:
+        """Have the sums finished as another target wants; return which of the values are its own."""
+        self.finishes.append(target.finish)
+        return len(self.finishes) - 1
+
     def values(self, bound: Bound, state: State) -> list[HostArray]:
         """Return the values of some replicates, by function."""
         return [to_host(finish(bound, state)) for finish in self.finishes]
@@ -293,7 +298,7 @@ def resampled_values(
     jobs = [Job(Target(bound.statistic.bind, additive=False), bound) for bound in bounds]
     wishes = [Wish(job.target) for job in jobs]
     for wish in wishes:
-        wish.finishes.append(wish.target.finish)
+        wish.add(wish.target)
     at_once(wishes, jobs, observed, drawing, n_resamples, progress)
     return np.stack([wish.found[0].values for wish in wishes])
 
