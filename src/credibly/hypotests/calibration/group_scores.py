@@ -35,8 +35,9 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.sums import State
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.sets import as_set
+from credibly.hypotests.resampling.choices import Drawn
 from credibly.hypotests.resampling.loop import label_tiles
-from credibly.hypotests.resampling.replicates import Drawing, Drawn, Replicates, consistent
+from credibly.hypotests.resampling.replicates import Drawing, Replicates, consistent
 from credibly.predictions import (
     Classes,
     ClassPredictions,

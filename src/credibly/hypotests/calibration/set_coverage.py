@@ -31,9 +31,9 @@ from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import crossed_levels
+from credibly.hypotests.resampling.choices import Drawn
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.pvalues import pooled_pvalues, result_of, westfall_young
-from credibly.hypotests.resampling.replicates import Drawn
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import (
     Classes,

@@ -18,7 +18,7 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress, share_of
-from credibly.hypotests.resampling.choices import bound_to
+from credibly.hypotests.resampling.choices import Drawn, bound_to
 from credibly.hypotests.resampling.loop import (
     Resampled,
     Target,
@@ -32,7 +32,7 @@ from credibly.hypotests.resampling.loop import (
     together,
     with_observed,
 )
-from credibly.hypotests.resampling.replicates import Draw, Drawn, LabelSource, rows_at_once
+from credibly.hypotests.resampling.replicates import Draw, LabelSource, rows_at_once
 from credibly.predictions import ClassPredictions, Dataset, Labels, Predictions, Rows, as_point
 from credibly.predictions.passes import Sums, remembering
 from credibly.statistics.over_rows import Block, Pairs, Posed, meets_in_blocks

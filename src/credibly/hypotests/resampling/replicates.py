@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -48,9 +48,10 @@ from credibly._arrays.namespace import (
 from credibly._arrays.philox import Seed, Stream, Uniforms, torch_pieces, torch_uniforms_at
 from credibly._arrays.sums import add_mask
 from credibly.hypotests.resampling.choices import (
-    Cells,
-    Choices,
+    Drawn,
     cell_codes,
+    drawn_cells,
+    drawn_choices,
     in_cells,
     is_joint,
     is_stratified,
@@ -94,14 +95,6 @@ class Drawing(Protocol):
 
     def labels(self, reps: slice, /) -> Classes | Reals:
         """Return replicates `reps` of all its rows."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Drawn:
-    """Label vectors that a function returns for replicates."""
-
-    labels: Callable[[slice], Classes | Reals]
-    on_device: bool = False
 
 
 Draw = Callable[[Dataset], Drawing]
@@ -438,11 +431,11 @@ class LabelSource:
     def __call__(self, rows: Dataset) -> Drawing:
         """Return the labels of rows that `pose` returned; they do not depend on how rows are cut."""
         if isinstance(rows.predictions, Pool):
-            return Choices(rows.predictions, self.seed, self.members, rows.start)
+            return drawn_choices(rows.predictions, self.seed, self.members, rows.start)
         own = self._own(rows)
         if isinstance(own, Quantiles):
             if self.predictions is None:
-                return Cells(own, self.seed, rows.start)
+                return drawn_cells(own, self.seed, rows.start)
             assert isinstance(rows.predictions, Quantiles)
             drawn = RealReplicates(own, self.seed, first_row=rows.start)
             cells = partial(cell_codes, rows.predictions)
@@ -453,7 +446,7 @@ class LabelSource:
         assert isinstance(own, ClassPredictions)
         if self.members is None:
             return Replicates(as_point(own)[0].probs, self.seed, rows.start)
-        return MemberReplicates(member_probs(own), self.members, self.seed, rows.start)
+        return drawn_by_members(member_probs(own), self.members, self.seed, rows.start)
 
 
 def consistent(seed: Seed) -> LabelSource:
@@ -477,8 +470,8 @@ def member_probs(predictions: ClassPredictions) -> Array:
     )
 
 
-class MemberReplicates:
-    """Labels y[d, i] ~ probs[i, members[d]]: all instances of a replicate share the member.
+def drawn_by_members(probs: Array, members: HostArray, seed: Seed, first_row: int = 0) -> Drawn:
+    """Return labels y[d, i] ~ probs[i, members[d]]: all instances of a replicate share the member.
 
     Parameters
     ----------
@@ -490,26 +483,25 @@ class MemberReplicates:
         Key of the counters.
     first_row : int
         Index of row 0 among all instances.
+
+    Returns
+    -------
+    Drawn
+        The labels.
     """
 
-    def __init__(self, probs: Array, members: HostArray, seed: Seed, first_row: int = 0) -> None:
-        self.members, self.seed, self.first_row = members, seed, first_row
-        self.probs = probs
-        self._set_up: tuple[int, Replicates] | None = None
-        self.on_device = self._member(int(members[0])).on_device
+    @lru_cache(maxsize=1)  # replicates come in the order of their members
+    def of_member(member: int) -> Replicates:
+        return Replicates(probs[:, member, :], seed, first_row)
 
-    def _member(self, member: int) -> Replicates:
-        if self._set_up is None or self._set_up[0] != member:
-            self._set_up = member, Replicates(self.probs[:, member, :], self.seed, self.first_row)
-        return self._set_up[1]
-
-    def labels(self, reps: slice) -> Classes:
-        """Return replicates `reps` of all rows."""
-        own = self.members[reps]
+    def labels(reps: slice) -> Classes:
+        own = members[reps]
         ends = [*(np.flatnonzero(np.diff(own)) + 1).tolist(), own.size]
         drawn, begin = [], 0
         for end in ends:  # runs of replicates with one member
             run = slice(reps.start + begin, reps.start + end)
-            drawn.append(self._member(int(own[begin])).labels(run).values)
+            drawn.append(of_member(int(own[begin])).labels(run).values)
             begin = end
-        return Classes(namespace(self.probs).concat(drawn, axis=0), int(self.probs.shape[-1]))
+        return Classes(namespace(probs).concat(drawn, axis=0), int(probs.shape[-1]))
+
+    return Drawn(labels, on_accelerator(probs))
