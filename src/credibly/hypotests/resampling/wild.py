@@ -64,7 +64,7 @@ def signs(seed: Seed, reps: slice, number: int) -> HostArray:
     uniform: HostArray = Uniforms(seed, Stream.SIGNS).block(reps, slice(0, number))
     if number < FEW_CLUSTERS:
         return _POINTS[(uniform * _POINTS.size).astype(np.intp)]
-    return np.where(uniform >= 0.5, 1.0, -1.0)
+    return 2.0 * (uniform >= 0.5).astype(np.float64) - 1.0
 
 
 def sign_tiles(
