@@ -231,7 +231,6 @@ def tests() -> Iterator[Case]:
     yield from over(
         "calibration_test", ensemble, EVERYWHERE, statistics=["skce", "brier", "classwise_ece"], **FEW
     )
-    yield from over("calibration_test", classes, ROWS, statistics="skce", method="asymptotic", **FEW)
     yield (
         "calibration_test/user",
         lambda: cr.calibration_test(cr.Point(MEAN), COLUMNS["classes"], statistics=user_statistic(), **FEW),
@@ -298,10 +297,10 @@ def tests() -> Iterator[Case]:
         yield from over("certificate", classes, ROWS, statistic=statistic)
     for settings in ({"width": 0.1}, {"gap": 0.1}, {"margin": 0.1}):
         yield from over("plan_labels", Given("point"), MEMORY, **settings)
-    sets = (MEAN > 0.25).astype(np.float64)
+    sets = cr.PredictionSets(MEAN > 0.25, claimed=0.8)
     yield (
         "set_coverage/sets",
-        lambda: cr.set_coverage(sets, COLUMNS["classes"], claimed=0.8, groups=COLUMNS["groups"], **FEW),
+        lambda: cr.set_coverage(sets, COLUMNS["classes"], groups=COLUMNS["groups"], **FEW),
     )
     yield (
         "set_coverage/intervals",
@@ -872,11 +871,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "fair score without draws": lambda: cr.crps(cr.Gaussian(MEANS, STDS), COLUMNS["reals"], estimator="fair"),
     "no bins": lambda: cr.confidence_ece(MEAN, COLUMNS["classes"], n_bins=0),
     "unknown statistic": lambda: cr.calibration_test(MEAN, COLUMNS["classes"], statistics="nonsense"),
-    "unknown method": lambda: cr.calibration_test(MEAN, COLUMNS["classes"], method="nonsense"),
     "no replicates": lambda: cr.calibration_test(MEAN, COLUMNS["classes"], n_resamples=0),
-    "limit of brier": lambda: cr.calibration_test(
-        MEAN, COLUMNS["classes"], statistics="brier", method="asymptotic"
-    ),
     "a Dirichlet as a set": lambda: cr.credal_vertices(cr.Dirichlet(6.0 * MEAN)),
     "credal test of chunks": lambda: cr.credal_test(cr.scan(MEMBERS, COLUMNS["classes"]), None),
     "unknown learner": lambda: cr.weights_test(cr.Ensemble(MEMBERS), COLUMNS["classes"], learner="nonsense"),

@@ -38,7 +38,6 @@ NOT_CALLED_BY_USERS = {
     "Convergence",
     "CorpCurve",
     "SetCoverage",
-    "Slab",
     "SpreadCurve",
     "Strata",
     "CredalDetails",

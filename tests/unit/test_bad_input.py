@@ -439,9 +439,6 @@ def test_wrong_settings_of_a_statistic(settings, words):
         ({"rng": "seed"}, "`rng` must be None"),
         ({"rng": True}, "`rng` must be None"),
         ({"rng": 1.5}, "`rng` must be None"),
-        ({"method": "bootstrap"}, "`method` must be one of 'resample'"),
-        ({"method": "resampl"}, "Did you mean 'resample'"),
-        ({"method": "asymptotic"}, "has no reference distribution"),
         ({"n_resample": 9}, "unexpected keyword argument 'n_resample'"),
     ],
 )

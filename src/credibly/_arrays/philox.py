@@ -46,7 +46,6 @@ class Stream(enum.IntEnum):
     ORDERS = 17  # of instances that a witness learns from
     MIXTURE = 19  # which draws of several members stand for their mixture
     COINS = 20  # whether a set holds its label
-    DIRECTIONS = 21  # in which slabs of features are searched
 
 
 def as_seed(rng: Any) -> Seed:

@@ -22,7 +22,7 @@ from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
 from credibly.hypotests.calibration.corp import corp_curves
-from credibly.hypotests.calibration.pit import asking_coverage, asking_pit
+from credibly.hypotests.calibration.pit import asking_shares
 from credibly.hypotests.calibration.reliability import asking_curves
 from credibly.hypotests.calibration.spread import asking_spread
 from credibly.hypotests.predictive.outcomes import has_members
@@ -206,8 +206,8 @@ def _reals_apply(rows: Rows, work: Work) -> str | None:
 
 def _run_reals(rows: Rows, work: Work) -> Asking[RealParts | None]:
     drawn = (work.n_resamples, work.seed)
-    curves: list[Asking[Any]] = [asking_pit(rows, work.level, *drawn, partial(work.tell, "curves"))]
-    curves.append(asking_coverage(rows, work.level, *drawn))
+    curves: list[Asking[Any]] = [asking_shares("pit", rows, work.level, *drawn, partial(work.tell, "curves"))]
+    curves.append(asking_shares("coverage", rows, work.level, *drawn))
     if not isinstance(rows.sample.predictions, Quantiles):
         curves.append(asking_spread(rows, 1 - work.level, *drawn, n_bins=work.n_bins))
     pit, coverage, *spread = yield from side_by_side(curves)

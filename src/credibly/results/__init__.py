@@ -2,7 +2,7 @@
 
 from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.certificates import Certificate, EquivalenceDetails
-from credibly.results.coverage import SetCoverage, Slab, Strata
+from credibly.results.coverage import SetCoverage, Strata
 from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
 from credibly.results.curves import (
     CorpCurve,
@@ -56,7 +56,6 @@ __all__ = [
     "RootEstimate",
     "ScoreStability",
     "SetCoverage",
-    "Slab",
     "SpreadCurve",
     "Strata",
     "ValidityDetails",

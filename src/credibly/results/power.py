@@ -101,8 +101,6 @@ class LabelPlan(Result):
         ``"margin"`` within which a calibrated model is shown to be.
     width, gap, margin : float or None
         These sizes; None if not requested.
-    labels_each : int
-        Labels per instance.
     level, power : float
         Confidence of the interval and the certificate, and probability of reaching the aim.
     confidence : float
@@ -117,7 +115,6 @@ class LabelPlan(Result):
     width: float | None
     gap: float | None
     margin: float | None
-    labels_each: int
     level: float
     power: float
     confidence: float
@@ -128,11 +125,6 @@ class LabelPlan(Result):
     def instances(self) -> int:
         """Number of instances that is enough for every aim."""
         return max(self.aims.values())
-
-    @property
-    def labels(self) -> int:
-        """All labels together."""
-        return self.instances * self.labels_each
 
     def sentence(self) -> str:
         """Return the plan in words.
@@ -149,9 +141,8 @@ class LabelPlan(Result):
             "margin": f"a certificate that a calibrated model is within {_points(self.margin)} ({sure} sure, "
             f"reached {likely} of the time)",
         }
-        each = "" if self.labels_each == 1 else f", {self.labels_each} labels each"
         aims = " and for ".join(told[name] for name in self.aims)
-        found = f"Label {self.instances} instances{each}: enough for {aims}."
+        found = f"Label {self.instances} instances: enough for {aims}."
         if self.instances > self.n:
             found += f" These are only {self.n}: find {self.instances - self.n} more like them."
         return found

@@ -200,21 +200,6 @@ def test_bad_settings() -> None:
         cr.skce(cr.Gaussian(MEAN, STD), cr.LabelCounts(np.ones((N, 2), dtype=int)))
 
 
-def test_asymptotic_pvalues_are_near_those_of_replicates() -> None:
-    rng = np.random.default_rng(8)
-    n = 120
-    mean, std = rng.normal(size=n), rng.uniform(0.5, 1.5, size=n)
-    labels = mean + std * rng.normal(size=n)
-    for given in (
-        cr.Gaussian(mean, 0.9 * std),
-        cr.Samples(mean[:, None] + std[:, None] * rng.normal(size=(n, 6))),
-    ):
-        near = cr.calibration_test(given, labels, statistics="skce", method="asymptotic", rng=1).pvalue
-        assert near == pytest.approx(
-            cr.calibration_test(given, labels, statistics="skce", rng=1).pvalue, abs=0.06
-        )
-
-
 def test_the_choice_in_a_pool_is_the_label_of_the_estimate() -> None:
     test = cr.calibration_test(cr.Samples(DRAWS), Y, statistics="skce", n_resamples=19, rng=0)
     assert test.statistic == pytest.approx(cr.skce(cr.Samples(DRAWS), Y).value, abs=1e-15)

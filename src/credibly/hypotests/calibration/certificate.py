@@ -123,7 +123,7 @@ def certificate(
         return Certificate(
             chosen.name, value, level, rows.n, settings, notes, hits=round(hits), confidence=mean
         )
-    found = chosen(*_arguments(rows))
+    found = chosen(rows)
     return Certificate(
         chosen.name, abs(found.value), level, rows.n, found.settings, found.notes, largest_change=change
     )
@@ -172,12 +172,6 @@ def _is_gap(statistic: Statistic) -> bool:
     return isinstance(statistic, ConfidenceGap) or (
         type(statistic) is ConfidenceECE and statistic.n_bins == 1
     )
-
-
-def _arguments(rows: Rows) -> tuple[Any, ...]:
-    """Return what a statistic takes: rows in chunks as they are."""
-    whole = rows.loaded()
-    return (rows,) if whole is None else (whole.predictions, whole.labels)
 
 
 def _totals(chunk: Dataset) -> tuple[float, float]:

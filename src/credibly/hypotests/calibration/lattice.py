@@ -116,10 +116,7 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     from scipy.sparse import csr_array
 
     notes: list[str] = []
-    attributes = [
-        _attribute(name, values, n, n_quantiles, min_size, notes)
-        for name, values in _columns(groups, n).items()
-    ]
+    attributes = _attributes(groups, n, n_quantiles, min_size, notes)
     table = np.stack([one.codes for one in attributes], axis=1)  # (n, attributes)
     unique, cells, counts = _distinct_rows(table, [len(one.levels) for one in attributes])
     everyone = np.zeros(len(counts), dtype=np.int64)
@@ -173,11 +170,7 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
 
 def crossed_levels(groups: Any, n: int) -> HostArray:
     """Return the levels of all attributes of every instance as one name, "F / 31 to 45"."""
-    notes: list[str] = []
-    attributes = [
-        _attribute(name, values, n, QUANTILES, FEWEST_ROWS, notes)
-        for name, values in _columns(groups, n).items()
-    ]
+    attributes = _attributes(groups, n, QUANTILES, FEWEST_ROWS, notes=[])
     words = [np.array(one.levels)[one.codes] for one in attributes]
     return np.array([" / ".join(row) for row in zip(*words, strict=True)])
 
@@ -215,6 +208,11 @@ def _distinct(values: HostArray) -> tuple[HostArray, HostArray, HostArray]:
             return values[first[present]], first[present], rank[places]
     distinct, first, own = np.unique(values, return_index=True, return_inverse=True)
     return distinct, first, own.reshape(-1)
+
+
+def _attributes(groups: Any, n: int, n_quantiles: int, min_size: int, notes: list[str]) -> list[Attribute]:
+    columns = _columns(groups, n)
+    return [_attribute(name, one, n, n_quantiles, min_size, notes) for name, one in columns.items()]
 
 
 def _columns(groups: Any, n: int) -> dict[str, HostArray]:

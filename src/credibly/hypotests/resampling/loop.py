@@ -3,15 +3,15 @@
 values[0] = T(rows, observed labels),   values[d] = T(rows, labels drawn for replicate d),   d = 1, ..., b
 
 A replicate's label of row i depends on the seed, the replicate and i alone, so the same labels are drawn
-however rows and replicates are cut. There are three loops over replicates: `label_tiles` here, `sign_tiles`
-of clusters (`wild`), and `paired_values` for predictions that change with the replicate. What a test wants
-evaluated is a `Request` (`requests`); rows that come in chunks, or in parts, are in `parts`.
+however rows and replicates are cut. There are two loops over replicates: `label_tiles` here, and `sign_tiles`
+of clusters (`wild`). What a test wants evaluated is a `Request` (`requests`); rows that come in chunks, or in
+parts, are in `parts`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -47,8 +47,6 @@ from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
-_KEPT = 1 / 32  # of the memory budget, for sums that another part of an evaluation may ask for
-_FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
 Finish = Callable[[Bound, State], Array]
@@ -160,6 +158,11 @@ class Wish:
         self.finishes: list[Finish] = []
         self.found: list[Resampled] = []
 
+    def add(self, target: Target) -> int:
+        """Have the sums finished as another target wants; return which of the values are its own."""
+        self.finishes.append(target.finish)
+        return len(self.finishes) - 1
+
     def values(self, bound: Bound, state: State) -> list[HostArray]:
         """Return the values of some replicates, by function."""
         return [to_host(finish(bound, state)) for finish in self.finishes]
@@ -242,10 +245,6 @@ def states_of(jobs: Sequence[Job], batch: Any) -> list[State]:
     return first.states_with(others, jobs[0].labels(batch))
 
 
-def _values(target: Target, bound: Bound, state: State) -> HostArray:
-    return to_host(target.finish(bound, state))
-
-
 def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
     """Return the rows of every group of a dataset, increasing."""
     groups = np.asarray(dataset.groups)
@@ -299,7 +298,7 @@ def resampled_values(
     jobs = [Job(Target(bound.statistic.bind, additive=False), bound) for bound in bounds]
     wishes = [Wish(job.target) for job in jobs]
     for wish in wishes:
-        wish.finishes.append(wish.target.finish)
+        wish.add(wish.target)
     at_once(wishes, jobs, observed, drawing, n_resamples, progress)
     return np.stack([wish.found[0].values for wish in wishes])
 
@@ -363,7 +362,7 @@ def _pairwise(
             if progress is not None:
                 progress(reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
         assert state is not None
-        yield _values(job.target, bound, state)
+        yield to_host(job.target.finish(bound, state))
 
 
 def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
@@ -375,24 +374,3 @@ def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
 def share_of_replicates(progress: Progress, reps: slice, n_resamples: int, done: int, total: int) -> None:
     """Report a share of a batch of replicates as one of all."""
     progress(reps.start + (reps.stop - reps.start) * done // total, n_resamples)
-
-
-def paired_values(
-    statistics: Sequence[Statistic],
-    pairs: Iterable[tuple[Any, Labels]],
-    total: int,
-    progress: Progress | None = None,
-) -> HostArray:
-    """Evaluate statistics where predictions change with the replicate, (s, total): bind again for every pair.
-
-    Of the `total` pairs of predictions and labels the first is the observation.
-    """
-    values = np.empty((len(statistics), total))
-    bounds: list[Bound] = []
-    for column, (predictions, labels) in enumerate(pairs):
-        bounds = [statistic.bind(predictions) for statistic in statistics]
-        values[:, column] = [float(bound(labels)[0]) for bound in bounds]
-        if progress is not None:
-            progress(column + 1, total)
-    pairs_of = zip(values, bounds, strict=True)
-    return np.stack([settled(row, one.term_size, one.n, one.rounding) for row, one in pairs_of])

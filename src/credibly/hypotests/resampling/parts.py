@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import HostArray, like, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress, share_of
-from credibly.hypotests.resampling.choices import bound_to
+from credibly.hypotests.resampling.choices import Drawn, bound_to
 from credibly.hypotests.resampling.loop import (
     Resampled,
     Target,
@@ -212,22 +212,13 @@ def _of_parts(wishes: Sequence[Wish], rows: Rows, picked: HostArray, drawn: Host
         chosen = taken.take(own)
         seen = chosen.batch
         bound = bound_to(partial(part.bind_part, n=rows.n), chosen.predictions, seen)
-        drawing = _Stored(seen, like(drawn[1:, own], seen.values))
+        drawing = Drawn(partial(_stored, seen, like(drawn[1:, own], seen.values)))
         values = resampled_values([bound], seen, drawing, len(drawn) - 1)
         wish.found = [Resampled.of(bound, list(values), None)]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Stored:
-    """Label vectors that were drawn before."""
-
-    observed: Any
-    drawn: Any
-    on_device = False
-
-    def labels(self, reps: slice) -> Any:
-        """Return replicates `reps`."""
-        return dataclasses.replace(self.observed, values=self.drawn[reps, ...])
+def _stored(observed: Any, drawn: Array, reps: slice) -> Any:
+    return dataclasses.replace(observed, values=drawn[reps, ...])
 
 
 def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
