@@ -24,7 +24,7 @@ from credibly.predictions.point import Point
 from credibly.predictions.prediction_sets import PredictionIntervals, PredictionSets
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian
-from credibly.predictions.rows import GroupRows, InMemory, RandomRows, Rows, group_rows, one_rater
+from credibly.predictions.rows import InMemory, RowChoice, Rows, group_rows, one_rater, rows_up_to
 from credibly.predictions.samples import Samples
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "Dirichlet",
     "Ensemble",
     "Gaussian",
-    "GroupRows",
     "InMemory",
     "Intervals",
     "LabelCounts",
@@ -47,9 +46,9 @@ __all__ = [
     "PredictionSets",
     "Predictions",
     "Quantiles",
-    "RandomRows",
     "RealPredictions",
     "Reals",
+    "RowChoice",
     "Rows",
     "Samples",
     "as_labels",
@@ -66,4 +65,5 @@ __all__ = [
     "paired",
     "require_independent",
     "require_no_labels",
+    "rows_up_to",
 ]
