@@ -63,7 +63,7 @@ def stage_progress(given: StageProgress | bool | None) -> Iterator[StageProgress
     """Give what to call: True means a line on standard error, in a terminal or a notebook."""
     line = _line(given, "stage, done, total")
     try:
-        yield given if callable(given) else line and line.stage
+        yield given if callable(given) else None if line is None else line.stage
     finally:
         if line is not None:
             line.close()
@@ -72,7 +72,7 @@ def stage_progress(given: StageProgress | bool | None) -> Iterator[StageProgress
 def as_progress(given: Progress | bool | None) -> Progress | None:
     """Return what to call: True means a line on standard error, in a terminal or a notebook."""
     line = _line(given, "done, total")
-    return given if callable(given) else line and line.share
+    return given if callable(given) else None if line is None else line.share
 
 
 def _line(given: object, arguments: str) -> StatusLine | None:
