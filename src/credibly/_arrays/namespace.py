@@ -54,8 +54,6 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
             break
     else:
         return array_api_compat.numpy  # by far the most frequent answer
-    if all(isinstance(array, np.ndarray) for array in arrays):
-        return array_api_compat.numpy
     present = [array for array in arrays if array is not None]
     libraries = sorted({type(array).__module__.split(".")[0] for array in present})
     if len(libraries) > 1:

@@ -145,7 +145,7 @@ def check_features(features: Any, predictions: Predictions) -> Array:
     array = beside(
         as_real(features, "features"), features, predictions._leading, what="predictions and `features`"
     )
-    require_shape(array, "features", ("(n,)", "(n, d)"))
+    require_shape(array, "features", "(n,)", "(n, d)")
     if array.shape[0] != len(predictions):
         raise InputError(
             "`features`",

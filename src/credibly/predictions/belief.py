@@ -18,7 +18,6 @@ from credibly._arrays.checks import (
     require_finite,
     require_integer,
     require_rows,
-    require_shape,
 )
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
@@ -55,8 +54,7 @@ class Belief(ClassPredictions):
     row_fields: ClassVar[tuple[str, ...]] = ("masses",)
 
     def __post_init__(self) -> None:
-        masses = as_real(self.masses, "masses")
-        require_shape(masses, "masses", ("(n, f)",))
+        masses = as_real(self.masses, "masses", "(n, f)")
         sets, n_classes = check_focal_sets(self.focal_sets, self.n_classes)
         _require_columns(masses, "masses", sets)
         masses, notes = require_distributions(
@@ -107,8 +105,7 @@ class Belief(ClassPredictions):
         but without the graph: no gradient reaches `beliefs`.
         """
         one_of("`negative`", negative, ("raise", "clamp"))
-        values = as_real(beliefs, "beliefs")
-        require_shape(values, "beliefs", ("(n, f)",))
+        values = as_real(beliefs, "beliefs", "(n, f)")
         require_finite(values, "beliefs")
         sets, count = check_focal_sets(focal_sets, n_classes)
         _require_columns(values, "beliefs", sets)

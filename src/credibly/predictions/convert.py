@@ -15,7 +15,7 @@ from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, is_numpy, is_torch, namespace, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.dirichlet import Dirichlet
-from credibly.predictions.ensemble import Ensemble, is_list_of_members, refuse_member_axis
+from credibly.predictions.ensemble import Ensemble, is_list_of_members, members_second
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
@@ -181,9 +181,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     if array.ndim == 3:
         return Ensemble(array, member_axis=member_axis)
     if array.ndim == 2:
-        if member_axis is not None:
-            refuse_member_axis(array, "predictions", member_axis)
-        return Point(array)
+        return Point(members_second(array, "predictions", member_axis, "(n, m, k)", "(n, k)"))
     raise InputError(
         "predictions",
         "must be an (n, k) array of probabilities, an (n, m, k) array of members, or a prediction object",

@@ -7,13 +7,10 @@ from typing import ClassVar
 
 from credibly._arrays.checks import (
     NOISE,
-    as_real,
+    as_two_reals,
     noted_error,
-    require_classes,
     require_finite,
     require_rows,
-    require_same_shape,
-    require_shape,
     row_blocks,
     scalar,
     sum_tolerance,
@@ -45,11 +42,7 @@ class Intervals(ClassPredictions):
     row_fields: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def __post_init__(self) -> None:
-        lower, upper = as_real(self.lower, "lower"), as_real(self.upper, "upper")
-        namespace(lower, upper, what="`lower` and `upper`")
-        require_shape(lower, "lower", ("(n, k)",))
-        require_same_shape(lower, upper, ("lower", "upper"))
-        require_classes(lower.shape[-1], "lower")
+        lower, upper = as_two_reals(self.lower, self.upper, ("lower", "upper"), "(n, k)")
         require_finite(lower, "lower")
         require_finite(upper, "upper")
         _require_bounds(lower, upper)

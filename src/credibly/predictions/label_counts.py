@@ -15,7 +15,6 @@ from credibly._arrays.checks import (
     as_array,
     as_real,
     describe_rows,
-    require_classes,
     require_distributions,
     require_finite,
     require_integer,
@@ -123,8 +122,7 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
 
 def soft_counts(frequencies: Any, n_raters: Any) -> tuple[Array, tuple[str, ...]]:
     """Return frequencies times raters, whole where they are counts that were divided, and what was noted."""
-    probs = as_real(frequencies, "frequencies")
-    require_shape(probs, "frequencies", ("(n, k)",))
+    probs = as_real(frequencies, "frequencies", "(n, k)")
     probs, notes = require_distributions(
         probs, "frequencies", lambda _: "Divide counts by their sum, or pass them to `LabelCounts`."
     )
@@ -201,8 +199,7 @@ class LabelCounts(Predictions):
 
     def __post_init__(self) -> None:
         counts = as_array(self.counts, "counts")
-        require_shape(counts, "counts", ("(n, k)",))
-        require_classes(counts.shape[-1], "counts")
+        require_shape(counts, "counts", "(n, k)")
         xp = namespace(counts)
         if not xp.isdtype(counts.dtype, "integral"):
             counts = as_real(counts, "counts")
@@ -318,7 +315,6 @@ class LabelCounts(Predictions):
             The counts; whole unless the frequencies are not.
         """
         counts, notes = soft_counts(frequencies, n_raters)
-        require_classes(counts.shape[-1], "frequencies")
         made = object.__new__(cls)
         made._set(counts=counts, notes=notes)
         return made

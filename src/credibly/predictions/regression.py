@@ -22,11 +22,10 @@ import numpy as np
 
 from credibly._arrays.checks import (
     as_real,
+    as_two_reals,
     require_distributions,
     require_finite,
     require_rows,
-    require_same_shape,
-    require_shape,
 )
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
@@ -49,7 +48,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
-from credibly.predictions.ensemble import members_second, normalised, refuse_member_axis, used_weights
+from credibly.predictions.ensemble import members_second, normalised, used_weights
 
 _NODES, _ORDER = 33, 7
 """Nodes of a row, and derivatives of F known there."""
@@ -379,16 +378,11 @@ class Gaussian(RealPredictions):
     member_axis: dataclasses.InitVar[int | None] = None
     weights: Array | None = None
     row_fields: ClassVar[tuple[str, ...]] = ("mean", "std")
+    axes_with_members: ClassVar[int] = 2
 
     def __post_init__(self, member_axis: int | None) -> None:
-        mean, std = as_real(self.mean, "mean"), as_real(self.std, "std")
-        namespace(mean, std, what="`mean` and `std`")
-        require_shape(mean, "mean", ("(n,)", "(n, m)"))
-        require_same_shape(mean, std, ("mean", "std"))
-        if mean.ndim == 2:
-            mean, std = (members_second(part, "mean", member_axis, "(n, m)") for part in (mean, std))
-        elif member_axis is not None:
-            refuse_member_axis(mean, "mean", member_axis)
+        mean, std = as_two_reals(self.mean, self.std, ("mean", "std"), "(n,)", "(n, m)")
+        mean, std = (members_second(part, "mean", member_axis, "(n, m)", "(n,)") for part in (mean, std))
         require_finite(mean, "mean")
         require_finite(std, "std")
         require_rows(
@@ -408,11 +402,6 @@ class Gaussian(RealPredictions):
         if kept is not None:
             mean, std = (namespace(part).take(part, kept, axis=1) for part in (mean, std))
         self._set(mean=mean, std=std, weights=weights, notes=notes)
-
-    @property
-    def n_members(self) -> int:
-        """Number of members."""
-        return int(self.mean.shape[1]) if self.mean.ndim == 2 else 1
 
     def members(self) -> tuple[Array, Array]:
         """Return means and standard deviations as (n, m), double precision."""
