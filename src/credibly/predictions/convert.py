@@ -99,16 +99,7 @@ def _sample(obj: Any, held: Any, axis: int) -> Predictions:
 
 def _probabilities(inner: Any, member_axis: int | None) -> Predictions:
     array = as_array(getattr(inner, "probabilities", inner), "probabilities")
-    if array.ndim == 2:
-        return Point(array)
-    if array.ndim == 3:
-        return Ensemble(array, member_axis=member_axis)
-    raise InputError(
-        "`probabilities`",
-        "must have shape (n, k), or (n, m, k) for members",
-        f"got shape {tuple(array.shape)}",
-        "Select or reduce the other axes first.",
-    )
+    return as_predictions(array, member_axis=member_axis if array.ndim == 3 else None)
 
 
 MEMBER_DIMENSIONS = ("chain", "draw", "sample", "member", "members")

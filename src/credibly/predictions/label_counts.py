@@ -33,7 +33,6 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
         table = to_host(table)
     elif hasattr(table, "to_numpy"):
         table = table.to_numpy()
-    mask = np.ma.getmaskarray(table) if np.ma.isMaskedArray(table) else None
     values = np.asarray(table)
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(
@@ -42,7 +41,7 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
             f"got shape {values.shape}",
             "Give one row per instance and one column per rater, gaps as None or NaN.",
         )
-    gap = np.zeros(values.shape, dtype=bool) if mask is None else mask.copy()
+    gap = np.ma.getmaskarray(np.ma.asanyarray(table)).copy()
     if values.dtype.kind == "O":
         # NaN differs from itself, pandas.NA answers neither way
         gap |= np.array([[v is None or (v != v) is not False for v in row] for row in values.tolist()])
@@ -62,7 +61,7 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
         raise InputTypeError(
             "`table`",
             "must hold class indices and gaps",
-            f"got {filled[~gap][0]!r}" if (~gap).any() else "got no label",
+            f"got {filled[~gap][0]!r}",
             "Map class names to indices from 0 to k - 1 first.",
         ) from None
     require_rows(
