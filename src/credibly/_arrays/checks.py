@@ -252,6 +252,32 @@ def require_rows(
         raise InvalidRowsError(f"`{name}`", rule, evidence, remedy, rows)
 
 
+def require_positive_entries(array: Array, name: str, remedy: str, *, or_zero: bool = False) -> None:
+    """Raise unless all entries are finite and positive, or zero where that is allowed."""
+    require_finite(array, name)
+    require_rows(
+        (array,),
+        lambda block: block < 0 if or_zero else block <= 0,
+        name=name,
+        rule="must not be negative" if or_zero else "must be positive",
+        fact=lambda row: f"holds {np.min(row):.6g}",
+        remedy=remedy,
+    )
+
+
+def require_shares(array: Array, name: str, remedy: str) -> None:
+    """Raise unless all entries are finite and between 0 and 1, up to NOISE."""
+    require_finite(array, name)
+    require_rows(
+        (array,),
+        lambda block: (block < -NOISE) | (block > 1 + NOISE),
+        name=name,
+        rule="must lie between 0 and 1",
+        fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
+        remedy=remedy,
+    )
+
+
 def sum_tolerance(array: Array) -> float:
     """Return how far a row sum may be off: NOISE, and what rounding in the stored dtype explains.
 

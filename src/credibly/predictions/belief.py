@@ -15,9 +15,8 @@ from credibly._arrays.checks import (
     as_real,
     describe_rows,
     require_distributions,
-    require_finite,
     require_integer,
-    require_rows,
+    require_shares,
 )
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
@@ -106,17 +105,9 @@ class Belief(ClassPredictions):
         """
         one_of("`negative`", negative, ("raise", "clamp"))
         values = as_real(beliefs, "beliefs", "(n, f)")
-        require_finite(values, "beliefs")
         sets, count = check_focal_sets(focal_sets, n_classes)
         _require_columns(values, "beliefs", sets)
-        require_rows(
-            (values,),
-            lambda block: (block < -NOISE) | (block > 1 + NOISE),
-            name="beliefs",
-            rule="must lie between 0 and 1",
-            fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
-            remedy="Apply the model's output activation first.",
-        )
+        require_shares(values, "beliefs", "Apply the model's output activation first.")
         host = to_host(as_float64(values))
         masses, sets, full = _invert(host, sets, count)
         notes: list[str] = []

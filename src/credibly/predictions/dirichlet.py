@@ -9,9 +9,8 @@ import numpy as np
 
 from credibly._arrays.checks import (
     as_real,
-    require_finite,
     require_integer,
-    require_rows,
+    require_positive_entries,
 )
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed
@@ -57,14 +56,8 @@ class Dirichlet(ClassPredictions):
     def __post_init__(self, member_axis: int | None) -> None:
         alpha = as_real(self.alpha, "alpha")
         alpha = members_second(alpha, "alpha", member_axis, "(n, m, k)", "(n, k)")
-        require_finite(alpha, "alpha")
-        require_rows(
-            (alpha,),
-            lambda block: block <= 0,
-            name="alpha",
-            rule="must be positive",
-            fact=lambda row: f"holds {row.min():.6g}",
-            remedy="If this is evidence, use `Dirichlet.from_evidence`, which adds 1.",
+        require_positive_entries(
+            alpha, "alpha", "If this is evidence, use `Dirichlet.from_evidence`, which adds 1."
         )
         weights, kept, notes = used_weights(self.weights, alpha, 3)
         if kept is not None:
@@ -92,15 +85,8 @@ class Dirichlet(ClassPredictions):
             The predictions.
         """
         values = as_real(evidence, "evidence", "(n, k)", "(n, m, k)")
-        require_finite(values, "evidence")
-        require_rows(
-            (values,),
-            lambda block: block < 0,
-            name="evidence",
-            rule="must not be negative",
-            fact=lambda row: f"holds {row.min():.6g}",
-            remedy="Apply the network's output activation (relu, softplus, exp) first.",
-        )
+        remedy = "Apply the network's output activation (relu, softplus, exp) first."
+        require_positive_entries(values, "evidence", remedy, or_zero=True)
         return cls(values + 1.0, member_axis=member_axis, weights=weights)
 
     @property

@@ -18,14 +18,12 @@ import dataclasses
 import math
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from credibly._arrays.checks import (
     as_real,
     as_two_reals,
     require_distributions,
     require_finite,
-    require_rows,
+    require_positive_entries,
 )
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
@@ -372,14 +370,8 @@ class Gaussian(RealPredictions):
         mean, std = as_two_reals(self.mean, self.std, ("mean", "std"), "(n,)", "(n, m)")
         mean, std = (members_second(part, "mean", member_axis, "(n, m)", "(n,)") for part in (mean, std))
         require_finite(mean, "mean")
-        require_finite(std, "std")
-        require_rows(
-            (std,),
-            lambda block: block <= 0,
-            name="std",
-            rule="must be positive",
-            fact=lambda row: f"holds {np.min(row):.6g}",
-            remedy="Drop these rows, or give standard deviations instead of log-variances.",
+        require_positive_entries(
+            std, "std", "Drop these rows, or give standard deviations instead of log-variances."
         )
         given = None if self.weights is None else as_real(self.weights, "weights")
         if given is not None and given.ndim == 2 and mean.ndim == 2:
