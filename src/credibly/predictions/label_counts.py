@@ -41,7 +41,7 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
             f"got shape {values.shape}",
             "Give one row per instance and one column per rater, gaps as None or NaN.",
         )
-    gap = np.ma.getmaskarray(np.ma.asanyarray(table)).copy()
+    gap = np.ma.getmaskarray(table).copy()
     if values.dtype.kind == "O":
         # NaN differs from itself, pandas.NA answers neither way
         gap |= np.array([[v is None or (v != v) is not False for v in row] for row in values.tolist()])
@@ -245,8 +245,8 @@ class LabelCounts(Predictions):
             here = np.flatnonzero(~gap[:, column])
             counts[here, present[here, column]] += 1
         require_rows(
-            (counts,),
-            lambda block: block.sum(axis=1) == 0,
+            (gap,),
+            lambda block: block.all(axis=1),
             name="table",
             rule="must have at least one rater per row",
             fact=lambda row: "holds gaps only",

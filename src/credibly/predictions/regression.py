@@ -368,7 +368,8 @@ class Gaussian(RealPredictions):
 
     def __post_init__(self, member_axis: int | None) -> None:
         mean, std = as_two_reals(self.mean, self.std, ("mean", "std"), "(n,)", "(n, m)")
-        mean, std = (members_second(part, "mean", member_axis, "(n, m)", "(n,)") for part in (mean, std))
+        if mean.ndim == 2 or member_axis is not None:
+            mean, std = (members_second(part, "mean", member_axis, "(n, m)", "(n,)") for part in (mean, std))
         require_finite(mean, "mean")
         require_positive_entries(
             std, "std", "Drop these rows, or give standard deviations instead of log-variances."
