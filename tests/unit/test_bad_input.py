@@ -472,7 +472,7 @@ def test_wrong_settings_of_a_curve(settings, words):
         (lambda p, y: cr.confidence_ece(p, y, n_bins=10**9), "at most 10000"),
         (lambda p, y: cr.confidence_ece(p, y, p=2, debiased="no"), "`debiased` must be one of True, False"),
         (lambda p, y: cr.reliability_curve(p, y, target=True), "top_label"),
-        (lambda p, y: cr.calibration_test(p, y, progress=3), "`progress` must be True or callable"),
+        (lambda p, y: cr.calibration_test(p, y, progress=3), "`progress` must be True, False or callable"),
     ],
 )
 def test_settings_of_the_wrong_kind_are_named(call, words):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.philox import Seed, Stream
 from credibly.hypotests.calibration.lattice import crossed_levels
-from credibly.predictions import Counts, OverClasses, Predictions, RandomRows, Rows, as_rows
+from credibly.predictions import Counts, OverClasses, Predictions, RowChoice, Rows, as_rows, rows_up_to
 from credibly.results.base import Result
 from credibly.scale import scan
 from credibly.statistics import Statistic
@@ -204,4 +205,5 @@ def random_part(rows: Rows, most: int, seed: Seed) -> Rows:
     if rows.n <= most:
         return rows
     values, _ = smallest_uniforms(rows.n, most, seed)
-    return RandomRows(rows, most, seed, Stream.SUBSAMPLE, float(values.max()))
+    small = partial(rows_up_to, seed, Stream.SUBSAMPLE, float(values.max()))
+    return RowChoice(rows, most, small)

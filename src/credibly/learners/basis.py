@@ -116,7 +116,7 @@ def check_features(features: Any, predictions: Predictions) -> Array:
     array = beside(
         as_real(features, "features"), features, predictions._leading, what="predictions and `features`"
     )
-    require_shape(array, "features", ("(n,)", "(n, d)"))
+    require_shape(array, "features", "(n,)", "(n, d)")
     require_one_each(array.shape[:1], len(predictions), "`features`", "row per prediction")
     require_finite(array, "features")
     return as_float64(array[:, None] if array.ndim == 1 else array)

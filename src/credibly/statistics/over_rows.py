@@ -343,23 +343,6 @@ Vectors = Callable[[Block], Labels]
 """Returns the label vectors of a block: as they are, or drawn; the same ones whatever stands beside a row."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Posed(RowChoice):
-    """All rows as a statistic of pairs sees them."""
-
-    pose: Pose
-
-    @property
-    def choose(self) -> Pose:
-        """All rows."""
-        return self.pose
-
-    @property
-    def sample(self) -> Dataset:
-        """The first rows."""
-        return self.pose(self.whole.sample)
-
-
 def meets_in_blocks(statistic: Statistic, chunks: Rows) -> bool:
     """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
     return isinstance(statistic, PairStatistic) and chunks.engine.name != "serial"
@@ -380,14 +363,14 @@ class Pairs:
     """
 
     planned: Planned
-    chunks: Posed
+    chunks: RowChoice
     blocks: list[Any]
 
     @classmethod
     def over(cls, statistic: Statistic, rows: Rows, pose: Pose = with_labels) -> Pairs:
         """Plan, and read all chunks once; predictions and labels stay where they were read."""
         require_pairs(statistic.name, rows.n)
-        chunks = Posed(rows, rows.n, pose)
+        chunks = RowChoice(rows, rows.n, pose)
         held = rows.held(partial(_block, pose, rows.clusters))
         return cls(Planned(statistic, statistic.plan(chunks)), chunks, held)
 

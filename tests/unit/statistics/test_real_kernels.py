@@ -229,12 +229,8 @@ def test_rows_in_chunks_are_gathered() -> None:
             yield work(whole.rows(slice(0, 4)))
             yield work(whole.rows(slice(4, N)))
 
-        @property
-        def choose(self):  # type: ignore[no-untyped-def]
-            return lambda rows: rows
-
     given = cr.Gaussian(MEAN, STD)
-    halves = Halves(InMemory(Dataset(given, Y)), N)
+    halves = Halves(InMemory(Dataset(given, Y)), N, lambda rows: rows)
     assert cr.skce(halves).value == pytest.approx(cr.skce(given, Y).value, abs=1e-14)
     whole = cr.calibration_test(given, Y, statistics="skce", n_resamples=19, rng=0)
     parts = cr.calibration_test(halves, statistics="skce", n_resamples=19, rng=0)

@@ -34,7 +34,6 @@ from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
 from credibly.predictions import (
     Dataset,
-    GroupRows,
     InMemory,
     Labels,
     Predictions,
@@ -137,8 +136,9 @@ def targets_of(
     inside = _rows_of_groups(whole) if groups and whole is not None else {}
     found = []
     for level, size in ((None, rows.n), *groups):
-        part = rows if level is None else GroupRows(rows, size, level)
-        if whole is not None:
+        if whole is None:
+            part = rows if level is None else rows.of_group(level, size)
+        else:
             part = InMemory(whole if level is None else whole.take(inside[level]))
         for one in chosen:
             additive = one.traits.reduction == "sum"

@@ -33,9 +33,9 @@ from credibly.hypotests.resampling.loop import (
     with_observed,
 )
 from credibly.hypotests.resampling.replicates import Draw, LabelSource, rows_at_once
-from credibly.predictions import ClassPredictions, Dataset, Labels, Predictions, Rows, as_point
+from credibly.predictions import ClassPredictions, Dataset, Labels, Predictions, RowChoice, Rows, as_point
 from credibly.predictions.passes import Sums, remembering
-from credibly.statistics.over_rows import Block, Pairs, Posed, meets_in_blocks
+from credibly.statistics.over_rows import Block, Pairs, meets_in_blocks
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -191,7 +191,7 @@ def in_parts(
             draw, picked = work[order].draw, work[order].picked
             assert isinstance(draw, LabelSource) and picked is not None
             # as the labels were drawn: choices of draws, cells
-            _of_parts(rest[order], Posed(rows, rows.n, draw.pose), picked, np.concatenate(drawn[order]))
+            _of_parts(rest[order], RowChoice(rows, rows.n, draw.pose), picked, np.concatenate(drawn[order]))
 
 
 def _picked(wishes: Sequence[Wish]) -> HostArray | None:

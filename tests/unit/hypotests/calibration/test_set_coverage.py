@@ -80,7 +80,7 @@ def test_misses_that_a_feature_foretells_are_found() -> None:
 
 def test_bad_input() -> None:
     low, high, y = intervals(5)
-    with pytest.raises(cr.InputTypeError, match="must be booleans"):
+    with pytest.raises(cr.InvalidRowsError, match="must be booleans"):
         cover(np.full((3, 2), 0.5), [0, 1, 0], claimed=0.9)
     with pytest.raises(cr.InputError, match="must lie between 0 and 1 for 2 classes"):
         cover(np.array([[True, False], [True, True]]), [0, 2], claimed=0.9)
