@@ -67,7 +67,6 @@ STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "mmd_ce": (*PAIRED, {"label_kernel": "ordinal"}),
     "kde_ce": ({"bandwidth": 0.1}, {"p": 1.0}),
     "kl_ce": ({"bandwidth": 0.1}, {"clip": 1e-3}),
-    "ucme": (),
     **dict.fromkeys(
         ("confidence_gap", "ecce", "ici", "rps", "smooth_ece", "spiegelhalter_z", "t_cal", "truthful_ce"), ()
     ),
@@ -89,7 +88,6 @@ REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
         {"label_bandwidth": "median"},
         {"label_bandwidth": 0.5, "bandwidth": 0.5},
     ),
-    "ucme": (),
 }
 WITH_MEMBERS = ("ensemble", "weighted", "dirichlets", "gaussians", "member_samples")
 WEIGHTED = ("numpy", "torch", "chunks", "dask")

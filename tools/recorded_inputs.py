@@ -114,7 +114,6 @@ WHERE: dict[str, str] = {
     "spread_curve": "hypotests.spread_curve",
     "spread_ratio": "statistics.spread_ratio",
     "spread_slope": "statistics.spread_slope",
-    "ucme": "statistics.ucme",
     "upper_entropy": "credal.upper_entropy",
     "upper_probability": "credal.upper_probability",
 }

@@ -27,7 +27,6 @@ from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
-from credibly.statistics.ucme import ucme
 from credibly.statistics.walks import ecce, truthful_ce
 
 __all__ = [
@@ -75,5 +74,4 @@ __all__ = [
     "t_cal",
     "top_label_ece",
     "truthful_ce",
-    "ucme",
 ]

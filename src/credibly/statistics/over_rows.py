@@ -186,7 +186,7 @@ def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
     if sums is None:
         return found
     if found.stderr is None and found.interval_refusal is not SECOND_LOOK:
-        return bound.in_clusters(found, sums)
+        return found
     if np.count_nonzero(_sizes(sums)) < 2:  # of a group; all rows have two clusters or more
         return dataclasses.replace(found, stderr=None, interval_refusal=_ONE_CLUSTER, n_clusters=1)
     value, without, sizes = without_each(bound, sums)

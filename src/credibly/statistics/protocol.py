@@ -259,10 +259,6 @@ class Bound(ABC):
         """
         return None
 
-    def in_clusters(self, found: Estimate, sums: State) -> Estimate:
-        """Return an estimate with what merged `cluster_sums` tell beside its own error: nothing more."""
-        return found
-
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what merged `observed_sums` make worth knowing (infinite losses, say)."""
         return ()

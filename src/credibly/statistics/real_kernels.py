@@ -290,7 +290,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = Fal
             label_bandwidth = "median"
         if isinstance(label_bandwidth, str) and not standardises(label_bandwidth):
             label_bandwidth, notes = _label_bandwidth(part)
-        ends = list(rows.map(partial(extent, standardised=standardises(label_bandwidth))))
+        ends = list(rows.map(partial(_extent, standardised=standardises(label_bandwidth))))
         low, high = min(one[0] for one in ends), max(one[1] for one in ends)
     centres = isinstance(part, Gaussian) and standardises(label_bandwidth)
     reference = None
@@ -350,10 +350,10 @@ def _require_squares(rows: Dataset) -> None:
             )
 
 
-def extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:
+def _extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:
     """Return the range in which some rows predict labels; standardised, one around 0."""
     given = rows.predictions
-    if isinstance(given, (Pool, Samples)):
+    if isinstance(given, Pool):
         xp, low, high = namespace(given.values), given.values, given.values
     else:
         assert isinstance(given, Gaussian)
@@ -369,7 +369,7 @@ def extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:
 def _label_bandwidth(part: Gaussian | Pool) -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between numbers of pools, or octiles of the members of some rows."""
     if isinstance(part, Pool):
-        return median_label_distance(part.values, "draws")[0], ()
+        return _median_label_distance(part.values, "draws")[0], ()
     mean, std = part.members()
     xp = namespace(mean)
     if part.shares is not None:
@@ -379,7 +379,7 @@ def _label_bandwidth(part: Gaussian | Pool) -> tuple[Any, tuple[str, ...]]:
     octiles = like(np.asarray(_NORMAL_OCTILES), mean)
     values = mean[:, :, None] + std[:, :, None] * octiles
     values = xp.reshape(values, (values.shape[0], -1))
-    return median_label_distance(values, "predicted labels")
+    return _median_label_distance(values, "predicted labels")
 
 
 def _repeated(shares: HostArray) -> HostArray:
@@ -397,7 +397,7 @@ def _repeated(shares: HostArray) -> HostArray:
     return np.stack([np.searchsorted(row, places, side="right") for row in ends])
 
 
-def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...]]:
+def _median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between numbers of different and the same rows (n, p)."""
     xp = namespace(values)
     ordered = xp.sort(values, axis=1)

@@ -36,7 +36,6 @@ from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
-from credibly.statistics.ucme import ucme
 from credibly.statistics.walks import ecce, truthful_ce
 
 
@@ -192,7 +191,6 @@ BUILTIN: tuple[Statistic, ...] = (
     hosmer_lemeshow,
     skce,
     mmd_ce,
-    ucme,
     kde_ce,
     kl_ce,
     smooth_ece,

@@ -52,7 +52,6 @@ def test_names_are_those_of_the_public_functions() -> None:
         "hosmer_lemeshow",
         "skce",
         "mmd_ce",
-        "ucme",
         "kde_ce",
         "kl_ce",
         "smooth_ece",
