@@ -70,7 +70,6 @@ STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     **dict.fromkeys(
         ("confidence_gap", "ecce", "ici", "rps", "smooth_ece", "spiegelhalter_z", "t_cal", "truthful_ce"), ()
     ),
-    **dict.fromkeys(("calibration_in_the_large", "calibration_slope"), ()),
 }
 REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "picp": ({"level": 0.5},),

@@ -69,8 +69,6 @@ WHERE: dict[str, str] = {
     "VectorScaling": "recalibrate.VectorScaling",
     "weights_test": "hypotests.weights_test",
     "witness_test": "hypotests.witness_test",
-    "calibration_in_the_large": "statistics.calibration_in_the_large",
-    "calibration_slope": "statistics.calibration_slope",
     "certificate": "hypotests.certificate",
     "credal_boundary": "credal.boundary",
     "credal_contains": "credal.contains",

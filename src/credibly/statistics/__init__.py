@@ -8,12 +8,7 @@ from credibly.statistics.crps import crps
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
-from credibly.statistics.logistic import (
-    LogisticCalibration,
-    calibration_in_the_large,
-    calibration_slope,
-    logistic_calibration,
-)
+from credibly.statistics.logistic import LogisticCalibration, logistic_calibration
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Statistic, Traits
@@ -37,8 +32,6 @@ __all__ = [
     "Traits",
     "accuracy",
     "brier",
-    "calibration_in_the_large",
-    "calibration_slope",
     "classwise_ece",
     "confidence_ece",
     "confidence_gap",

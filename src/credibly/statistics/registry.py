@@ -26,7 +26,6 @@ from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
-from credibly.statistics.logistic import calibration_in_the_large, calibration_slope
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
@@ -198,8 +197,6 @@ BUILTIN: tuple[Statistic, ...] = (
     truthful_ce,
     t_cal,
     ici,
-    calibration_slope,
-    calibration_in_the_large,
     spiegelhalter_z,
     rps,
     picp,
@@ -224,11 +221,13 @@ ENTRY_POINTS = "credibly.statistics"
 _RANKED = (
     "Use `risk_coverage_curve` to see whether the surest answers are right: its area plays the role of AUROC."
 )
+_FITTED = "Use `statistics.logistic_calibration`, which fits it with an interval."
 _ELSEWHERE = {
     "auroc": _RANKED,
     "auc": _RANKED,
     "roc_auc": _RANKED,
     "aurc": "Use `risk_coverage_curve`, whose `area` it is.",
+    **dict.fromkeys(("calibration_slope", "cox_slope", "calibration_in_the_large"), _FITTED),
 }
 """Numbers that people ask for by name and that come from a function that is not a statistic."""
 

@@ -59,8 +59,6 @@ def test_names_are_those_of_the_public_functions() -> None:
         "truthful_ce",
         "t_cal",
         "ici",
-        "calibration_slope",
-        "calibration_in_the_large",
         "spiegelhalter_z",
         "rps",
         "picp",
