@@ -80,7 +80,7 @@ REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "mean_slope": (),
     "spread_ratio": (),
     "spread_slope": (),
-    "ence": ({"n_bins": 5}, {"n_bins": 5, "debiased": True}),
+    "ence": ({"n_bins": 5},),
     "skce": (
         {"label_bandwidth": "median"},
         {"label_bandwidth": 0.5, "bandwidth": 0.5},

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -59,7 +58,7 @@ from credibly.statistics.protocol import (
     Story,
     Traits,
 )
-from credibly.statistics.regression import RealMean, central_interval, real_traits
+from credibly.statistics.regression import REAL_TRAITS, RealMean, central_interval
 from credibly.statistics.terms import Losses
 
 MOST_LEVELS = 10_000
@@ -85,7 +84,7 @@ class IntervalCoverage(RealMean):
     name: ClassVar[str] = "picp"
     is_share: ClassVar[bool] = True
     is_skewed: ClassVar[bool] = False  # counts move in steps
-    traits: ClassVar[Traits] = real_traits(bounds=(0.0, 1.0))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, range=(0.0, 1.0))
     reference: ClassVar[str] = "Khosravi et al. 2011"
     story: ClassVar[Story] = Story(
         title="Interval coverage",
@@ -150,7 +149,7 @@ class QuantileCalibrationError(LinearStatistic):
     has_moments: ClassVar[bool] = False
     refusal: ClassVar[str | None] = BIASED_UPWARDS
     name: ClassVar[str] = "quantile_calibration_error"
-    traits: ClassVar[Traits] = real_traits(tail="greater", bounds=(0.0, math.inf))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, tail="greater")
     reference: ClassVar[str] = "Kuleshov, Fenner and Ermon 2018"
     story: ClassVar[Story] = Story(
         title="Quantile calibration error",

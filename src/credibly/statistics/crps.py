@@ -29,7 +29,7 @@ from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictio
 from credibly.predictions.samples import LeftOut
 from credibly.statistics.mixture_tables import Grid, Loss, distances_on_grid
 from credibly.statistics.protocol import Story, Traits
-from credibly.statistics.regression import RealMean, members_first, of_one_normal, real_traits
+from credibly.statistics.regression import SCORE_TRAITS, RealMean, members_first, of_one_normal
 
 FEW_LEVELS = 10
 """Quantiles below which the CRPS depends on their levels as much as on the predictions."""
@@ -60,7 +60,7 @@ class ContinuousRankedProbabilityScore(RealMean):
     every_member: ClassVar[bool] = True
     name: ClassVar[str] = "crps"
     term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
+    traits: ClassVar[Traits] = SCORE_TRAITS
     reference: ClassVar[str] = "Matheson and Winkler 1976"
     story: ClassVar[Story] = Story(
         title="CRPS",

@@ -59,18 +59,18 @@ LabelKind = Literal["classes", "counts", "reals"]
 _KINDS: dict[type[Any], LabelKind] = {Classes: "classes", Counts: "counts", Reals: "reals"}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Traits:
     """What a statistic promises; every promise is tested over the registry.
 
     Attributes
     ----------
-    reduction : {"sum", "pairwise", "smoother", "opaque"}
-        How instances combine; all but "opaque" can be merged from chunks of rows.
     tail : {"greater", "two-sided"}
         Which values count against a model.
     labels : frozenset of {"classes", "counts", "reals"}
         Label types it takes.
+    reduction : {"sum", "pairwise", "smoother", "opaque"}
+        How instances combine; all but "opaque" can be merged from chunks of rows.
     differentiable : bool
         Whether values carry gradients with respect to the predictions.
     multiplicities : bool
@@ -83,12 +83,12 @@ class Traits:
         Whether the order of the classes matters; otherwise they may be renamed.
     """
 
-    reduction: Literal["sum", "pairwise", "smoother", "opaque"]
     tail: Tail
     labels: frozenset[LabelKind]
-    differentiable: bool
-    multiplicities: bool
-    duplicate_invariant: bool
+    reduction: Literal["sum", "pairwise", "smoother", "opaque"] = "sum"
+    differentiable: bool = False
+    multiplicities: bool = True
+    duplicate_invariant: bool = True
     range: tuple[float, float] | None = None
     ordered: bool = False
 

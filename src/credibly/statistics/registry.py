@@ -106,18 +106,14 @@ class UserStatistic(Statistic):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.label)
-        object.__setattr__(
-            self,
-            "traits",
-            Traits(
-                reduction="opaque",
-                tail=self.tail,
-                labels=frozenset[LabelKind]({"classes", "reals"}),
-                differentiable=False,
-                multiplicities=False,
-                duplicate_invariant=False,
-            ),
+        traits = Traits(
+            tail=self.tail,
+            labels=frozenset[LabelKind]({"classes", "reals"}),
+            reduction="opaque",
+            multiplicities=False,
+            duplicate_invariant=False,
         )
+        object.__setattr__(self, "traits", traits)
         written = inspect.getdoc(self.function) or ""
         story = Story(self.label.replace("_", " "), written.partition("\n")[0])
         object.__setattr__(self, "story", story)

@@ -38,7 +38,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import Counts, Labels, Predictions, Rows, as_point
-from credibly.statistics.cells import cell_traits
+from credibly.statistics.cells import CELL_TRAITS
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import (
@@ -58,7 +58,7 @@ Target = Literal["top_label", "classwise"]
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 
 
-_TRAITS = dataclasses.replace(cell_traits(), reduction="opaque")
+_TRAITS = dataclasses.replace(CELL_TRAITS, reduction="opaque")
 
 
 @dataclasses.dataclass(frozen=True)
