@@ -25,14 +25,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import (
-    Array,
-    HostArray,
-    as_float64,
-    like,
-    namespace,
-    to_host,
-)
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.predictions import (
     Classes,
@@ -50,14 +43,7 @@ from credibly.results.base import require_level
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.places import CentralPlaces, Inside, OrderedSteps, Places, moments_of_share
-from credibly.statistics.protocol import (
-    BIASED_UPWARDS,
-    Bound,
-    Plan,
-    State,
-    Story,
-    Traits,
-)
+from credibly.statistics.protocol import BIASED_UPWARDS, Bound, Plan, State, Story, Traits
 from credibly.statistics.regression import REAL_TRAITS, RealMean, central_interval
 from credibly.statistics.terms import Losses
 

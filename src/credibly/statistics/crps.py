@@ -17,13 +17,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.namespace import (
-    Array,
-    as_float64,
-    device,
-    namespace,
-    ndtr,
-)
+from credibly._arrays.namespace import Array, as_float64, device, namespace, ndtr
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.samples import LeftOut

@@ -19,10 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import (
-    Array,
-    HostArray,
-)
+from credibly._arrays.namespace import Array, HostArray
 from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, Quantiles, as_point
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of

@@ -38,13 +38,7 @@ from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
 from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
-from credibly.statistics.pairwise import (
-    BandwidthPlan,
-    ClusterSums,
-    PairBound,
-    PairStatistic,
-    require_pairs,
-)
+from credibly.statistics.pairwise import BandwidthPlan, ClusterSums, PairBound, PairStatistic, require_pairs
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels
 

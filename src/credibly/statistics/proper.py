@@ -19,24 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import (
-    CACHE_ELEMENTS,
-    Array,
-    as_float64,
-    is_numpy,
-    namespace,
-    tiles,
-    to_host,
-)
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_numpy, namespace, tiles, to_host
 from credibly.predictions import label_dtype
 from credibly.statistics.linear import LinearStatistic
-from credibly.statistics.protocol import (
-    CLASS_LABELS,
-    Plan,
-    State,
-    Story,
-    Traits,
-)
+from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Story, Traits
 from credibly.statistics.terms import Events, Outcomes, Terms, gather
 
 

@@ -30,12 +30,7 @@ from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.predictions.regression import over_members
 from credibly.results.base import require_level
 from credibly.statistics.linear import LinearStatistic
-from credibly.statistics.mixture_tables import (
-    MANY_REPLICATES,
-    Grid,
-    Loss,
-    LossTable,
-)
+from credibly.statistics.mixture_tables import MANY_REPLICATES, Grid, Loss, LossTable
 from credibly.statistics.protocol import REAL_LABELS, Plan, State, Story, Traits
 from credibly.statistics.terms import Losses, total_of
 

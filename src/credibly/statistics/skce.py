@@ -45,15 +45,7 @@ from credibly.statistics.pairwise import (
     require_pairs,
     require_same_n,
 )
-from credibly.statistics.protocol import (
-    ALL_LABELS,
-    CLASS_LABELS,
-    Bound,
-    Plan,
-    Story,
-    Traits,
-    label_values,
-)
+from credibly.statistics.protocol import ALL_LABELS, CLASS_LABELS, Bound, Plan, Story, Traits, label_values
 from credibly.statistics.real_kernels import (
     STANDARDISED,
     RealPlan,

@@ -42,12 +42,7 @@ from credibly.statistics.protocol import (
     widening,
 )
 from credibly.statistics.regression import REAL_TRAITS, RealMean
-from credibly.statistics.terms import (
-    Losses,
-    Terms,
-    gather,
-    why_pools_are_infinite,
-)
+from credibly.statistics.terms import Losses, Terms, gather, why_pools_are_infinite
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
