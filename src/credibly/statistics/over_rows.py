@@ -35,6 +35,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.clusters import Clusters
+from credibly.predictions.dataset import joined
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
 from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
@@ -284,27 +285,18 @@ def for_pairs(rows: Rows) -> Dataset:
 
 def gathered(rows: Rows) -> tuple[Point, Labels]:
     """Return mean predictions and labels of all rows in memory, for statistics that compare pairs."""
-    parts = list(rows.map(_mean_and_labels))
-    if len(parts) == 1:  # on its device, with its graph
-        return parts[0]
-    point = type(parts[0][0])._trusted(np.concatenate([to_host(part.probs) for part, _ in parts]))
-    point._set(notes=tuple(dict.fromkeys(note for part, _ in parts for note in part.notes)))
-    first = parts[0][1]
-    values, weights = (
-        None
-        if getattr(first, name) is None
-        else np.concatenate([to_host(getattr(own, name)) for _, own in parts], axis=1)
-        for name in ("values", "weights")
-    )
-    return point, dataclasses.replace(first, values=values, weights=weights)
+    parts = list(rows.map(_means))
+    whole = parts[0] if len(parts) == 1 else joined(parts)  # one part keeps its device and its graph
+    assert isinstance(whole.predictions, Point)
+    return whole.predictions, whole.batch
 
 
-def _mean_and_labels(chunk: Dataset) -> tuple[Point, Labels]:
+def _means(chunk: Dataset) -> Dataset:
     point, notes = as_point(chunk.predictions)
     if notes != point.notes:
         point = copy.copy(point)
         point._set(notes=notes)
-    return point, chunk.batch
+    return Dataset(point, chunk.batch)
 
 
 _LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, temporaries of more large

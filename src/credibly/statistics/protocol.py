@@ -634,8 +634,13 @@ def in_cache(state_of: Callable[[Labels], State], labels: Labels) -> State:
     if isinstance(labels, Counts) or not is_numpy(labels.values) or len(labels) == 1:
         return state_of(labels)
     step = max(1, CACHE_ELEMENTS // labels.n)
-    states = [state_of(replicates(labels, reps)) for reps in tiles(len(labels), step)]
-    return State({name: np.concatenate([one[name] for one in states]) for name in states[0]})
+    return stacked([state_of(replicates(labels, reps)) for reps in tiles(len(labels), step)])
+
+
+def stacked(states: Sequence[State]) -> State:
+    """Return the states of batches of label vectors as one."""
+    xp = namespace(next(iter(states[0].values())))
+    return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
 
 
 def total_weight(labels: Labels, rows: slice, like: Array) -> Array:

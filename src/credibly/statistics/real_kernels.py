@@ -65,6 +65,7 @@ from credibly.statistics.kernels import (
     KernelName,
     as_number,
     kernel_matrix,
+    median,
     median_distance,
     spaced,
     spaced_rows,
@@ -411,13 +412,10 @@ def _median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ..
     numbers = xp.reshape(taken(ordered, rows), (-1,))
     if tracks_gradient(values):
         apart = xp.abs(numbers[:, None] - numbers[None, :])[np.triu_indices(numbers.shape[0], 1)]
-        sorted_, middle = xp.sort(apart), apart.shape[0] // 2
-        found = sorted_[middle] if apart.shape[0] % 2 else 0.5 * (sorted_[middle - 1] + sorted_[middle])
-        largest = as_number(sorted_[-1])
     else:
         ranked = np.sort(to_host(numbers).astype(np.float64))
         apart = np.concatenate([ranked[j + 1 :] - one for j, one in enumerate(ranked)])
-        found, largest = float(np.median(apart)), float(ranked[-1] - ranked[0])
+    found = median(apart)
     if not as_number(found) > 0:
-        found = largest if largest > 0 else 1.0
+        found = as_number(namespace(apart).max(apart)) or 1.0
     return found, (f"label bandwidth {as_number(found):.4g} is the median distance between {what}",)
