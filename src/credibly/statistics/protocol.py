@@ -241,16 +241,12 @@ class Bound(ABC):
         )
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return merged `wild_sums` whose replicates scatter no less than labels of independent rows would.
-
-        `expected` may have that variance, summed over rows and cells, as "scatter". Where hardly any of a few
-        expected events happened, residuals are small and alike, and their signs vary too little.
-        """
-        return widened(expected, added)
+        """Return merged `wild_sums` whose replicates scatter no less than those of independent rows."""
+        return expected, added
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values (b,) of pseudo-labels with these signs (b, clusters), from merged `wild_sums`."""
-        return self.finish(moved(expected, added, signs))
+        raise NotImplementedError
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
         """Return the state of every cluster, (number, ...) on the host; None where they do not add up.
@@ -580,21 +576,6 @@ def needs_values(name: str, predictions: Quantiles) -> UnsupportedError:
         f"got {predictions.levels.shape[0]} quantiles per instance",
         "Test `picp`, `quantile_calibration_error` or `pit_test`, which need nothing else.",
     )
-
-
-def widened(expected: State, added: State) -> tuple[State, State]:
-    """Return sums over clusters whose signed versions scatter as "scatter" among the expected ones says."""
-    if "scatter" not in expected:
-        return expected, added
-    seen = sum(np.sum(np.square(one)) for one in added.values())
-    wider = widening(expected["scatter"][0], seen)
-    return expected, State({name: wider * one for name, one in added.items()})
-
-
-def moved(expected: State, added: State, signs: HostArray) -> State:
-    """Return what is expected plus what clusters add, each with its sign (b, clusters)."""
-    other = {name: expected[name] + np.tensordot(signs, one, 1) for name, one in added.items()}
-    return State({**expected, **other})
 
 
 def widening(scatter: Any, seen: Any) -> HostArray:
