@@ -64,6 +64,7 @@ STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "top_label_ece": BINNED,
     "hosmer_lemeshow": ({"n_bins": 5}, {"grouping": "confidence"}, {"paper": "M23"}),
     "skce": PAIRED,
+    "mmd_ce": (*PAIRED, {"label_kernel": "ordinal"}),
     "kde_ce": ({"bandwidth": 0.1}, {"p": 1.0}),
     "kl_ce": ({"bandwidth": 0.1}, {"clip": 1e-3}),
     **dict.fromkeys(("confidence_gap", "ecce", "ici", "rps", "smooth_ece", "truthful_ce"), ()),
@@ -88,7 +89,7 @@ REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
 WITH_MEMBERS = ("ensemble", "weighted", "dirichlets", "gaussians", "member_samples")
 WEIGHTED = ("numpy", "torch", "chunks", "dask")
 """Places that take weights: files and lists of parts do not."""
-DIFFERENTIABLE = ("brier", "log_loss", "skce", "kde_ce", "kl_ce")
+DIFFERENTIABLE = ("brier", "log_loss", "skce", "mmd_ce", "kde_ce", "kl_ce")
 
 
 def words(settings: dict[str, Any]) -> str:

@@ -38,7 +38,7 @@ def test_j25_uses_a_network_and_kde() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("statistic", "score"), [("kl_ce", "log_loss"), ("kde_ce", "brier"), ("skce", "brier")]
+    ("statistic", "score"), [("kl_ce", "log_loss"), ("kde_ce", "brier"), ("mmd_ce", "brier")]
 )
 def test_j25_trains_with_the_error_it_tests(statistic: str, score: str) -> None:
     found = credal_test(*_data(24), statistics=statistic, n_resamples=9, rng=0)

@@ -48,12 +48,12 @@ def _training(learner: NeuralLearner) -> tuple[_Training, object]:
     return data, torch.nn.Linear(1, 2, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("name", ["skce", "kde_ce", "kl_ce"])
+@pytest.mark.parametrize("name", ["skce", "mmd_ce", "kde_ce", "kl_ce"])
 def test_the_loss_is_score_and_penalty_squared_where_signed(name: str) -> None:
     data, network = _training(NeuralLearner(penalty=name, gamma=0.5))
     point, batch = data.point(network, np.arange(40))
     score, penalty = (float(one.bind(point)(batch)[0].detach()) for one in (cr.brier, data.error))
-    wanted = score + 0.5 * (penalty**2 if name == "skce" else penalty)  # J25 App. A
+    wanted = score + 0.5 * (penalty**2 if name in ("skce", "mmd_ce") else penalty)  # J25 App. A
     assert float(data.loss(network, np.arange(40)).detach()) == pytest.approx(wanted, rel=1e-12)
 
 
@@ -68,7 +68,7 @@ def test_batches_hold_every_instance_once_and_never_one_alone() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"penalty": "skce", "batch_size": 16, "max_epochs": 40},
+        {"penalty": "mmd_ce", "batch_size": 16, "max_epochs": 40},
         {"n_starts": 2, "max_epochs": 40},
         {
             "module": torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)),

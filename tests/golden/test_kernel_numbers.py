@@ -43,6 +43,7 @@ def test_kernel_errors(name: str, data_dir: Path) -> None:
         value = statistic(point, labels)
         assert float(value) == pytest.approx(expected[estimator], rel=1e-9, abs=1e-13)
         assert value.settings["bandwidth"] == pytest.approx(expected["median"], rel=1e-12)
+    assert float(cr.mmd_ce(point, labels)) == pytest.approx(expected["unbiased"], rel=1e-9, abs=1e-13)
 
 
 @pytest.mark.parametrize("name", RECORD["values"])

@@ -133,7 +133,7 @@ TABLE = [
     # what can be computed
     *(
         Row("J25 Fig. 6", f"minimum of {name}", TRUE, lambda name=name: minimum(name))
-        for name in ("kde_ce", "kl_ce", "skce")
+        for name in ("kde_ce", "kl_ce", "mmd_ce")
     ),
     Row(
         "J25 App. B, ex. 2",

@@ -35,6 +35,7 @@ def test_kernel_errors(name: str) -> None:
         value = statistic(probs, labels)
         assert float(value) == pytest.approx(expected[estimator], rel=1e-8, abs=1e-12)
         assert value.settings["bandwidth"] == pytest.approx(expected["median"], rel=1e-9)
+    assert float(cr.mmd_ce(probs, labels)) == pytest.approx(expected["unbiased"], rel=1e-8, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -37,6 +37,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "top_label_ece": [{"n_bins": 4}, {"p": 2, "debiased": True}, {"binning": "equal_mass"}],
     "hosmer_lemeshow": [{"grouping": "confidence", "n_bins": 3}, {"binning": "equal_width"}],
     "skce": [{"kernel": "gaussian"}, {"bandwidth": 0.3}],
+    "mmd_ce": [{"label_kernel": tuple(tuple(row) for row in 0.5 * np.eye(K) + 0.5)}],
     "ence": [{"n_bins": 4}],
     "kde_ce": [{"bandwidth": 0.02}, {"p": 1}, {"p": 3.5, "bandwidth": 0.1}],
     "kl_ce": [{"bandwidth": 0.02}, {"clip": 0.05}],

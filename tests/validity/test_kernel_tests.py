@@ -30,9 +30,10 @@ TESTED = FAMILY if worlds.FULL else ("skce", cr.kl_ce.with_(bandwidth=0.1), "log
 METHODS: dict[str, dict[str, Any]] = {
     "asymptotic": {"statistics": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
     "linear": {"statistics": linear_skce, "n_resamples": REPLICATES},
+    "ordinal": {"statistics": cr.mmd_ce.with_(label_kernel="ordinal"), "n_resamples": REPLICATES},
     "narrow kde": {"statistics": cr.kde_ce.with_(bandwidth=0.01), "n_resamples": REPLICATES},
 }
-RESAMPLED = ("skce", "kl_ce", "log_loss", "omnibus", "linear", "narrow kde")
+RESAMPLED = ("skce", "kl_ce", "log_loss", "omnibus", "linear", "ordinal", "narrow kde")
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"n{case[0]}k{case[1]}")

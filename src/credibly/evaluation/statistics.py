@@ -134,6 +134,8 @@ def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
 
 def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     """Return why a statistic is computed only where it is named."""
+    if statistic.name == "mmd_ce":
+        return "with its default label kernel it equals skce; name it with another `label_kernel`"
     what = STATED.get(statistic.name)
     if what is not None and states_one(rows.sample.predictions, what):
         return f"all instances state the same {what}, and a slope needs two different ones"

@@ -8,6 +8,7 @@ from credibly.statistics.decomposition import BrierDecomposition, decompose_brie
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.logistic import LogisticCalibration, logistic_calibration
+from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Statistic, Traits
 from credibly.statistics.registry import registered, statistic
@@ -46,6 +47,7 @@ __all__ = [
     "logistic_calibration",
     "mae",
     "mean_slope",
+    "mmd_ce",
     "picp",
     "pit",
     "quantile_calibration_error",

@@ -146,6 +146,18 @@ def centred_kernel(kernel: Array, left: Array, right: Array, level: Any) -> Arra
     return kernel
 
 
+def largest_term(label_kernel: HostArray | None) -> float:
+    """Return the largest possible |k_ij r_i' L r_j| for a kernel of at most 1.
+
+    r = e_a - p is a mixture of e_a - e_c, so r' L r is at most max (L_aa + L_cc - 2 L_ac), which is 2 for
+    the identity.
+    """
+    if label_kernel is None:
+        return 2.0
+    own = np.diag(label_kernel)
+    return float(np.max(own[:, None] + own[None, :] - 2.0 * label_kernel))
+
+
 def distinct_rows(probs: Array, most: int) -> np.ndarray[Any, Any]:
     """Return the indices of distinct predictions among at most `most` evenly spaced rows.
 

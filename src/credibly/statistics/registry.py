@@ -25,6 +25,7 @@ from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
+from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
@@ -182,6 +183,7 @@ BUILTIN: tuple[Statistic, ...] = (
     top_label_ece,
     hosmer_lemeshow,
     skce,
+    mmd_ce,
     kde_ce,
     kl_ce,
     smooth_ece,

@@ -3,9 +3,7 @@
     h_ij = k(p_i, p_j) <r_i, r_j>,   r = onehot(y) - p
     skce = mean of h over pairs i != j, which is unbiased
 
-Widmann, Lindsten and Zachariah 2019. The matrix-valued kernel is k times the identity. It is also the squared
-maximum mean discrepancy between (p, y) and (p, y~), y~ drawn from p, with the kernel k(p, p') 1[y = y'].
-Marx, Zalouk and Ermon 2023.
+Widmann, Lindsten and Zachariah 2019. The matrix-valued kernel is k times the identity.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
+from credibly._arrays.namespace import Array, HostArray, as_float64, is_numpy, like, namespace
 from credibly.predictions import (
     Dataset,
     InMemory,
@@ -35,6 +33,7 @@ from credibly.statistics.kernels import (
     as_number,
     check_bandwidth,
     check_kernel,
+    largest_term,
     median_distance,
     spaced_probs,
 )
@@ -46,7 +45,7 @@ from credibly.statistics.pairwise import (
     require_pairs,
     require_same_n,
 )
-from credibly.statistics.protocol import ALL_LABELS, Bound, Plan, Story, Traits, label_values
+from credibly.statistics.protocol import ALL_LABELS, CLASS_LABELS, Bound, Plan, Story, Traits, label_values
 from credibly.statistics.real_kernels import (
     STANDARDISED,
     RealPlan,
@@ -59,25 +58,75 @@ from credibly.statistics.real_kernels import (
 from credibly.statistics.seen import SeenBound
 
 
-def of_classes(probs: Array) -> Sides:
-    """Return what a kernel error sees of classes: probabilities, and one-hot labels less these."""
+def of_classes(probs: Array, label_kernel: HostArray | None = None) -> Sides:
+    """Return what a kernel error sees of classes: probabilities, and one-hot labels less these.
+
+    With a kernel L = F F between labels, F r takes the place of r.
+    """
     exact = as_float64(probs)
     xp = namespace(exact)
     # classes first, like labels, and next to each other in memory
     by_class = np.ascontiguousarray(exact.T) if is_numpy(exact) else exact.T
+    root = None if label_kernel is None else like(square_root(label_kernel), exact)
 
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
         found = label_values(labels, xp, dtype)
         if is_numpy(found):
             found -= by_class[:, rows]
-            return found
-        return found - xp.astype(by_class[:, rows], dtype)[None, :, :]
+        else:
+            found = found - xp.astype(by_class[:, rows], dtype)[None, :, :]
+        return found if root is None else xp.matmul(xp.astype(root, dtype), found)
 
-    return Sides(exact, probs.shape[1], residuals)
+    return Sides(exact, probs.shape[1], residuals, largest_term(label_kernel))
+
+
+def square_root(kernel: HostArray) -> HostArray:
+    """Return the symmetric F with F F = L."""
+    sizes, vectors = np.linalg.eigh(kernel)
+    return np.asarray((vectors * np.sqrt(np.clip(sizes, 0.0, None))) @ vectors.T)
 
 
 @dataclasses.dataclass(frozen=True)
-class Skce(PairStatistic):
+class KernelError(PairStatistic):
+    """Base of the kernel calibration errors."""
+
+    kernel: KernelName = "exponential"
+    bandwidth: float | Literal["median"] = "median"
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel, self.bandwidth, "median")
+
+    def _plan(self, rows: Rows) -> BandwidthPlan:
+        """Return the number of instances and the bandwidth."""
+        if self.bandwidth != "median":
+            return BandwidthPlan(rows.n, None, float(self.bandwidth))
+        return BandwidthPlan(rows.n, None, *median_distance(spaced_probs(rows, MEDIAN_ROWS)))
+
+    def label_kernel_matrix(self, k: int) -> HostArray | None:
+        """Return the kernel between labels, (k, k); None where it is the identity."""
+        return None
+
+    def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
+        """Return the statistic bound to some rows, even to a single one."""
+        probs = as_point(predictions)[0].probs
+        return self.bound_to_sides(of_classes(probs, self.label_kernel_matrix(probs.shape[1])), plan, notes)
+
+    def bound_to_sides(
+        self, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...], **settings: Any
+    ) -> PairBound:
+        """Return the statistic bound to places of predictions; `settings` are what rules became."""
+        resolved = dataclasses.replace(self, bandwidth=plan.number, **settings)
+        return PairBound(resolved, sides, plan, notes)
+
+
+# Values lie in -2 / (n - 1) to 2, but only an n-free range could be compared with an acceptance region.
+KERNEL_TRAITS = Traits(
+    tail="greater", labels=CLASS_LABELS, reduction="pairwise", differentiable=True, duplicate_invariant=False
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Skce(KernelError):
     """Squared kernel calibration error of the whole distribution; unbiased estimates may be negative.
 
     Parameters
@@ -115,18 +164,9 @@ class Skce(PairStatistic):
     0.163137
     """
 
-    kernel: KernelName = "exponential"
-    bandwidth: float | Literal["median"] = "median"
     label_bandwidth: float | Literal["median", "standardised"] = "standardised"
     name: ClassVar[str] = "skce"
-    # Values lie in -2 / (n - 1) to 2, but only an n-free range could be compared with an acceptance region.
-    traits: ClassVar[Traits] = Traits(
-        tail="greater",
-        labels=ALL_LABELS,
-        reduction="pairwise",
-        differentiable=True,
-        duplicate_invariant=False,
-    )
+    traits: ClassVar[Traits] = dataclasses.replace(KERNEL_TRAITS, labels=ALL_LABELS)
     reference: ClassVar[str] = "Widmann et al. 2019"
     story: ClassVar[Story] = Story(
         title="SKCE",
@@ -139,14 +179,11 @@ class Skce(PairStatistic):
         above="similar predictions err in the same direction by more than chance explains",
         citation="Widmann, Lindsten and Zachariah, Calibration tests in multi-class classification, NeurIPS "
         "2019.",
-        aliases={
-            **dict.fromkeys(("kce", "kernel_calibration_error"), "which is the square of it"),
-            **dict.fromkeys(("mmd", "mmd_ce"), "which it is with the delta kernel on labels"),
-        },
+        aliases={"kce": "which is the square of it", "kernel_calibration_error": "which is the square of it"},
     )
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel, self.bandwidth, "median")
+        super().__post_init__()
         if isinstance(self.label_bandwidth, str):
             one_of("`label_bandwidth`", self.label_bandwidth, (STANDARDISED, "median"))
         else:
@@ -154,11 +191,9 @@ class Skce(PairStatistic):
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidths."""
-        if isinstance(rows.sample.predictions, (RealPredictions, Pool)):
-            return plan_of(rows, self.bandwidth, self.label_bandwidth, self._single)
-        if self.bandwidth != "median":
-            return BandwidthPlan(rows.n, None, float(self.bandwidth))
-        return BandwidthPlan(rows.n, None, *median_distance(spaced_probs(rows, MEDIAN_ROWS)))
+        if not isinstance(rows.sample.predictions, (RealPredictions, Pool)):
+            return super()._plan(rows)
+        return plan_of(rows, self.bandwidth, self.label_bandwidth, self._single)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         if not isinstance(predictions, RealPredictions):
@@ -179,15 +214,13 @@ class Skce(PairStatistic):
 
     def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
         """Return the statistic bound to some rows, of draws to pools with their labels."""
-        settings: dict[str, Any] = {"bandwidth": plan.number}
-        if isinstance(plan, RealPlan):
-            sides = centred(sides_of(predictions, plan), plan, self.kernel)
-            # of quantiles cells of labels are compared, and standardised labels need no number
-            if not isinstance(predictions, Quantiles) and not standardises(plan.label_bandwidth):
-                settings["label_bandwidth"] = as_number(plan.label_bandwidth)
-        else:
-            sides = of_classes(as_point(predictions)[0].probs)
-        return PairBound(dataclasses.replace(self, **settings), sides, plan, notes)
+        if not isinstance(plan, RealPlan):
+            return super().bound(predictions, plan, notes)
+        sides = centred(sides_of(predictions, plan), plan, self.kernel)
+        # of quantiles cells of labels are compared, and standardised labels need no number
+        compared = not isinstance(predictions, Quantiles) and not standardises(plan.label_bandwidth)
+        found = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
+        return self.bound_to_sides(sides, plan, notes, **found)
 
     def _of_draws(self, draws: Samples, n: int) -> SeenBound:
         """Return the statistic of draws, which get their places together with the label."""

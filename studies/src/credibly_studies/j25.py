@@ -24,7 +24,7 @@ from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Statistic, kde_ce, kl_ce, skce
+from credibly.statistics import Statistic, kde_ce, kl_ce, mmd_ce
 from credibly.statistics.registry import as_statistic
 from credibly_studies import m23
 from credibly_studies.bootstrap import bootstrap_test
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 ERRORS: dict[str, Statistic] = {
     "CE_2": kde_ce,
     "CE_KL": kl_ce,
-    "CE_MMD": skce,  # the same number, with the delta kernel on labels
+    "CE_MMD": mmd_ce,
     "CE_k": linear_skce,
 }
 """The paper's four; it prints no bandwidths. CE_k looks at disjoint pairs."""
@@ -156,7 +156,7 @@ def _cheap(errors: Mapping[str, Statistic]) -> dict[str, Test]:
         f"true weights, {name}": SecondHalf(CalibrationTest("truth", one)) for name, one in errors.items()
     }
     mean = {f"mean, {name}": SecondHalf(BootstrappedMean(one)) for name, one in errors.items()}
-    labels = SecondHalf(CalibrationTest("mean", skce))
+    labels = SecondHalf(CalibrationTest("mean", mmd_ce))
     return {**true, **mean, "mean, CE_MMD, labels alone": labels, BEST: SecondHalf(NeymanPearson())}
 
 

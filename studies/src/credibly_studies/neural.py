@@ -73,7 +73,7 @@ class NeuralLearner(Learner):
     Examples
     --------
     >>> from credibly_studies.neural import NeuralLearner
-    >>> NeuralLearner(hidden=(32, 32, 32), penalty="skce", batch_size=256).gamma
+    >>> NeuralLearner(hidden=(32, 32, 32), penalty="mmd_ce", batch_size=256).gamma
     0.01
     """
 
@@ -111,7 +111,7 @@ class NeuralLearner(Learner):
                 "`penalty`",
                 "must be differentiable",
                 f"got `{self.error.name}`",
-                "Use `kde_ce`, `kl_ce` or `skce`.",
+                "Use `kde_ce`, `kl_ce`, `skce` or `mmd_ce`.",
             )
 
     @property

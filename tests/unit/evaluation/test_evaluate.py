@@ -13,6 +13,7 @@ from kinds import CLASS_STATISTICS, REAL_STATISTICS
 from libraries import Library
 
 UNASKED = {name for name in CLASS_STATISTICS if cr.statistics.registered()[name].in_evaluations}
+UNASKED -= {"mmd_ce"}  # which equals skce unless it is given a label kernel
 
 
 def in_order(names: set[str]) -> list[str]:
@@ -483,12 +484,16 @@ def test_many_classes_do_not_fill_the_page() -> None:
     assert evaluation.raters.loss.per_class.expected.value.shape == (101,)
 
 
-def test_a_statistic_that_needs_two_instances_says_so() -> None:
+def test_a_statistic_that_repeats_another_or_needs_two_instances_says_so() -> None:
     probs = np.tile([[0.7, 0.3], [0.4, 0.6]], (25, 1))
     labels = np.arange(50) % 2
+    evaluation = cr.evaluate(probs, labels, n_resamples=9, rng=0)
+    assert "it equals skce" in dict(evaluation.not_run)["mmd_ce"]
+    with pytest.raises(KeyError, match=r"it equals skce.*These were computed: accuracy, ") as caught:
+        evaluation["mmd_ce"]
+    assert "kde_ce'" not in str(caught.value)  # no look-alike is suggested where the reason is known
+    asked = cr.evaluate(probs, labels, statistics=["mmd_ce", "brier"], n_resamples=9, rng=0)
+    assert set(asked.estimates) == {"mmd_ce", "brier"}
     alone = cr.evaluate(probs[:1], labels[:1], n_resamples=9, rng=0)
     assert "skce" not in alone.estimates
     assert "there is one instance" in dict(alone.not_run)["skce"]
-    with pytest.raises(KeyError, match=r"there is one instance.*These were computed: accuracy, ") as caught:
-        alone["skce"]
-    assert "kde_ce'" not in str(caught.value)  # no look-alike is suggested where the reason is known

@@ -16,6 +16,7 @@ N, M, K = 211, 3, 4
 PAIRED = [
     cr.skce,
     cr.skce.with_(kernel="gaussian", bandwidth=0.3),
+    cr.mmd_ce.with_(label_kernel="ordinal"),
     cr.kde_ce,
     cr.kde_ce.with_(p=1, bandwidth=0.01),
     cr.kl_ce.with_(bandwidth=0.05),
@@ -69,7 +70,7 @@ def test_weights_counts_and_single_rows(data, pool, statistic) -> None:
     assert cut.value == pytest.approx(whole.value, rel=1e-12, abs=1e-14)
 
 
-@pytest.mark.parametrize("statistic", [cr.skce, cr.skce.with_(kernel="gaussian", bandwidth=0.3)])
+@pytest.mark.parametrize("statistic", [cr.skce, cr.mmd_ce.with_(label_kernel="ordinal")])
 def test_pairs_inside_a_cluster_are_left_out(data, pool, statistic, monkeypatch) -> None:
     monkeypatch.setattr(over_rows, "_MOST_ROWS", 40)
     probs, labels = data

@@ -208,7 +208,7 @@ def test_never_nan(point: cr.Point, bandwidth: float, seed: int) -> None:
     if len(point) < 2:
         return
     labels = np.random.default_rng(seed).integers(0, 3, size=len(point))
-    for statistic in (cr.skce, cr.kde_ce, cr.kl_ce):
+    for statistic in (cr.skce, cr.mmd_ce, cr.kde_ce, cr.kl_ce):
         assert not math.isnan(float(statistic(point, labels, bandwidth=bandwidth)))
         assert not math.isnan(float(statistic(point, labels)))
     # a mean over instances of at most 2

@@ -51,6 +51,7 @@ def test_names_are_those_of_the_public_functions() -> None:
         "top_label_ece",
         "hosmer_lemeshow",
         "skce",
+        "mmd_ce",
         "kde_ce",
         "kl_ce",
         "smooth_ece",

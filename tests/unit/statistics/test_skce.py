@@ -238,11 +238,3 @@ def test_counts_in_batches() -> None:
     values = cr.skce.bind(probs)(Counts(counts))
     for one, value in zip(counts, values, strict=True):
         assert value == pytest.approx(float(cr.skce(probs, cr.LabelCounts(one))), rel=1e-12)
-
-
-def test_it_is_the_mmd_between_labels_and_labels_that_are_drawn() -> None:
-    """With the delta kernel on labels, whose four expectations are written out."""
-    for seed in range(3):
-        probs, labels = oracle.example(40, 4, seed)
-        expected = oracle.mmd(probs, labels, np.eye(4), 0.7)
-        assert float(cr.skce(probs, labels, bandwidth=0.7)) == pytest.approx(expected, abs=1e-12)

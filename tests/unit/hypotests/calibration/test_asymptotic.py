@@ -14,6 +14,7 @@ from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
 from credibly.predictions.passes import without_graph
+from credibly.statistics.kernels import largest_term
 from optional import torch
 
 FAMILY = ("skce", "kl_ce", "log_loss")
@@ -28,7 +29,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 # Resampling
 
 
-@pytest.mark.parametrize("name", ["skce", "kde_ce", "kl_ce"])
+@pytest.mark.parametrize("name", ["skce", "mmd_ce", "kde_ce", "kl_ce"])
 def test_null_is_the_statistic_of_every_replicate(name: str, data: tuple) -> None:
     probs, labels = data
     result = cr.calibration_test(probs, labels, statistics=name, n_resamples=12, rng=3)
@@ -117,19 +118,21 @@ def test_random_signs_by_a_loop(data: tuple) -> None:
     from credibly.hypotests.calibration.asymptotic import wild_null
 
     probs, labels = data[0][:15], data[1][:15]
-    bound = cr.skce.bind(probs, bandwidth=0.5)
-    batch = Classes(labels[None].astype(np.uint8), 3)
-    with cr.memory_limit(2**20):
-        values = wild_null(bound, batch, 4, (1, 2))
-    uniform = Uniforms((1, 2), Stream.SIGNS).block(slice(0, 4), slice(0, 15))
-    for signs, value in zip(np.where(uniform < 0.5, -1, 1), values, strict=True):
-        total = sum(
-            signs[i] * signs[j] * oracle.term(probs, labels, i, j, bandwidth=0.5)
-            for i in range(15)
-            for j in range(15)
-            if i != j
-        )
-        assert value == pytest.approx(total / (15 * 14), rel=1e-11)
+    for statistic in (cr.skce, cr.mmd_ce.with_(label_kernel="ordinal")):
+        bound = statistic.bind(probs, bandwidth=0.5)
+        batch = Classes(labels[None].astype(np.uint8), 3)
+        with cr.memory_limit(2**20):
+            values = wild_null(bound, batch, 4, (1, 2))
+        between = None if statistic is cr.skce else np.exp(-np.abs(np.subtract.outer(range(3), range(3))))
+        uniform = Uniforms((1, 2), Stream.SIGNS).block(slice(0, 4), slice(0, 15))
+        for signs, value in zip(np.where(uniform < 0.5, -1, 1), values, strict=True):
+            total = sum(
+                signs[i] * signs[j] * oracle.term(probs, labels, i, j, bandwidth=0.5, between=between)
+                for i in range(15)
+                for j in range(15)
+                if i != j
+            )
+            assert value == pytest.approx(total / (15 * 14), rel=1e-11)
 
 
 def test_asymptotic_quadratic_test(data: tuple) -> None:
@@ -151,11 +154,25 @@ def test_the_limit_by_signs_takes_one_unweighted_statistic(data: tuple) -> None:
 
 
 def test_torch_gives_the_same_asymptotic_pvalue(data: tuple) -> None:
-    first = cr.calibration_test(*data, statistics="skce", method="asymptotic", rng=3)
+    first = cr.calibration_test(*data, statistics="mmd_ce", method="asymptotic", rng=3)
     tensors = torch.tensor(data[0], requires_grad=True), torch.tensor(data[1])
-    second = cr.calibration_test(*tensors, statistics="skce", method="asymptotic", rng=3)
+    second = cr.calibration_test(*tensors, statistics="mmd_ce", method="asymptotic", rng=3)
     assert second.pvalue == first.pvalue
     assert second.settings["bandwidth"] == pytest.approx(first.settings["bandwidth"])
+
+
+def test_largest_term_of_a_label_kernel_is_reached_by_no_labels() -> None:
+    assert largest_term(None) == largest_term(np.eye(4)) == 2.0
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(4, 3))
+    kernel = features @ features.T
+    largest = largest_term(kernel)
+    found = []
+    for _ in range(2000):
+        probs = rng.dirichlet(np.full(4, 0.05), size=2)
+        r = np.eye(4)[rng.integers(0, 4, size=2)] - probs
+        found.append(abs(r[0] @ kernel @ r[1]))
+    assert 0.9 * largest < max(found) <= largest
 
 
 # The line on a terminal

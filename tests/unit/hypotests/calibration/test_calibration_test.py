@@ -383,6 +383,7 @@ def everywhere(probs: np.ndarray, labels: np.ndarray, statistic: str) -> set[flo
     [
         ("skce", 40, 200),
         pytest.param("skce", 40, 1000, marks=pytest.mark.slow),
+        ("mmd_ce", 40, 200),
         ("classwise_ece", 3000, 3),
     ],
 )
