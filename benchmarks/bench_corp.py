@@ -49,7 +49,7 @@ def rows(threads: int) -> Iterator[Row]:
 def _errors(labels: np.ndarray, probs: np.ndarray, sort: float, threads: int) -> Iterator[Row]:
     """Yield every error without bins of a batch of label vectors against sorting as many numbers."""
     batch = Classes(labels.astype(np.uint8), 2)
-    chosen = (cr.smooth_ece, cr.ecce, cr.truthful_ce, cr.statistics.ici)
+    chosen = (cr.smooth_ece, cr.ecce, cr.truthful_ce, cr.t_cal, cr.statistics.ici, cr.spiegelhalter_z)
     for one in chosen:
         bound = one.bind(probs)
         took = best_of(1, clock=CLOCK, values=lambda bound=bound: bound(batch))["values"]

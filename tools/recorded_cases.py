@@ -67,7 +67,9 @@ STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "mmd_ce": (*PAIRED, {"label_kernel": "ordinal"}),
     "kde_ce": ({"bandwidth": 0.1}, {"p": 1.0}),
     "kl_ce": ({"bandwidth": 0.1}, {"clip": 1e-3}),
-    **dict.fromkeys(("confidence_gap", "ecce", "ici", "rps", "smooth_ece", "truthful_ce"), ()),
+    **dict.fromkeys(
+        ("confidence_gap", "ecce", "ici", "rps", "smooth_ece", "spiegelhalter_z", "t_cal", "truthful_ce"), ()
+    ),
 }
 REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "picp": ({"level": 0.5},),

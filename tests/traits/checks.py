@@ -43,6 +43,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "kl_ce": [{"bandwidth": 0.02}, {"clip": 0.05}],
     "smooth_ece": [{"target": "classwise"}, {"bandwidth": 0.1}],
     "ecce": [{"kind": "max"}, {"target": "classwise"}],
+    "t_cal": [{"most_bins": 4}, {"target": "classwise", "most_bins": 8}],
     "ici": [{"target": "top_label"}, {"span": 0.3}],
     "picp": [{"level": 0.5}],
     "quantile_calibration_error": [{"levels": 10}, {"levels": (0.1, 0.25, 0.9)}],

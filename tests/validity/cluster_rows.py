@@ -24,8 +24,8 @@ UNEQUAL = [int(8 * 1.25**step) for step in range(1, 16)] + [5] * 5
 MANY_UNEQUAL = [1 + (7 * step) % 12 for step in range(400)]
 HUNDRED = [5 + (17 * step) % 30 for step in range(100)]
 
-LINEAR = ("accuracy", "confidence_gap", "brier", "log_loss")
-CELLS = ("confidence_ece", "classwise_ece", "top_label_ece", "hosmer_lemeshow")
+LINEAR = ("accuracy", "confidence_gap", "brier", "log_loss", "spiegelhalter_z")
+CELLS = ("confidence_ece", "classwise_ece", "top_label_ece", "hosmer_lemeshow", "t_cal")
 ALL = (*LINEAR, *CELLS, "ecce", "truthful_ce", "skce")
 LARGE = (*LINEAR, *CELLS, "ecce")
 """Without those that compare pairs or sort every class: ten thousand rows take seconds with them."""

@@ -76,7 +76,9 @@ BIN_FREE = {
     "ecce, classwise": cr.ecce.with_(target="classwise"),
     "ecce, largest step": cr.ecce.with_(kind="max"),
     "truthful_ce": cr.truthful_ce,
+    "t_cal": cr.t_cal,
     "ici": cr.statistics.ici,
+    "spiegelhalter_z": cr.spiegelhalter_z,
     "confidence_ece, p=inf": cr.confidence_ece.with_(p=math.inf),
 }
 

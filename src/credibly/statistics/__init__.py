@@ -1,5 +1,6 @@
 """What can be computed from predictions and labels: one small file per idea, one row each in the registry."""
 
+from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import picp, pit, quantile_calibration_error
@@ -19,6 +20,7 @@ from credibly.statistics.running import RunningStatistic
 from credibly.statistics.skce import skce
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
+from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.walks import ecce, truthful_ce
 
@@ -58,9 +60,11 @@ __all__ = [
     "rps",
     "skce",
     "smooth_ece",
+    "spiegelhalter_z",
     "spread_ratio",
     "spread_slope",
     "statistic",
+    "t_cal",
     "top_label_ece",
     "truthful_ce",
 ]

@@ -19,6 +19,7 @@ from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of
 from credibly._arrays.namespace import Array, is_array, like, namespace
 from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
+from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import picp, quantile_calibration_error
@@ -32,6 +33,7 @@ from credibly.statistics.regression import gaussian_log_loss, interval_score, ma
 from credibly.statistics.skce import skce
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
+from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.walks import ecce, truthful_ce
 
@@ -189,7 +191,9 @@ BUILTIN: tuple[Statistic, ...] = (
     smooth_ece,
     ecce,
     truthful_ce,
+    t_cal,
     ici,
+    spiegelhalter_z,
     rps,
     picp,
     quantile_calibration_error,
@@ -219,7 +223,6 @@ _ELSEWHERE = {
     "auc": _RANKED,
     "roc_auc": _RANKED,
     "aurc": "Use `risk_coverage_curve`, whose `area` it is.",
-    "spiegelhalter_z": "Test `brier`: its p-value is that of this z-score.",
     **dict.fromkeys(("calibration_slope", "cox_slope", "calibration_in_the_large"), _FITTED),
 }
 """Numbers that people ask for by name and that come from a function that is not a statistic."""

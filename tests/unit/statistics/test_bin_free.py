@@ -1,4 +1,4 @@
-"""Calibration errors without bins: walks, the smooth error; and the largest gap."""
+"""Calibration errors without bins: walks, the smooth error, T-Cal, Spiegelhalter's z; and the largest gap."""
 
 from __future__ import annotations
 
@@ -133,6 +133,69 @@ def test_a_tiny_smooth_error_is_that_at_the_narrowest_bandwidth() -> None:
     assert float(cr.smooth_ece([[0.999, 0.001]] * 4, [0] * 4)) == pytest.approx(0.001)
 
 
+def loop_t_cal(p: np.ndarray, event: np.ndarray, most_bins: int) -> float:
+    found = []
+    for level in range(most_bins.bit_length()):
+        bins = np.minimum((p * 2**level).astype(int), 2**level - 1)
+        value, variance = 0.0, 0.0
+        for b in np.unique(bins):
+            inside = np.flatnonzero(bins == b)
+            if len(inside) < 2:
+                continue
+            for i, j in itertools.permutations(inside, 2):
+                value += (event[i] - p[i]) * (event[j] - p[j]) / (len(inside) - 1)
+                variance += 2 * p[i] * (1 - p[i]) * p[j] * (1 - p[j]) / (len(inside) - 1) ** 2
+        found.append(value / math.sqrt(variance))
+    return max(found)
+
+
+def test_t_cal_is_the_largest_over_bin_counts_in_its_spread(data: tuple) -> None:
+    probs, labels = data
+    p, event = probs.max(axis=1), (probs.argmax(axis=1) == labels).astype(float)
+    for most in (1, 8, 16):
+        value = float(cr.t_cal(probs, labels, most_bins=most))
+        assert value == pytest.approx(loop_t_cal(p, event, most), rel=1e-9)
+
+
+def test_t_cal_at_one_bin_has_variance_one() -> None:
+    p = np.array([0.6, 0.7, 0.9, 0.55])
+    values, chances = [], []
+    for labels in itertools.product((0, 1), repeat=4):
+        chances.append(np.prod(np.where(np.array(labels) == 1, p, 1 - p)))
+        values.append(float(cr.t_cal(two_classes(p), np.array(labels), most_bins=1)))
+    assert np.dot(chances, values) == pytest.approx(0.0, abs=1e-12)
+    assert np.dot(chances, np.square(values)) == pytest.approx(1.0)
+
+
+def test_t_cal_of_certain_predictions() -> None:
+    certain = np.array([[1.0, 0.0]] * 3)
+    assert float(cr.t_cal(certain, [0, 0, 0])) == 0.0
+    assert float(cr.t_cal(certain, [1, 1, 0])) == math.inf
+
+
+def test_spiegelhalter_of_two_classes_is_the_printed_formula() -> None:
+    rng = np.random.default_rng(3)
+    f, y = rng.random(40), rng.integers(0, 2, size=40)
+    printed = ((y - f) * (1 - 2 * f)).sum() / math.sqrt(((1 - 2 * f) ** 2 * f * (1 - f)).sum())
+    assert float(cr.spiegelhalter_z(two_classes(f), y)) == pytest.approx(printed)
+
+
+def test_spiegelhalter_has_mean_zero_and_variance_one_for_three_classes() -> None:
+    probs = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
+    values, chances = [], []
+    for labels in itertools.product(range(3), repeat=3):
+        chances.append(probs[np.arange(3), labels].prod())
+        values.append(float(cr.spiegelhalter_z(probs, np.array(labels))))
+    assert np.dot(chances, values) == pytest.approx(0.0, abs=1e-12)
+    assert np.dot(chances, np.square(values)) == pytest.approx(1.0)
+
+
+def test_spiegelhalter_of_uniform_and_of_certain_predictions() -> None:
+    assert float(cr.spiegelhalter_z(np.full((5, 3), 1 / 3), [0, 0, 0, 0, 0])) == 0.0
+    assert float(cr.spiegelhalter_z([[1.0, 0.0]], [0])) == 0.0
+    assert float(cr.spiegelhalter_z([[1.0, 0.0]], [1])) == math.inf
+
+
 def test_the_largest_gap_of_a_bin() -> None:
     # bins of width 1/2: all in the upper one, |1/3 - .8| of the first class
     probs = [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]
@@ -182,12 +245,11 @@ def test_ici_does_not_see_signs_that_alternate_within_its_span() -> None:
     rng = np.random.default_rng(0)
     f = np.repeat(p, 40)
     labels = (rng.random(960) < np.repeat(p + np.where(np.arange(24) % 2, 0.3, -0.3), 40)).astype(int)
-    bins = cr.classwise_ece.with_(n_bins=64, p=2, debiased=True)
     found = cr.calibration_test(
-        two_classes(f), labels, statistics=[cr.statistics.ici, bins], n_resamples=99, rng=0
+        two_classes(f), labels, statistics=[cr.statistics.ici, cr.t_cal], n_resamples=99, rng=0
     )
     assert found.components["ici"].pvalue > 0.05
-    assert found.components["classwise_ece"].pvalue <= 0.05
+    assert found.components["t_cal"].pvalue <= 0.05
 
 
 def test_ici_of_replicates_with_weights_of_their_own_is_that_of_each(data: tuple) -> None:
@@ -208,6 +270,8 @@ def test_ici_of_replicates_with_weights_of_their_own_is_that_of_each(data: tuple
         (lambda: cr.ecce.with_(target="top"), "`target` must be"),
         (lambda: cr.smooth_ece.with_(target=0), "`target` must be"),
         (lambda: cr.smooth_ece.with_(bandwidth=0.001), "`bandwidth` must be from 1/512 to 1"),
+        (lambda: cr.t_cal.with_(most_bins=15), "must be a power of two"),
+        (lambda: cr.t_cal.with_(target="all"), "`target` must be"),
         (lambda: cr.statistics.ici.with_(target="all"), "`target` must be"),
         (lambda: cr.statistics.ici.with_(span=0), "`span` must be above 0 and at most 1"),
         (lambda: cr.statistics.ici.with_(span="wide"), "`span` must be above 0 and at most 1"),
@@ -218,7 +282,7 @@ def test_settings_are_checked(call, match: str) -> None:
         call()
 
 
-@pytest.mark.parametrize("name", ["smooth_ece", "ecce", "truthful_ce", "ici"])
+@pytest.mark.parametrize("name", ["smooth_ece", "ecce", "truthful_ce", "t_cal", "ici", "spiegelhalter_z"])
 def test_no_interval_is_offered(name: str, data: tuple) -> None:
     with pytest.raises(cr.UnsupportedError, match="interval"):
         cr.statistics.registered()[name](*data).interval()

@@ -124,7 +124,7 @@ def test_chunks_give_the_same(data: tuple, tmp_path) -> None:
         assert there.upper == pytest.approx(here.upper, abs=1e-12)
 
 
-@pytest.mark.parametrize("statistic", ["brier", "skce", "truthful_ce", "ici", cr.confidence_ece.with_(p=2)])
+@pytest.mark.parametrize("statistic", ["brier", "skce", "truthful_ce", "t_cal", cr.confidence_ece.with_(p=2)])
 def test_errors_without_a_known_bound_are_refused(data: tuple, statistic) -> None:
     with pytest.raises(cr.UnsupportedError, match="convex in the labels"):
         cr.hypotests.certificate(*data, statistic=statistic)
