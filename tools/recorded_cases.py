@@ -67,11 +67,9 @@ STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "mmd_ce": (*PAIRED, {"label_kernel": "ordinal"}),
     "kde_ce": ({"bandwidth": 0.1}, {"p": 1.0}),
     "kl_ce": ({"bandwidth": 0.1}, {"clip": 1e-3}),
-    "ucme": (),
     **dict.fromkeys(
         ("confidence_gap", "ecce", "ici", "rps", "smooth_ece", "spiegelhalter_z", "t_cal", "truthful_ce"), ()
     ),
-    **dict.fromkeys(("calibration_in_the_large", "calibration_slope"), ()),
 }
 REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "picp": ({"level": 0.5},),
@@ -84,12 +82,11 @@ REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "mean_slope": (),
     "spread_ratio": (),
     "spread_slope": (),
-    "ence": ({"n_bins": 5}, {"n_bins": 5, "debiased": True}),
+    "ence": ({"n_bins": 5},),
     "skce": (
         {"label_bandwidth": "median"},
         {"label_bandwidth": 0.5, "bandwidth": 0.5},
     ),
-    "ucme": (),
 }
 WITH_MEMBERS = ("ensemble", "weighted", "dirichlets", "gaussians", "member_samples")
 WEIGHTED = ("numpy", "torch", "chunks", "dask")

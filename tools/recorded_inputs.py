@@ -69,8 +69,6 @@ WHERE: dict[str, str] = {
     "VectorScaling": "recalibrate.VectorScaling",
     "weights_test": "hypotests.weights_test",
     "witness_test": "hypotests.witness_test",
-    "calibration_in_the_large": "statistics.calibration_in_the_large",
-    "calibration_slope": "statistics.calibration_slope",
     "certificate": "hypotests.certificate",
     "credal_boundary": "credal.boundary",
     "credal_contains": "credal.contains",
@@ -111,7 +109,6 @@ WHERE: dict[str, str] = {
     "spread_curve": "hypotests.spread_curve",
     "spread_ratio": "statistics.spread_ratio",
     "spread_slope": "statistics.spread_slope",
-    "ucme": "statistics.ucme",
     "upper_entropy": "credal.upper_entropy",
     "upper_probability": "credal.upper_probability",
 }

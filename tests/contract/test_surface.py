@@ -61,7 +61,6 @@ NOT_CALLED_BY_USERS = {
     "LabelPlan",
     "Learner",
     "Lesson",
-    "LocatedEstimate",
     "LogisticCalibration",
     "LossDecomposition",
     "MassFunction",

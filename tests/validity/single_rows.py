@@ -78,8 +78,6 @@ BIN_FREE = {
     "truthful_ce": cr.truthful_ce,
     "t_cal": cr.t_cal,
     "ici": cr.statistics.ici,
-    "calibration_slope": cr.statistics.calibration_slope,
-    "calibration_in_the_large": cr.statistics.calibration_in_the_large,
     "spiegelhalter_z": cr.spiegelhalter_z,
     "confidence_ece, p=inf": cr.confidence_ece.with_(p=math.inf),
 }

@@ -20,7 +20,7 @@ FEWER = worlds.repetitions(15, 5000)
 N, M, REPLICATES = 40, 3, worlds.repetitions(39, 99)
 LEVEL = 0.1  # 4 of 40 ranks, 2 on either side
 DISCRETE = {"picp"}
-WITHOUT_INTERVAL = {"quantile_calibration_error", "skce", "ucme", "ence"}
+WITHOUT_INTERVAL = {"quantile_calibration_error", "skce", "ence"}
 """Biased near calibration, or without a normal limit: their intervals are refused."""
 
 

@@ -7,7 +7,6 @@ from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetai
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
-    LocatedEstimate,
     MurphyCurve,
     ReliabilityCurve,
     RiskCoverageCurve,
@@ -44,7 +43,6 @@ __all__ = [
     "HypotestResult",
     "HypothesisCheck",
     "LabelPlan",
-    "LocatedEstimate",
     "LossDecomposition",
     "MethodChanges",
     "MurphyCurve",

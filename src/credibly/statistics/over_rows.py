@@ -35,16 +35,11 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.clusters import Clusters
+from credibly.predictions.dataset import joined
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
 from credibly.results.estimates import ONE_CLUSTER, Estimate, Moments, cluster_error, standard_error_of
-from credibly.statistics.pairwise import (
-    BandwidthPlan,
-    ClusterSums,
-    PairBound,
-    PairStatistic,
-    require_pairs,
-)
+from credibly.statistics.pairwise import BandwidthPlan, ClusterSums, PairBound, PairStatistic, require_pairs
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels
 
@@ -186,7 +181,7 @@ def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
     if sums is None:
         return found
     if found.stderr is None and found.interval_refusal is not SECOND_LOOK:
-        return bound.in_clusters(found, sums)
+        return found
     if np.count_nonzero(_sizes(sums)) < 2:  # of a group; all rows have two clusters or more
         return dataclasses.replace(found, stderr=None, interval_refusal=ONE_CLUSTER, n_clusters=1)
     value, without, sizes = without_each(bound, sums)
@@ -287,27 +282,18 @@ def for_pairs(rows: Rows) -> Dataset:
 
 def gathered(rows: Rows) -> tuple[Point, Labels]:
     """Return mean predictions and labels of all rows in memory, for statistics that compare pairs."""
-    parts = list(rows.map(_mean_and_labels))
-    if len(parts) == 1:  # on its device, with its graph
-        return parts[0]
-    point = type(parts[0][0])._trusted(np.concatenate([to_host(part.probs) for part, _ in parts]))
-    point._set(notes=tuple(dict.fromkeys(note for part, _ in parts for note in part.notes)))
-    first = parts[0][1]
-    values, weights = (
-        None
-        if getattr(first, name) is None
-        else np.concatenate([to_host(getattr(own, name)) for _, own in parts], axis=1)
-        for name in ("values", "weights")
-    )
-    return point, dataclasses.replace(first, values=values, weights=weights)
+    parts = list(rows.map(_means))
+    whole = parts[0] if len(parts) == 1 else joined(parts)  # one part keeps its device and its graph
+    assert isinstance(whole.predictions, Point)
+    return whole.predictions, whole.batch
 
 
-def _mean_and_labels(chunk: Dataset) -> tuple[Point, Labels]:
+def _means(chunk: Dataset) -> Dataset:
     point, notes = as_point(chunk.predictions)
     if notes != point.notes:
         point = copy.copy(point)
         point._set(notes=notes)
-    return point, chunk.batch
+    return Dataset(point, chunk.batch)
 
 
 _LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, temporaries of more large

@@ -44,7 +44,7 @@ from credibly.results.base import require_level, require_margin
 from credibly.results.certificates import Certificate, EquivalenceDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
+from credibly.statistics.binned import BinnedError, ClasswiseECE, ConfidenceECE
 from credibly.statistics.proper import ConfidenceGap, top_label
 from credibly.statistics.registry import as_statistic
 from credibly.statistics.smooth import SmoothECE
@@ -185,7 +185,7 @@ def _totals(chunk: Dataset) -> tuple[float, float]:
 def _largest_change(statistic: Statistic, n_classes: int) -> float:
     """Return by how much one label moves the statistic at most, times n; raise where no bound is known."""
     convex = isinstance(statistic, SmoothECE | Ecce | ConfidenceGap) or (
-        isinstance(statistic, BinnedStatistic) and statistic.p == 1 and not statistic.debiased
+        isinstance(statistic, BinnedError) and statistic.p == 1 and not statistic.debiased
     )
     if not convex:
         raise UnsupportedError(

@@ -256,7 +256,7 @@ def why_no_sides(rows: Rows, statistic: Statistic) -> str | None:
     lies that equals Q is open, and no choice has the mean 0 for every distribution with an atom at Q: an atom
     of rain at 0 would be rejected always. Far fewer than the square root of n do not matter.
     """
-    if not isinstance(rows.sample.predictions, Quantiles) or statistic.name not in ("skce", "ucme"):
+    if not isinstance(rows.sample.predictions, Quantiles) or statistic.name != "skce":
         return None
     number = sum(rows.map(_equal_a_quantile))
     if number <= 0.1 * rows.n**0.5:
