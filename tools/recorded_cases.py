@@ -414,7 +414,8 @@ MEASURES: dict[str, tuple[dict[str, Any], ...]] = {
     "credal_decision": tuple({"rule": name} for name in ("interval_dominance", "maximality", "maximin")),
     "mass_function": ({}, {"budget": FOCAL_SETS}, {"negative": "clamp"}),
     "nonspecificity": (
-        *({"measure": name} for name in ("hartley", "dubois_prade", "koerner")),
+        *({"measure": name} for name in ("hartley", "dubois_prade", "koerner", "pal")),
+        {"measure": "smets", "negative": "clamp"},
         {"n_events": 64},
     ),
     "nonspecificity_estimate": ({"n_events": 64}, {"measure": "dubois_prade", "budget": FOCAL_SETS}),

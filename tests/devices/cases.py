@@ -245,11 +245,11 @@ def _credal() -> Iterator[tuple[str, Case]]:
             f"boundary {kind}",
             lambda make, given=given: cr.credal.boundary(given(make), make(OTHERS[:, 0]), rng=7),
         )
-        for measure in ("hartley", "dubois_prade", "koerner"):
+        for measure in ("hartley", "dubois_prade", "smets", "koerner", "pal"):
             yield (
                 f"nonspecificity {measure} {kind}",
                 lambda make, given=given, measure=measure: cr.credal.nonspecificity(
-                    given(make), measure=measure
+                    given(make), measure=measure, negative="clamp" if measure == "smets" else "keep"
                 ),
             )
         yield (

@@ -104,9 +104,15 @@ ROWS = [
     Row("C25 Tables 1 and 7, CIFAR-10, RS-NN: KL", 0.398, THREE, mixed(0.9299, 0.009, 5.562)),
     Row("C25 Tables 1 and 7, CIFAR-10, SNN: KL", 0.481, 2 * THREE, mixed(0.9025, 0.021, 4.735)),
     Row("C25 Tables 1 and 7, CIFAR-10, DDU: KL", 0.309, 2 * THREE, mixed(0.9134, 0.031, 3.243)),
-    # a point has the masses 1 of single classes: C25 eq. 7 is 0
+    # a point has the masses 1 of single classes: C25 eq. 7 is 0 and eq. 11 is 1
     Row(
         "C25 section 5: NS of a point", 0.0, 0, lambda: float(cr.credal.nonspecificity(cr.Point([[1, 0]]))[0])
+    ),
+    Row(
+        "C25 eq. 11: Sp of a point",
+        1.0,
+        0,
+        lambda: float(cr.credal.nonspecificity(cr.Point([[0.7, 0.3]]), measure="pal")[0]),
     ),
     # P21 eq. 3.3: F(0 | .5, 1) = Phi(-.5)
     Row(

@@ -88,7 +88,8 @@ def nonspecificity(
     measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
         ``hartley`` is the generalised Hartley measure of the exact lower envelope. The others are sums over
         masses: ``dubois_prade`` of ``m(A) ln|A|``, ``smets`` of ``-ln Q(A)`` over all events, ``koerner`` of
-        ``m(A) |A|``, ``pal`` of ``m(A) / |A|``; ``smets`` and ``pal`` take at most 16 classes.
+        ``m(A) |A|``, ``pal`` of ``m(A) / |A|``; ``smets`` takes at most 16 classes, and so does ``pal``,
+        except of a belief or with a budget.
     budget : sequence of sets of int, optional
         Focal sets that receive mass. Default: all of them. Not for ``hartley``.
     negative : {"keep", "clamp"}

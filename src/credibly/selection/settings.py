@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import Seed, as_seed
@@ -47,6 +47,12 @@ MEASURES = ("hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", 
 ON_MASSES = ("dubois_prade", "koerner")
 """Measures that a budget of focal sets means something for."""
 
+_REFUSED = {
+    "smets": "is an information content: large for precise predictions, infinite where all classes together "
+    "have no mass",
+    "pal": "is a specificity: 1 for a point, smaller for larger sets",
+}
+
 _DISCOUNTS = {"u65": (1.6, 0.6), "u80": (2.2, 1.2)}
 
 
@@ -54,6 +60,13 @@ def require_measure(
     measure: str, budget: object, negative: str, paper: str | None = None, *, subject: str = "measure"
 ) -> None:
     """Raise unless `measure` is 0 for points and grows with the set, and fits the budget."""
+    if measure in _REFUSED:
+        raise UnsupportedError(
+            f'`measure="{measure}"`',
+            "cannot be added to a distance",
+            f"it {_REFUSED[measure]}",
+            'Use "hartley", or look at it alone with `nonspecificity`.',
+        )
     one_of(f"`{subject}`", measure, MEASURES)
     if measure not in ON_MASSES and (budget is not None or negative == "clamp" or paper is not None):
         raise InputError(

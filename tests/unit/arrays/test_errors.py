@@ -70,7 +70,7 @@ def test_one_of_accepts_and_refuses():
 
 @pytest.mark.parametrize(
     ("subject", "argument"),
-    [("`level`", "level"), ('`measure="hartley"`', "measure"), ("the file", None), ("`a` and `b`", None)],
+    [("`level`", "level"), ('`measure="pal"`', "measure"), ("the file", None), ("`a` and `b`", None)],
 )
 def test_an_error_knows_the_argument_it_is_about(subject: str, argument: str | None) -> None:
     assert cr.InputError(subject, "must be so", "it is not", "Change it.").argument == argument

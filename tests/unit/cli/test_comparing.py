@@ -142,6 +142,7 @@ def test_dropped_rows_must_agree(credibly: Command, world: World, calibrated: Pa
     ("words", "said"),
     [
         (("--tradeoff", "-1"), "`--tradeoff` must be a number of at least 0"),
+        (("--measure", "smets"), "`--measure smets` cannot be added to a distance"),
         (("--measure", "size"), "must be one of"),
         (("--alternative", "size"), "`--alternative` must be one of"),
         (("--budget", "nowhere.json"), "'nowhere.json' must exist; there is no such file"),

@@ -37,6 +37,7 @@ def test_measures_keep_their_order(credal: Any) -> None:
     assert (hartley >= -ROUNDING).all()
     assert (hartley <= math.log(k) + ROUNDING).all()
     assert (cr.credal.nonspecificity(credal, measure="koerner") >= 1 - k * ROUNDING).all()
+    assert (cr.credal.nonspecificity(credal, measure="pal") <= 1 + ROUNDING).all()
     assert ((cr.credal.size(credal) >= -ROUNDING) & (cr.credal.size(credal) <= 1 + ROUNDING)).all()
 
 
@@ -95,6 +96,7 @@ def relabelled(credal: Any, order: np.ndarray) -> Any:
 
 MEASURES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "hartley": lambda s, y, t: cr.credal.nonspecificity(s),
+    "pal": lambda s, y, t: cr.credal.nonspecificity(s, measure="pal"),
     "upper entropy": lambda s, y, t: cr.credal.upper_entropy(s, tolerance=1e-10),
     "lower entropy": lambda s, y, t: cr.credal.lower_entropy(s, tolerance=1e-10),
     "size": lambda s, y, t: cr.credal.size(s),
@@ -133,6 +135,7 @@ EVERYWHERE: dict[str, Callable[[Any, Any, Any], Any]] = {
     "masses": lambda s, y, t: cr.credal.mass_function(s).masses,
     "clamped": lambda s, y, t: cr.credal.mass_function(s, budget=[{0}, {1}, {0, 1}], negative="clamp").masses,
     "random events": lambda s, y, t: cr.credal.nonspecificity(s, n_events=64),
+    "smets": lambda s, y, t: cr.credal.nonspecificity(s, measure="smets", negative="clamp"),
     "boundary": lambda s, y, t: cr.credal.boundary(s, t),
     "draws": lambda s, y, t: sample(s, 2, method="hit_and_run", n_steps=3, rng=0).probs,
     "maximal": lambda s, y, t: cr.credal.decision(s),

@@ -23,7 +23,7 @@ MEASURES = {
     "hull": cr.credal.distance,
     "js": partial(cr.credal.distance, divergence="js"),
     "hartley": cr.credal.nonspecificity,
-    "koerner": partial(cr.credal.nonspecificity, measure="koerner"),
+    "pal": partial(cr.credal.nonspecificity, measure="pal"),
     "size": cr.credal.size,
     "upper": cr.credal.upper_entropy,
 }
@@ -44,7 +44,7 @@ def test_means_are_those_of_all_rows(data, rows) -> None:
         assert found[name].value == pytest.approx(values.mean(), rel=1e-12)
         assert found[name].stderr == pytest.approx(values.std(ddof=1) / np.sqrt(N), rel=1e-9)
         assert found[name].n == N
-    assert found["koerner"].settings == {"measure": "koerner"}
+    assert found["pal"].settings == {"measure": "pal"}
 
 
 def test_a_decomposition_has_one_mean_per_part(data) -> None:

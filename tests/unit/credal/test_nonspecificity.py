@@ -13,12 +13,13 @@ from unit.credal.oracles import (
     every_kind,
     lower_by_loop,
     moebius_by_definition,
+    random_belief,
     random_ensemble,
     random_intervals,
     subsets,
 )
 
-SIZES = {"hartley": math.log, "dubois_prade": math.log, "koerner": float}
+SIZES = {"hartley": math.log, "dubois_prade": math.log, "koerner": float, "pal": lambda size: 1 / size}
 
 
 @pytest.mark.parametrize("measure", SIZES)
@@ -30,6 +31,21 @@ def test_sums_over_masses_by_brute_force(kind: str, measure: str) -> None:
     assert cr.credal.nonspecificity(credal, measure=measure) == pytest.approx(expected, abs=1e-10)
 
 
+def test_smets_by_brute_force() -> None:
+    belief = random_belief(np.random.default_rng(1), 4, 4)
+    events = subsets(4)
+    expected = [
+        -sum(
+            math.log(
+                sum(mass for mass, members in zip(row, belief.focal_sets, strict=True) if event <= members)
+            )
+            for event in events
+        )
+        for row in belief.masses
+    ]
+    assert cr.credal.nonspecificity(belief, measure="smets") == pytest.approx(expected)
+
+
 def test_values_by_hand() -> None:
     # vacuous: all mass on the two classes; a point: all masses on single classes
     vacuous, point = cr.Intervals([[0.0, 0.0]], [[1.0, 1.0]]), cr.Point([[0.3, 0.7]])
@@ -37,6 +53,11 @@ def test_values_by_hand() -> None:
     assert cr.credal.nonspecificity(point).tolist() == [0.0]
     assert cr.credal.nonspecificity(vacuous, measure="koerner").tolist() == pytest.approx([2.0])
     assert cr.credal.nonspecificity(point, measure="koerner").tolist() == pytest.approx([1.0])
+    assert cr.credal.nonspecificity(vacuous, measure="pal").tolist() == pytest.approx([0.5])
+    assert cr.credal.nonspecificity(point, measure="pal").tolist() == pytest.approx([1.0])
+    assert cr.credal.nonspecificity(point, measure="smets").tolist() == [math.inf]  # no mass on everything
+    # vacuous over 3 classes: every non-empty event has commonality 1
+    assert cr.credal.nonspecificity(cr.Intervals([[0.0] * 3], [[1.0] * 3]), measure="smets").tolist() == [0.0]
 
 
 @pytest.mark.parametrize("k", [2, 5, 16])
@@ -154,3 +175,29 @@ def test_bad_settings(settings: dict, words: str) -> None:
     ensemble = cr.Ensemble([[[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]])
     with pytest.raises(cr.CrediblyError, match=words):
         cr.credal.nonspecificity(ensemble, **settings)
+
+
+def test_smets_of_a_tiny_mass_is_finite() -> None:
+    """C25 eq. 9: Q({0}) = 1, Q({1}) = Q({0, 1}) = 8e-20, Q(empty set) = 1; -2 ln 8e-20 = 87.9."""
+    belief = cr.Belief([[1.0 - 8e-20, 8e-20]], [{0}, {0, 1}])
+    assert cr.credal.nonspecificity(belief, measure="smets") == pytest.approx([-2 * np.log(8e-20)])
+
+
+def test_smets_refuses_negative_commonalities() -> None:
+    ensemble = random_ensemble(np.random.default_rng(6), 50, 3, 4)
+    with pytest.raises(cr.UnsupportedError, match=r"must not be negative; the lowest is -0\.\d+.*clamp"):
+        cr.credal.nonspecificity(ensemble, measure="smets")
+    assert (cr.credal.nonspecificity(ensemble, measure="smets", negative="clamp") >= 0).all()
+
+
+def test_smets_lists_events() -> None:
+    with pytest.raises(cr.InputError, match="at most 16 classes"):
+        cr.credal.nonspecificity(cr.Belief([[1.0]], [set(range(17))]), measure="smets")
+
+
+def test_pal_needs_masses() -> None:
+    wide = cr.Point(np.full((1, 17), 1 / 17))
+    with pytest.raises(cr.InputError, match="at most 16 classes"):
+        cr.credal.nonspecificity(wide, measure="pal")
+    belief = cr.Belief([[0.5, 0.5]], [{0}, set(range(17))])
+    assert cr.credal.nonspecificity(belief, measure="pal") == pytest.approx([0.5 + 0.5 / 17])

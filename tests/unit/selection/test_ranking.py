@@ -336,6 +336,7 @@ def test_progress_is_told(world: tuple[dict[str, object], np.ndarray]) -> None:
         ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": [-1.0]}, "at least 0"),
         ({"a": [[0.5, 0.5]] * 3}, {"n_resamples": 10}, "at least 100"),
         ({"a": [[0.5, 0.5]] * 3}, {"level": 95}, "strictly between 0 and 1"),
+        ({"a": [[0.5, 0.5]] * 3}, {"alternatives": ["smets"]}, "information content"),
         ({"a": [[0.5, 0.5]] * 3}, {"alternatives": ["u66"]}, "`alternatives` must be one of"),
         ({"a": [[0.5, 0.5]] * 3}, {"alternatives": "u65"}, "must be a sequence of measures"),
         ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": [1e101]}, "at most 1e+100, or infinite"),
