@@ -74,7 +74,7 @@ def _upper_entropy() -> Iterator[Row]:
 def _membership() -> Iterator[Row]:
     ensemble = _ensemble(10_000, 10, 10)
     rng = np.random.default_rng(2)
-    inside = cr.credal.sample(ensemble, 1, rng=3).probs[:, 0]
+    inside = (rng.dirichlet(np.ones(10), size=10_000)[:, None, :] @ ensemble.probs)[:, 0, :]
     edge = cr.credal.boundary(ensemble, rng.integers(0, 10, size=10_000))
     mean = ensemble.mean().probs
     beyond = np.clip(mean + 1.3 * (edge - mean), 0, None)

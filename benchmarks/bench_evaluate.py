@@ -66,20 +66,13 @@ def _evaluation(kind: str, members: int) -> float:
 
 
 def kernel_rows(threads: int) -> Iterator[Row]:
-    """Kernel errors of Gaussians: random signs and drawn labels, in units of the products they need."""
+    """Kernel errors of Gaussians on drawn labels, in units of the label kernels they need."""
     n, drawn = 2000, 100
     rng = np.random.default_rng(1)
     mean, std = rng.normal(size=n), rng.uniform(0.5, 1.5, size=n)
-    given, labels = cr.Gaussian(mean, std), mean + std * rng.normal(size=n)
-    signs, matrix = rng.normal(size=(999, n)), rng.normal(size=(n, n))
+    given = cr.Gaussian(mean, std)
     bound = cr.skce.bind(given)
     vectors = RealReplicates(given, (1, 2)).labels(slice(0, drawn))
-
-    def wild() -> object:
-        return cr.calibration_test(given, labels, statistics="skce", method="asymptotic", rng=0)
-
-    def product() -> object:
-        return signs @ matrix
 
     def label_vectors() -> object:
         return bound(vectors)
@@ -95,21 +88,10 @@ def kernel_rows(threads: int) -> Iterator[Row]:
     found = best_of(
         3,
         clock=time.process_time,
-        wild=wild,
-        product=product,
         label_vectors=label_vectors,
         label_kernels=label_kernels,
     )
     kernels = found["label_kernels"] * drawn / 10 / 2  # every pair once
-    yield Row(
-        f"skce of Gaussians by random signs, n = {n:,}, 999 draws",
-        found["wild"],
-        found["product"],
-        "one product (999, n) by (n, n)",
-        "<= 2x",
-        found["wild"] <= 2 * found["product"],
-        threads,
-    )
     yield Row(
         f"skce of Gaussians, n = {n:,}, {drawn} drawn label vectors",
         found["label_vectors"],

@@ -56,7 +56,6 @@ DISPLAYS = (
     "error_spread",
     "groups",
     "hypotests",
-    "locations",
     "raters",
     "scores",
     "sets",

@@ -38,7 +38,6 @@ SINGLE = (
     "crps",
     "gaussian_log_loss",
     "spread_slope",
-    "ucme",
 )
 PLAIN = "plain skce"
 FAMILIES = (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.engines import as_engine
+from credibly.scale.engines import as_engine
 from credibly_studies import Run, StudyResult, p21_printed, p21_uci
 from credibly_studies.outcomes import Share, more_often, near
 from credibly_studies.p21_corruption import CORRUPTION, corrupted

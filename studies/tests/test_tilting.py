@@ -4,10 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import credibly as cr
+from credibly.learners.mixing import fit_weights
 from credibly_studies.simulate import MulticlassWorld
-from credibly_studies.tilting import TiltingLearner
+from credibly_studies.tilting import MemberColumns, TiltingLearner
+
+
+def test_fits_are_the_minima_of_the_penalised_log_loss() -> None:
+    rng = np.random.default_rng(0)
+    points, labels = rng.dirichlet(np.ones(3), size=(30, 3)), rng.integers(0, 3, size=(2, 30))
+    own = rng.normal(size=(30, 3, 2))
+    columns = MemberColumns(np.zeros((30, 0)), 3, own)
+    found = fit_weights(columns, points, labels, np.full(2, 0.3)).parameters
+
+    def loss(parameters: np.ndarray, labels: np.ndarray) -> float:
+        share = np.exp(own @ parameters)
+        share /= share.sum(axis=1, keepdims=True)
+        likely = points[np.arange(30), :, labels]
+        return 0.5 * 0.3 * (parameters**2).sum() - np.log((share * likely).sum(axis=1)).sum()
+
+    for at, observed in zip(found, labels, strict=True):
+        slope = scipy.optimize.approx_fprime(at, loss, 1e-6, observed)
+        assert np.abs(slope).max() < 5e-4 * 30 + 1e-4  # the tolerance: 5e-4 per instance
+        assert loss(at, observed) < loss(np.zeros(2), observed)
+    some = np.array([3, 1])
+    np.testing.assert_allclose(columns.rows(some).weights(found), columns.weights(found)[:, some])
 
 
 @pytest.mark.slow

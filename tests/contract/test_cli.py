@@ -74,7 +74,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--given",
         "--margin",
     ),
-    "plan": (*ALONE, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
+    "plan": (*ALONE, "--drop-invalid", "--width", "--gap", "--margin", "--power"),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--paper", "--power"),
     "audit": (
         *STREAMING,

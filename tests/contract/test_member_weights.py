@@ -78,21 +78,19 @@ LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
 
 _LEARNED = r"weights_test (constant|boundary|gating)|witness_test|credal_test|inflate|evaluate"
 _OF_SETS = (
-    r"(upper_probability|lower_\w+) hull|(size|mass_function|contains|boundary|sample|support|"
-    r"nonspecificity\w*|distance \w+ (nearest|farthest)|epistemic_score)\b.* hull|"
+    r"(upper_probability|lower_\w+) hull|(size|mass_function|contains|boundary|"
+    r"nonspecificity\w*|distance \w+|epistemic_score)\b.* hull|"
     r"rank_models|score_stability|compare|detection"
 )
 OTHERWISE: dict[str, dict[str, str]] = {
-    "ensemble": {rf"{_LEARNED}|validity_test|sample hull|error_over_weights": HULL},
+    "ensemble": {rf"{_LEARNED}|validity_test|error_over_weights": HULL},
     "dirichlet": {_LEARNED: HULL, _OF_SETS: DRAWN},
     "gaussian": {},
     "equal rows": {},
     "by row": {},
 }
 """By kind and the names of cases: what is not the same, and why."""
-OF_HULLS = {
-    ("ensemble", name) for name in ("weights_test constant", "weights_test gating", "inflate", "sample hull")
-}
+OF_HULLS = {("ensemble", name) for name in ("weights_test constant", "weights_test gating", "inflate")}
 """What sees the members alone, whatever their weights."""
 
 PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.details\.weights$")

@@ -34,13 +34,13 @@ def test_distances_on_snli(snli: tuple[cr.Ensemble, np.ndarray]) -> None:
     ensemble, labels = snli
     # known values that come with the data: point log loss .2246, distance to the hull .1137, accuracy .9226
     assert cr.credal.distance(ensemble, labels).mean() == pytest.approx(0.1137, abs=5e-5)
-    assert cr.credal.distance(ensemble, labels, to="mean").mean() == pytest.approx(0.2246, abs=5e-5)
+    assert cr.credal.distance(ensemble.mean(), labels).mean() == pytest.approx(0.2246, abs=5e-5)
     assert float(cr.accuracy(ensemble, labels)) == pytest.approx(0.9226, abs=5e-5)
-    assert cr.credal.distance(ensemble, labels, to="mean") == pytest.approx(
+    assert cr.credal.distance(ensemble.mean(), labels) == pytest.approx(
         -np.log(ensemble.mean().probs[np.arange(len(labels)), labels])
     )
     # maximin and the hull's best case bracket the accuracy of the mean
-    best = cr.credal.decision(ensemble, rule="e_admissibility")[np.arange(len(labels)), labels].mean()
+    best = cr.credal.decision(ensemble, rule="maximality")[np.arange(len(labels)), labels].mean()
     assert best > 0.9226
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.predictions import PredictionIntervals
 
 # relplot 1.0.3 (Apple, the authors' package): smECE(f, y), which searches the width to 1/1024, and
 # smECE_sigma(f, y, 0.05), on f and y of `drawn`
@@ -133,12 +134,12 @@ def test_coverage_equals_that_of_mapie(given: tuple) -> None:
     own, by_size = MAPIE_SETS[given]
     assert (found.coverage.value, found.size.value) == pytest.approx(own, rel=1e-12)
     assert found.by_size.coverage == pytest.approx(by_size, rel=1e-12)
-    found = cr.hypotests.set_coverage((low, high), y, claimed=0.9, n_resamples=1, rng=0)
+    found = cr.hypotests.set_coverage(PredictionIntervals(low, high, 0.9), y, n_resamples=1, rng=0)
     own, by_size = MAPIE_INTERVALS[given]
     assert found.score is not None
     assert (found.coverage.value, found.size.value, found.score.value) == pytest.approx(own, rel=1e-12)
     assert found.by_size.coverage == pytest.approx(by_size, rel=1e-12)
-    assert found.by_size.lowest == min(by_size)  # regression_ssc_score
+    assert found.by_size.coverage.min() == min(by_size)  # regression_ssc_score
 
 
 calibration = pytest.importorskip("sklearn.calibration", reason="needs scikit-learn (extra `sklearn`)")

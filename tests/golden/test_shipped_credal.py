@@ -53,25 +53,8 @@ def test_distances_to_labels(remainders: tuple[np.ndarray, np.ndarray, np.ndarra
     best = [-math.log(max(p[y] for p in members)) for members, y in zip(probs, labels, strict=True)]
     np.testing.assert_allclose(cr.credal.distance(given, labels), best, atol=1e-8)
     np.testing.assert_allclose(
-        cr.credal.distance(given, labels, to="mean"), -np.log(probs.mean(axis=1)[rows, labels]), rtol=1e-9
+        cr.credal.distance(given.mean(), labels), -np.log(probs.mean(axis=1)[rows, labels]), rtol=1e-9
     )
-
-
-def test_admissible_classes(remainders: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-    """A class is E-admissible where some mixture of the members makes it the most probable one."""
-    probs, _, _ = remainders
-    chosen = np.flatnonzero([len(set(members.argmax(axis=1))) > 1 for members in probs])[:8]
-    expected = []
-    for members in probs[chosen]:
-        allowed = []
-        for j in range(3):
-            beaten = (members - members[:, [j]]).T  # (k, m): how far each class is above class j
-            found = linprog(np.zeros(5), A_ub=beaten, b_ub=np.zeros(3), A_eq=np.ones((1, 5)), b_eq=[1.0])
-            allowed.append(found.status == 0)
-        expected.append(allowed)
-    decided = cr.credal.decision(cr.Ensemble(probs[chosen]), rule="e_admissibility")
-    assert np.array_equal(decided, expected)
-    assert np.array(expected).sum() > len(chosen)  # members disagree: several classes stay
 
 
 def test_soft_targets(remainders: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:

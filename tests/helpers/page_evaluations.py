@@ -342,17 +342,6 @@ def _claims(claims: Any) -> Iterator[ShownTable]:
     ends = [wilson(share, n) for share, n in zip(shares, counts, strict=True)]
     for caption in ("Coverage in parts of the instances", "Observed and claimed coverage"):
         yield table(caption, ("part", names), ("n", counts), ("held", shares), ("interval", ends))
-    slab = claims.slab
-    if slab is not None:
-        direction = ", ".join(f"{digits(one)} feature {at}" for at, one in enumerate(slab.direction))
-        yield table(
-            "Worst slab of the features",
-            ("direction (standardised features)", [direction]),
-            ("from, to", [(slab.low, slab.high)]),
-            ("instances", [slab.n]),
-            ("held", [percent(slab.coverage)]),
-            ("p", [slab.pvalue]),
-        )
 
 
 def _credal(evaluation: cr.Evaluation, level: float) -> Iterator[ShownTable]:

@@ -15,7 +15,7 @@ from credibly.statistics import Statistic, Traits
 from credibly.statistics.linear import Linear
 from credibly.statistics.proper import ProperScore
 from credibly.statistics.protocol import Bound, State, Story
-from credibly.statistics.regression import RealMean, real_traits
+from credibly.statistics.regression import REAL_TRAITS, RealMean
 from credibly.statistics.terms import Outcomes
 from traits.checks import CHECKS
 
@@ -169,7 +169,7 @@ class RightOfReals(RealMean):
     """The mean squared error; every wrong one below changes one thing of it."""
 
     name: ClassVar[str] = "right of reals"
-    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, float("inf")))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, differentiable=True)
     reference: ClassVar[str] = "-"
     story: ClassVar[Story] = TOLD
 
@@ -209,7 +209,7 @@ class GraphOfRealsCut(RightOfReals):
 
 
 class RealsOutOfRange(RightOfReals):
-    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, 100.0))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, differentiable=True, range=(0.0, 100.0))
 
 
 class SaysNothing(Right):

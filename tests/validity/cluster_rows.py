@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import ndtr, stdtr
+from scipy.special import ndtr
 
 import credibly as cr
 from validity.report import REPLICATES, Numbers, Row
@@ -155,44 +155,6 @@ SPREAD_WORLDS = {
     )
     for n_clusters, size in ((20, 5), (40, 10))
     for draws, shared in ((0, "part"), (8, "part"), (20, "part"), (20, "scale"), (20, "skewed part"))
-}
-
-
-def locations(sizes: Sequence[int], alike: bool, classes: bool) -> Callable[[int], Numbers]:
-    """The test of `ucme`, and its map: the smallest p-value of all locations times their number."""
-
-    def run(seed: int) -> Numbers:
-        rng = np.random.default_rng([29, seed])
-        ids = np.repeat(np.arange(len(sizes)), sizes)
-        at = ids if alike else np.arange(ids.size)
-        ranks = np.sqrt(0.3) * rng.standard_normal(len(sizes))[ids]
-        ranks = ranks + np.sqrt(0.7) * rng.standard_normal(ids.size)
-        mean, std = rng.normal(size=ids.size)[at], rng.uniform(0.5, 1.5, size=ids.size)[at]
-        given, labels = cr.Gaussian(mean, std), mean + std * ranks
-        if classes:
-            probs = rng.dirichlet(np.ones(3), size=ids.size)[at]
-            given, labels = cr.Point(probs), drawn(probs, ndtr(ranks))
-        found = cr.statistics.ucme(given, labels, clusters=ids)
-        tails = stdtr(np.maximum(found.difference_degrees, 1.0), -np.abs(found.scores))
-        test = cr.calibration_test(
-            given, labels, statistics="ucme", n_resamples=REPLICATES, clusters=ids, rng=seed
-        )
-        return {"ucme": test.pvalue, "map": min(1.0, 2 * len(tails) * float(tails.min()))}
-
-    return run
-
-
-LOCATION_WORLDS = {
-    f"{name}, {'one prediction each' if alike else 'own predictions'}, {kind}": locations(
-        sizes, alike, kind == "classes"
-    )
-    for name, sizes in (
-        ("20 clusters of 5", [5] * 20),
-        ("40 clusters of 10", [10] * 40),
-        ("20 unequal", UNEQUAL),
-    )
-    for alike in (False, True)
-    for kind in ("Gaussians", "classes")
 }
 
 
@@ -403,10 +365,6 @@ CLUSTER_ROWS = (
     *(
         Row("calibration_test", f"clusters: spread, {name}", "null", run, conservative=True, few=2)
         for name, run in SPREAD_WORLDS.items()
-    ),
-    *(
-        Row("calibration_test", f"clusters: locations, {name}", "null", run, conservative=True, few=2)
-        for name, run in LOCATION_WORLDS.items()
     ),
     *(
         Row(

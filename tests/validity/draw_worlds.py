@@ -55,7 +55,7 @@ def spread_of_draws(seed: int, *, n: int, s: int, spread: float = 1.0, reps: int
     zero = np.zeros(n)
     given = cr.Samples(centre[:, None] + width[:, None] * _laplace(rng, zero, s), member_axis=1)
     labels = centre + width * _labels(rng, zero, 0.0, spread)
-    return _tested(given, labels, (*SPREADS, "skce", "ucme"), reps, seed)
+    return _tested(given, labels, (*SPREADS, "skce"), reps, seed)
 
 
 def tied_draws(seed: int, *, n: int, s: int, reps: int = 199) -> dict[str, float]:

@@ -90,47 +90,6 @@ def real_estimates(seed: int) -> Numbers:
     return {name: held(cr.statistics.registered()[name](given, labels), truths[name]) for name in REAL_MEANS}
 
 
-def spread_errors(n: int, n_bins: int, scale: float) -> Callable[[int], Numbers]:
-    """Errors are `scale` times the stated spread: of a mixture, and of normals with heavier tails."""
-    statistic = cr.statistics.ence.with_(n_bins=n_bins, debiased=True)
-
-    def run(seed: int) -> Numbers:
-        rng = np.random.default_rng([32, n, int(10 * scale), seed])
-        mean, std = rng.normal(size=(n, 3)), 0.1 + rng.gamma(3.0, 0.3, size=(n, 3))
-        own = (np.arange(n), rng.integers(3, size=n))
-        labels = mean[own] + std[own] * rng.normal(size=n)
-        centre, single = mean.mean(axis=1), std[:, 0]
-        heavy = single * rng.standard_t(6, size=n) / math.sqrt(1.5)
-        truth = (1 - scale) ** 2
-        return {
-            "ence, debiased": held(
-                statistic(cr.Gaussian(mean, std), centre + scale * (labels - centre)), truth
-            ),
-            "ence, debiased, t errors": held(
-                statistic(cr.Gaussian(centre, single), centre + scale * heavy), truth
-            ),
-        }
-
-    return run
-
-
-def errors_of_one_size(n: int, n_bins: int) -> Callable[[int], Numbers]:
-    """Errors are standard normal whatever is stated, so the bin of the smallest spread decides.
-
-    The truth is that of the bins at hand.
-    """
-    statistic = cr.statistics.ence.with_(n_bins=n_bins, debiased=True)
-
-    def run(seed: int) -> Numbers:
-        rng = np.random.default_rng([33, n, seed])
-        std = np.sort(0.1 + rng.gamma(3.0, 0.4, size=n))
-        bins = np.split(std, np.arange(1, n_bins) * n // n_bins)
-        truth = float(np.mean([(1 - 1 / math.sqrt(np.mean(part**2))) ** 2 for part in bins]))
-        return {"ence, debiased": held(statistic(cr.Gaussian(np.zeros(n), std), rng.normal(size=n)), truth)}
-
-    return run
-
-
 @functools.cache
 def rater_world(name: str) -> tuple[test_raters.World, dict[str, float]]:
     made = test_raters.make(name)
@@ -438,29 +397,6 @@ INTERVAL_ROWS = [
         for name, exponent in test_coverage.WORLDS.items()
     ),
     Row("Estimate.interval", "Gaussians, labels too spread", "interval", real_estimates, True, slack=0.03),
-    *(
-        Row(
-            "Estimate.interval",
-            f"n = {n}, {bins} bins, errors {scale:g} times the stated spread",
-            "interval",
-            spread_errors(n, bins, scale),
-            True,
-            slack=0.03,
-        )
-        for n, bins in ((100, 5), (400, 15))
-        for scale in (0.7, 1.0, 1.4)
-    ),
-    *(
-        Row(
-            "Estimate.interval",
-            f"n = {n}, {bins} bins, errors of one size whatever the stated spread",
-            "interval",
-            errors_of_one_size(n, bins),
-            True,
-            slack=0.06,
-        )
-        for n, bins in ((100, 5), (400, 5), (400, 15))
-    ),
     *(
         Row(test, f"raters, {world}", "interval", rater_estimates(test, world), True, slack=0.03, few=3)
         for test in ("decompose_loss", "decompose_disagreement")

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.stats
 
 import credibly as cr
+from credibly.predictions import PredictionIntervals
 from credibly_studies.p21 import observation_check
 from kinds import CLASS_STATISTICS, REAL_STATISTICS
 from validity import draw_worlds, worlds
@@ -32,7 +33,6 @@ def all_class_statistics(world: worlds.World) -> Callable[[int], Numbers]:
 
 
 METHODS: dict[str, dict[str, Any]] = {
-    "skce, asymptotic": {"statistics": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
     "debiased confidence_ece": {
         "statistics": cr.confidence_ece.with_(p=2, debiased=True),
         "n_resamples": REPLICATES,
@@ -78,8 +78,6 @@ BIN_FREE = {
     "truthful_ce": cr.truthful_ce,
     "t_cal": cr.t_cal,
     "ici": cr.statistics.ici,
-    "calibration_slope": cr.statistics.calibration_slope,
-    "calibration_in_the_large": cr.statistics.calibration_in_the_large,
     "spiegelhalter_z": cr.spiegelhalter_z,
     "confidence_ece, p=inf": cr.confidence_ece.with_(p=math.inf),
 }
@@ -308,14 +306,8 @@ def kernel_errors_of_reals(n: int) -> Callable[[int], Numbers]:
             "10 draws": cr.Samples(mean + std * rng.normal(size=(n, 10))),
             "5 quantiles": cr.Quantiles(mean + std * scipy.stats.norm.ppf(levels), levels),
         }
-        found = {}
-        for kind, given in kinds.items():
-            for method in ("resample", "asymptotic"):
-                settings: Any = {"method": method, "n_resamples": REPLICATES, "rng": seed}
-                found[f"{kind}, {method}"] = cr.calibration_test(
-                    given, labels, statistics="skce", **settings
-                ).pvalue
-        return found
+        settings: Any = {"statistics": "skce", "n_resamples": REPLICATES, "rng": seed}
+        return {kind: cr.calibration_test(given, labels, **settings).pvalue for kind, given in kinds.items()}
 
     return run
 
@@ -329,15 +321,17 @@ def claimed_coverage(n: int, missed: float) -> Callable[[int], Numbers]:
         miss = rng.random(n) < np.where(features[:, 0] > 0, 0.1 + missed, 0.1 - missed)
         labels = np.where(miss, 3.0, 0.0)
         found = cr.hypotests.set_coverage(
-            (-width, width), labels, claimed=0.9, features=features, n_resamples=REPLICATES, rng=seed
+            PredictionIntervals(-width, width, 0.9),
+            labels,
+            features=features,
+            n_resamples=REPLICATES,
+            rng=seed,
         )
         assert found.features_pvalue is not None
-        assert found.slab is not None
         return {
             "marginal": found.pvalue,
             "by size": found.by_size.pvalue,
             "features": found.features_pvalue,
-            "worst slab": found.slab.pvalue,
             "smallest adjusted": min(one.deciding_pvalue for one in found.tests.values()),
         }
 
@@ -353,7 +347,7 @@ def clustered_coverage(number: int, mean: float) -> Callable[[int], Numbers]:
         labels = np.where(rng.random(10 * number) < own, 0.0, 3.0)
         width = rng.uniform(1, 2, size=10 * number)
         found = cr.hypotests.set_coverage(
-            (-width, width), labels, claimed=0.9, blocks=10, n_resamples=REPLICATES, rng=seed
+            PredictionIntervals(-width, width, 0.9), labels, blocks=10, n_resamples=REPLICATES, rng=seed
         )
         assert found.pvalue is not None
         assert found.by_size.pvalue is not None
@@ -376,19 +370,16 @@ def features_in_clusters(
         labels = np.where(ranks < np.where(features[:, 0] > 0, 0.9 - missed, 0.9 + missed), 0.0, 3.0)
         width = rng.uniform(1, 2, size=ids.size)
         found = cr.hypotests.set_coverage(
-            (-width, width),
+            PredictionIntervals(-width, width, 0.9),
             labels,
-            claimed=0.9,
             features=features,
             clusters=ids,
             n_resamples=REPLICATES,
             rng=seed,
         )
         assert found.features_pvalue is not None
-        assert found.slab is not None
         return {
             "features": found.features_pvalue,
-            "worst slab": found.slab.pvalue,
             "smallest adjusted": min(one.deciding_pvalue for one in found.tests.values()),
         }
 

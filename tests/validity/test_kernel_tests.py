@@ -28,7 +28,6 @@ TESTED = FAMILY if worlds.FULL else ("skce", cr.kl_ce.with_(bandwidth=0.1), "log
 
 # method -> how it is called
 METHODS: dict[str, dict[str, Any]] = {
-    "asymptotic": {"statistics": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
     "linear": {"statistics": linear_skce, "n_resamples": REPLICATES},
     "ordinal": {"statistics": cr.mmd_ce.with_(label_kernel="ordinal"), "n_resamples": REPLICATES},
     "narrow kde": {"statistics": cr.kde_ce.with_(bandwidth=0.01), "n_resamples": REPLICATES},
@@ -55,7 +54,7 @@ def pvalues(request: pytest.FixtureRequest) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", [*RESAMPLED, "asymptotic"])
+@pytest.mark.parametrize("name", RESAMPLED)
 def test_size(name: str, level: float, pvalues: dict[str, np.ndarray]) -> None:
     rejected = int((pvalues[name] <= level + 1e-12).sum())
     low, high = worlds.bounds(REPETITIONS, level)
@@ -126,7 +125,7 @@ def test_unbiased_estimates_of_another_truth_agree() -> None:
 # Power
 
 
-@pytest.mark.parametrize("name", ["skce", "kde_ce", "kl_ce", "asymptotic"])
+@pytest.mark.parametrize("name", ["skce", "kde_ce", "kl_ce"])
 def test_power_grows(name: str) -> None:
     """With the number of instances, and with the temperature that was put in."""
     settings = METHODS.get(name, {"statistics": name, "n_resamples": 99})

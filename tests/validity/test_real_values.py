@@ -20,7 +20,7 @@ FEWER = worlds.repetitions(15, 5000)
 N, M, REPLICATES = 40, 3, worlds.repetitions(39, 99)
 LEVEL = 0.1  # 4 of 40 ranks, 2 on either side
 DISCRETE = {"picp"}
-WITHOUT_INTERVAL = {"quantile_calibration_error", "skce", "ucme", "ence"}
+WITHOUT_INTERVAL = {"quantile_calibration_error", "skce", "ence"}
 """Biased near calibration, or without a normal limit: their intervals are refused."""
 
 
@@ -127,21 +127,6 @@ def test_size_with_dense_quantiles(name: str) -> None:
     assert (0 if name in DISCRETE else low) <= rejected <= high
 
 
-@pytest.mark.parametrize("n", [100, 400] if worlds.FULL else [60, 200])
-def test_size_of_a_kernel_error_by_random_signs(n: int) -> None:
-    rng = np.random.default_rng(8)
-    trials, rejected = worlds.repetitions(10, 5000), 0
-    for _ in range(trials):
-        given = members(rng, n=n)
-        labels = labels_of(given, rng)
-        found = cr.calibration_test(
-            given, labels, statistics="skce", method="asymptotic", n_resamples=199, rng=rng
-        )
-        rejected += found.rejects(LEVEL)
-    low, high = worlds.bounds(trials, LEVEL)
-    assert low <= rejected <= high
-
-
 def test_a_kernel_error_sees_the_unfocused_forecaster() -> None:
     """Its PIT is uniform although it never predicts the truth.   Gneiting et al. 2007, example 1."""
     rng = np.random.default_rng(9)
@@ -150,9 +135,8 @@ def test_a_kernel_error_sees_the_unfocused_forecaster() -> None:
         centre, side = rng.normal(size=n), rng.choice([-1.0, 1.0], size=n)
         labels = centre + rng.normal(size=n)
         given = cr.Gaussian(np.stack([centre, centre + side], axis=1), np.ones((n, 2)))
-        seen += cr.calibration_test(given, labels, statistics="skce", method="asymptotic", rng=rng).rejects(
-            0.05
-        )
+        found = cr.calibration_test(given, labels, statistics="skce", n_resamples=99, rng=rng)
+        seen += found.rejects(0.05)
         overlooked += not cr.pit_test(given, labels, n_resamples=99, rng=rng).rejects(0.05)
     assert seen >= 0.7 * trials
     assert overlooked >= 0.6 * trials

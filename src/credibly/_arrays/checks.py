@@ -31,6 +31,17 @@ NAMED_ROWS = 5
 _CHECK_ELEMENTS = 2**20
 
 
+def require_one_each(shape: tuple[int, ...], n: int, what: str, each: str = "entry per prediction") -> None:
+    """Raise in the name of `what` unless its `shape` is that of one entry for each of `n`."""
+    if tuple(shape) != (n,):
+        raise InputError(
+            what,
+            f"must have one {each} ({n})",
+            f"got shape {tuple(shape)}",
+            "Check that both come from the same split.",
+        )
+
+
 def as_array(value: Any, name: str, remedy: str = "") -> Array:
     """Return `value` as an array of numbers; lists become NumPy arrays, anything but numbers is refused.
 
@@ -98,9 +109,11 @@ def _dense(tensor: Array, name: str) -> Array:
     return tensor
 
 
-def as_real(value: Any, name: str) -> Array:
-    """Return `value` as a floating array; integers and booleans are read as numbers."""
+def as_real(value: Any, name: str, *shapes: str) -> Array:
+    """Return `value` as a floating array of one of the shapes, if any are named; integers become numbers."""
     array = as_array(value, name)
+    if shapes:
+        require_shape(array, name, *shapes)
     xp = namespace(array)
     if xp.isdtype(array.dtype, "real floating"):
         return array
@@ -111,8 +124,27 @@ def as_real(value: Any, name: str) -> Array:
     return xp.astype(array, xp.float64)
 
 
-def require_shape(array: Array, name: str, shapes: tuple[str, ...]) -> None:
-    """Raise unless `array` has as many axes as one of the shapes, written ``"(n, k)"``, and no empty axis."""
+def as_two_reals(first: Any, second: Any, names: tuple[str, str], *shapes: str) -> tuple[Array, Array]:
+    """Return two floating arrays of one library, device and shape, which is one of the shapes."""
+    one, other = as_real(first, names[0]), as_real(second, names[1])
+    what = f"`{names[0]}` and `{names[1]}`"
+    namespace(one, other, what=what)
+    require_shape(one, names[0], *shapes)
+    if tuple(one.shape) != tuple(other.shape):
+        raise InputError(
+            what,
+            "must have the same shape",
+            f"got {tuple(one.shape)} and {tuple(other.shape)}",
+            "Check that both describe the same instances.",
+        )
+    return one, other
+
+
+def require_shape(array: Array, name: str, *shapes: str) -> None:
+    """Raise unless `array` has as many axes as one of the shapes, written ``"(n, k)"``, and no empty axis.
+
+    The letter k stands for classes, of which there must be at least two.
+    """
     wanted = " or ".join(shapes)
     if array.ndim not in {shape.count(",") + (not shape.endswith(",)")) for shape in shapes}:
         raise InputError(
@@ -128,26 +160,11 @@ def require_shape(array: Array, name: str, shapes: tuple[str, ...]) -> None:
             f"got shape {tuple(array.shape)}",
             "Check the filter that selected these rows.",
         )
-
-
-def require_same_shape(first: Array, second: Array, names: tuple[str, str]) -> None:
-    """Raise unless two arrays that describe the same instances have one shape."""
-    if tuple(first.shape) != tuple(second.shape):
-        raise InputError(
-            f"`{names[0]}` and `{names[1]}`",
-            "must have the same shape",
-            f"got {tuple(first.shape)} and {tuple(second.shape)}",
-            "Check that both describe the same instances.",
-        )
-
-
-def require_classes(n_classes: int, name: str) -> None:
-    """Raise unless there are at least two classes."""
-    if n_classes < 2:
+    if shapes[-1].endswith("k)") and array.shape[-1] < 2:
         raise InputError(
             f"`{name}`",
             "must have at least 2 classes on its last axis",
-            f"got {n_classes}",
+            f"got {array.shape[-1]}",
             "For a binary model give both columns: `numpy.stack([1 - p, p], axis=-1)`.",
         )
 
@@ -244,6 +261,32 @@ def require_rows(
         shown = fact(*(to_host(array[rows[0], ...]) for array in arrays))
         evidence = describe_rows(rows, shown, arrays[0].shape[0])
         raise InvalidRowsError(f"`{name}`", rule, evidence, remedy, rows)
+
+
+def require_positive_entries(array: Array, name: str, remedy: str, *, or_zero: bool = False) -> None:
+    """Raise unless all entries are finite and positive, or zero where that is allowed."""
+    require_finite(array, name)
+    require_rows(
+        (array,),
+        lambda block: block < 0 if or_zero else block <= 0,
+        name=name,
+        rule="must not be negative" if or_zero else "must be positive",
+        fact=lambda row: f"holds {np.min(row):.6g}",
+        remedy=remedy,
+    )
+
+
+def require_shares(array: Array, name: str, remedy: str) -> None:
+    """Raise unless all entries are finite and between 0 and 1, up to NOISE."""
+    require_finite(array, name)
+    require_rows(
+        (array,),
+        lambda block: (block < -NOISE) | (block > 1 + NOISE),
+        name=name,
+        rule="must lie between 0 and 1",
+        fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
+        remedy=remedy,
+    )
 
 
 def sum_tolerance(array: Array) -> float:

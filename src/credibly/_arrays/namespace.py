@@ -54,8 +54,6 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
             break
     else:
         return array_api_compat.numpy  # by far the most frequent answer
-    if all(isinstance(array, np.ndarray) for array in arrays):
-        return array_api_compat.numpy
     present = [array for array in arrays if array is not None]
     libraries = sorted({type(array).__module__.split(".")[0] for array in present})
     if len(libraries) > 1:
@@ -243,35 +241,22 @@ def entropy_of_rows(probs: Array) -> Array:
     wide, terms = np.empty((2, rows_of_tile, len(ones)))
     for rows, out in zip(views, found.reshape(len(views), -1), strict=True):
         for tile in tiles(len(rows), rows_of_tile):
-            length = tile.stop - tile.start
-            np.matmul(_p_log_p(rows[tile], wide[:length], terms[:length]), ones, out=out[tile])
+            block, log = wide[: tile.stop - tile.start], terms[: tile.stop - tile.start]
+            block[...] = rows[tile]
+            np.add(
+                block, _LEAST_POSITIVE, out=log
+            )  # changes no bit of what matters, and log 0 is not asked for
+            np.log(log, out=log)
+            np.matmul(np.multiply(log, block, out=log), ones, out=out[tile])
     return np.transpose(np.subtract(0.0, found, out=found), np.argsort(axes))
 
 
 def mean_entropy_of_members(probs: Array) -> Array:
     """Average the entropies of (n, m, k) over the members, (n,), in double precision."""
     n, m, k = probs.shape
-    if not is_numpy(probs):
-        return namespace(probs).mean(entropy_of_rows(probs), axis=1)
-    if probs.flags.c_contiguous:
+    if is_numpy(probs) and probs.flags.c_contiguous:
         return entropy_of_rows(probs.reshape(n, m * k)) / m
-    ones, found, rows_of_tile = np.ones(k), np.empty(n), _rows_of_tile(k)
-    buffers = np.empty((3, rows_of_tile, k))
-    for tile in tiles(n, rows_of_tile):
-        wide, terms, total = buffers[:, : tile.stop - tile.start]
-        _p_log_p(probs[tile, 0], wide, total)
-        for member in range(1, m):
-            total += _p_log_p(probs[tile, member], wide, terms)
-        np.matmul(total, ones, out=found[tile])
-    return (0.0 - found) / m
-
-
-def _p_log_p(block: Array, wide: Array, out: Array) -> Array:
-    """Write p log p into `out` in double precision, 0 log 0 = 0; `wide` is overwritten."""
-    wide[...] = block
-    np.add(wide, _LEAST_POSITIVE, out=out)  # changes no bit of what matters, and log 0 is never asked for
-    np.log(out, out=out)
-    return np.multiply(out, wide, out=out)
+    return namespace(probs).mean(entropy_of_rows(probs), axis=1)
 
 
 def mean_of_members(values: Array) -> Array:

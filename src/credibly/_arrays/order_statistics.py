@@ -54,8 +54,8 @@ def order_statistics(read: Pass, ranks: HostArray, n_columns: int) -> HostArray:
     if not len(ranks):
         return found
     buckets = _Buckets((np.zeros(1, dtype=np.uint64),) * n_columns, _KEY_BITS)
-    left = [np.zeros(len(ranks), dtype=np.intp), np.asarray(ranks, dtype=np.int64)]
-    places = [(left[0], left[1])] * n_columns  # bucket of every rank, and its rank within the bucket
+    # bucket of every rank, and its rank within the bucket
+    places = [(np.zeros(len(ranks), dtype=np.intp), np.asarray(ranks, dtype=np.int64))] * n_columns
     inside = None
     while buckets.shift and (inside is None or inside > _MOST_COLLECTED):
         widest = max(len(prefixes) for prefixes in buckets.prefixes)
@@ -133,8 +133,7 @@ def _narrowed(
             [np.searchsorted(upto[b], r, side="right") for b, r in zip(bucket, rank, strict=True)]
         )
         before = upto[bucket, cell] - table[bucket, cell]
-        old = buckets.prefixes[column] if buckets.shift < _KEY_BITS else np.zeros(1, dtype=np.uint64)
-        longer = (old[bucket] << np.uint64(bits)) | cell.astype(np.uint64)
+        longer = (buckets.prefixes[column][bucket] << np.uint64(bits)) | cell.astype(np.uint64)
         distinct, index = np.unique(longer, return_inverse=True)
         prefixes.append(distinct)
         narrowed.append((index, rank - before))

@@ -39,7 +39,6 @@ class Stream(enum.IntEnum):
     EVENTS = 7  # random events of a non-specificity
     SHIFTS = 8  # ... and shifts of their order
     RATERS = 9  # whose label stands for all of an instance
-    BASIS = 11  # features learned weights are functions of
     FOLDS = 12
     WEIGHTS = 13  # starts of a search for weights
     NETWORKS = 14  # first weights and mini-batches
@@ -47,7 +46,6 @@ class Stream(enum.IntEnum):
     ORDERS = 17  # of instances that a witness learns from
     MIXTURE = 19  # which draws of several members stand for their mixture
     COINS = 20  # whether a set holds its label
-    DIRECTIONS = 21  # in which slabs of features are searched
 
 
 def as_seed(rng: Any) -> Seed:

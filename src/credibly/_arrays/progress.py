@@ -16,47 +16,27 @@ Progress = Callable[[int, int], None]
 _SILENT_SECONDS = 1.0
 
 
-class TerminalLine:
-    """One line that is rewritten: share done and time left. Silent for a second, and where nobody looks."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self.stream, self.began, self.shown = stream, time.monotonic(), 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        """Write the line, at most five times a second; the last call ends it."""
-        now = time.monotonic()
-        spent = now - self.began
-        if spent < _SILENT_SECONDS or not done:
-            return
-        if done >= total:
-            if self.shown:
-                self.stream.write("\r\033[K")
-                self.stream.flush()
-            return
-        if now - self.shown >= 0.2:
-            self.shown = now
-            left = spent * (total - done) / done
-            self.stream.write(f"\r{done / total:4.0%}, {left:.0f} s left\033[K")
-            self.stream.flush()
-
-
 StageProgress = Callable[[str, int, int], None]
 """Called with (stage, done, total)."""
 
 
-class StageLine:
-    """One line that is rewritten: the stage and its share done. Silent for a second; `close` wipes it."""
+class StatusLine:
+    """One line that is rewritten at most five times a second. Silent for a second; `close` wipes it."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream, self.began, self.shown, self.width = stream, time.monotonic(), 0.0, 0
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Write the line, at most five times a second."""
-        now = time.monotonic()
-        if now - self.began < _SILENT_SECONDS or now - self.shown < 0.2:
-            return
-        self.shown = now
-        self._write(f"{stage}: {done / max(total, 1):.0%}")
+    def share(self, done: int, total: int) -> None:
+        """Show the share done and the time left; the last call wipes the line."""
+        if done >= total:
+            self.close()
+        elif done:
+            left = (time.monotonic() - self.began) * (total - done) / done
+            self._show(f"{done / total:4.0%}, {left:.0f} s left")
+
+    def stage(self, stage: str, done: int, total: int) -> None:
+        """Show the stage and its share done."""
+        self._show(f"{stage}: {done / max(total, 1):.0%}")
 
     def close(self) -> None:
         """Wipe the line, where there is one."""
@@ -64,6 +44,12 @@ class StageLine:
             self._write("")
             self.stream.write("\r")
             self.stream.flush()
+
+    def _show(self, words: str) -> None:
+        now = time.monotonic()
+        if now - self.began >= _SILENT_SECONDS and now - self.shown >= 0.2:
+            self.shown = now
+            self._write(words)
 
     def _write(self, words: str) -> None:
         # blanks instead of an escape sequence: notebooks know the carriage return alone
@@ -75,40 +61,31 @@ class StageLine:
 @contextmanager
 def stage_progress(given: StageProgress | bool | None) -> Iterator[StageProgress | None]:
     """Give what to call: True means a line on standard error, in a terminal or a notebook."""
-    if given is not None and not isinstance(given, bool) and not callable(given):
-        raise InputTypeError(
-            "`progress`",
-            "must be True, False or callable with (stage, done, total)",
-            f"got {given!r}",
-            "Leave it out.",
-        )
-    if callable(given):
-        yield given
-        return
-    if not given or not _is_seen(sys.stderr):
-        yield None
-        return
-    line = StageLine(sys.stderr)
+    line = _line(given, "stage, done, total")
     try:
-        yield line
+        yield given if callable(given) else None if line is None else line.stage
     finally:
-        line.close()
-
-
-def _is_seen(stream: TextIO) -> bool:
-    """Tell whether someone looks at a stream: a terminal, or the output of a notebook's kernel."""
-    return stream.isatty() or type(stream).__module__.startswith("ipykernel.")
+        if line is not None:
+            line.close()
 
 
 def as_progress(given: Progress | bool | None) -> Progress | None:
-    """Return what to call: True means a line on standard error, where that is a terminal."""
+    """Return what to call: True means a line on standard error, in a terminal or a notebook."""
+    line = _line(given, "done, total")
+    return given if callable(given) else None if line is None else line.share
+
+
+def _line(given: object, arguments: str) -> StatusLine | None:
+    """Return a line where one was asked for and someone looks: at a terminal, or at a notebook."""
     if given is not None and not isinstance(given, bool) and not callable(given):
         raise InputTypeError(
-            "`progress`", "must be True or callable with (done, total)", f"got {given!r}", "Leave it out."
+            "`progress`",
+            f"must be True, False or callable with ({arguments})",
+            f"got {given!r}",
+            "Leave it out.",
         )
-    if callable(given):
-        return given
-    return TerminalLine(sys.stderr) if given and sys.stderr.isatty() else None
+    seen = sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel.")
+    return StatusLine(sys.stderr) if given is True and seen else None
 
 
 def share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:

@@ -24,8 +24,6 @@ from credibly._arrays.namespace import (
     Array,
     as_float64,
     device,
-    is_numpy,
-    is_torch,
     like,
     namespace,
     on_accelerator,
@@ -39,7 +37,7 @@ _MOST_COLUMNS = 2**13  # of a product with an indicator
 
 def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     """Sum values (b, n) over groups (n,) -> (b, n_groups), in double precision."""
-    if _on_host(values):
+    if not on_accelerator(values):  # adding up in torch has no fixed order on a CPU
         own = to_host(groups)
         summed = [np.bincount(own, weights=row, minlength=n_groups) for row in to_host(values)]
         return like(np.stack(summed), values)
@@ -81,11 +79,6 @@ def add_mask(total: Array, mask: Array) -> None:
     total += mask.view(np.uint8) if total.dtype == np.uint8 else mask
 
 
-def _on_host(array: Array) -> bool:
-    """Tell whether NumPy sees the memory: adding up in torch has no fixed order on a CPU."""
-    return is_numpy(array) or (is_torch(array) and not on_accelerator(array))
-
-
 def indicator(groups: Array, n_groups: int, dtype: Array = None) -> Array:
     """Return which instance is in which group as an (n, n_groups) matrix of 0 and 1."""
     xp = namespace(groups)
@@ -98,39 +91,26 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
 
     `weights` (b, n) or (1, n) makes it a weighted count.
     """
-    if is_numpy(cells):
-        return _count_numpy(cells, n_cells, weights)
-    if _on_host(cells):
+    if not on_accelerator(cells):
         held = None if weights is None else to_host(weights)
         return like(_count_numpy(to_host(cells), n_cells, held), cells)
-    xp = namespace(cells)
-    b = cells.shape[0]
-    if is_torch(cells):
-        import torch
+    import torch
 
-        alike = b == 1 or cells.stride(0) == 0  # the same cells for all: one product, if they are not many
-        if weights is not None and alike and n_cells <= _MOST_COLUMNS:
-            return group_sums(torch.broadcast_to(weights, cells.shape), cells[0, :], n_cells)
-        offsets = torch.arange(b, device=cells.device)[:, None] * (n_cells + 1)
-        flat = (torch.clamp(cells.to(torch.int64), max=n_cells) + offsets).reshape(-1)
-        size = b * (n_cells + 1)
-        if weights is None:
-            counted = torch.bincount(flat, minlength=size).to(torch.float64)
-        else:
-            spread = torch.broadcast_to(weights, cells.shape).reshape(-1)
-            counted = torch.zeros(size, dtype=torch.float64, device=cells.device)
-            # sorts, so that equal cells are added in one order
-            counted = counted.index_put((flat,), spread.to(torch.float64), accumulate=True)
-        return counted.reshape(b, n_cells + 1)[:, :n_cells]
-    ones = xp.ones(cells.shape, dtype=xp.float64, device=device(cells))
-    spread = ones if weights is None else ones * weights
-    spread = spread[:, None, :]
-    columns = xp.arange(n_cells, dtype=cells.dtype, device=device(cells))[None, :, None]
-    blocks = []
-    for block in tiles(n_cells, max(1, 2**20 // max(1, b * cells.shape[1]))):  # calls cost more than 8 MB
-        inside = cells[:, None, :] == columns[:, block, :]
-        blocks.append(xp.sum(xp.where(inside, spread, xp.zeros_like(spread)), axis=2))
-    return xp.concat(blocks, axis=1)
+    b = cells.shape[0]
+    alike = b == 1 or cells.stride(0) == 0  # the same cells for all: one product, if they are not many
+    if weights is not None and alike and n_cells <= _MOST_COLUMNS:
+        return group_sums(torch.broadcast_to(weights, cells.shape), cells[0, :], n_cells)
+    offsets = torch.arange(b, device=cells.device)[:, None] * (n_cells + 1)
+    flat = (torch.clamp(cells.to(torch.int64), max=n_cells) + offsets).reshape(-1)
+    size = b * (n_cells + 1)
+    if weights is None:
+        counted = torch.bincount(flat, minlength=size).to(torch.float64)
+    else:
+        spread = torch.broadcast_to(weights, cells.shape).reshape(-1)
+        counted = torch.zeros(size, dtype=torch.float64, device=cells.device)
+        # sorts, so that equal cells are added in one order
+        counted = counted.index_put((flat,), spread.to(torch.float64), accumulate=True)
+    return counted.reshape(b, n_cells + 1)[:, :n_cells]
 
 
 def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:

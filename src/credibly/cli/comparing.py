@@ -27,7 +27,8 @@ from credibly.evaluation import (
     standing_rows,
 )
 from credibly.io import is_pattern, load_budget, require_writable
-from credibly.predictions import Dataset, InMemory, LabelCounts, Rows, matched
+from credibly.predictions import Dataset, InMemory, LabelCounts, Rows
+from credibly.selection.matching import matched
 
 COLUMNS = (
     "tradeoff",
@@ -367,14 +368,14 @@ def _common_labels(files: Sequence[str], data: Sequence[Dataset]) -> Any:
                 f"'{files[0]}' and '{file}' have different invalid rows",
                 "Drop these rows from all files first.",
             )
-        if one.labels is not None and not _same(first.labels, one.labels):
+        if one.labels is not None and not _same(first.observed, one.observed):
             raise InputError(
                 "the files",
                 "must have the same labels in the same order",
                 f"those of '{first_file}' and '{file}' differ",
                 "Predict one test set with all models, or name the labels: `--labels FILE`.",
             )
-    return first.labels
+    return first.observed
 
 
 def _shared_notes(names: Sequence[str], data: Sequence[Dataset]) -> list[str]:

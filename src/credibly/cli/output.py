@@ -70,7 +70,6 @@ _LONGER = (
     "skip_bad_shards",
     "ignore_label",
     "n_raters",
-    "labels_each",
 )
 FLAGS: dict[str, str] = {
     "rng": "--seed",

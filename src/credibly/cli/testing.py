@@ -136,9 +136,6 @@ PlannedMargin = Annotated[
         help="Margin within which `credibly test` should place a calibrated model.",
     ),
 ]
-LabelsEach = Annotated[
-    int, typer.Option("--labels-each", min=1, metavar="N", help="Labels per instance (with `--width`).")
-]
 Power = Annotated[float, typer.Option("--power", metavar="SHARE", help="Probability of reaching the aim.")]
 
 
@@ -244,7 +241,6 @@ def plan_file(
     width: Width = None,
     gap: Gap = None,
     margin: PlannedMargin = None,
-    labels_each: LabelsEach = 1,
     power: Power = 0.8,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -258,17 +254,12 @@ def plan_file(
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     data = reading.dataset(output)
-    plan = plan_labels(
-        data, width=width, gap=gap, margin=margin, labels_each=labels_each, level=1 - LEVEL, power=power
-    )
+    plan = plan_labels(data, width=width, gap=gap, margin=margin, level=1 - LEVEL, power=power)
     if output.as_json:
         output.json(plan.to_dict())
         return
-    rows = [
-        (name, getattr(plan, name), instances, instances * plan.labels_each)
-        for name, instances in plan.aims.items()
-    ]
-    output.table(Table(("aim", "size", "instances", "labels"), rows))
+    rows = [(name, getattr(plan, name), instances) for name, instances in plan.aims.items()]
+    output.table(Table(("aim", "size", "instances"), rows))
     output.notes([plan.sentence(), *map(with_flags, plan.notes)])
 
 

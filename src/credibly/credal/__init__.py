@@ -1,10 +1,9 @@
 """Geometry and measures of sets of distributions: bounds, masses, entropies, distances, decisions."""
 
-from credibly.credal.bounds import lower_probability, support, upper_probability
-from credibly.credal.decisions import decision, discounted_utility
+from credibly.credal.bounds import lower_probability, upper_probability
+from credibly.credal.decisions import decision
 from credibly.credal.distances import distance
 from credibly.credal.entropy import lower_entropy, upper_entropy
-from credibly.credal.envelope import lower_envelope
 from credibly.credal.extreme_points import vertices
 from credibly.credal.masses import MassFunction, focal_budget, mass_function
 from credibly.credal.means import mean_over
@@ -14,7 +13,6 @@ from credibly.credal.nonspecificity import (
     nonspecificity,
     nonspecificity_estimate,
 )
-from credibly.credal.sampling import sample
 from credibly.credal.sets import as_set
 from credibly.credal.uncertainty import Uncertainty, size, uncertainty
 
@@ -26,19 +24,15 @@ __all__ = [
     "boundary",
     "contains",
     "decision",
-    "discounted_utility",
     "distance",
     "focal_budget",
     "lower_entropy",
-    "lower_envelope",
     "lower_probability",
     "mass_function",
     "mean_over",
     "nonspecificity",
     "nonspecificity_estimate",
-    "sample",
     "size",
-    "support",
     "uncertainty",
     "upper_entropy",
     "upper_probability",

@@ -13,18 +13,15 @@ belief      sum_A m(A) max_{c in A} v_c: every mass goes to the best class of it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
     Array,
-    HostArray,
     as_float64,
-    beside,
     is_array,
     like,
     namespace,
@@ -33,7 +30,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.philox import takes_rng
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
 _ROUNDING = 1e-15
@@ -52,8 +49,7 @@ def lower_probability(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
-        One event, or several. Default: every single class. Rows of 0 and 1 mark classes if they cannot be
-        class indices.
+        One event, or several. Default: every single class.
     n_samples : int
         Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -81,12 +77,7 @@ def lower_probability(
     >>> cr.credal.lower_probability(ensemble, {0, 1}).round(6)
     array([0.6])
     """
-    credal = as_credal(predictions, n_samples, rng)
-    if events is None:
-        return singleton_bounds(credal)[0]
-    table, single = event_table(events, credal.n_classes)
-    bounds = event_bounds(credal, like(table, credal._leading), upper=False)
-    return bounds[:, 0] if single else bounds
+    return _probability(as_set(predictions, n_samples=n_samples, rng=rng), events, upper=False)
 
 
 @takes_rng
@@ -100,8 +91,7 @@ def upper_probability(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
-        One event, or several. Default: every single class. Rows of 0 and 1 mark classes if they cannot be
-        class indices.
+        One event, or several. Default: every single class.
     n_samples : int
         Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -123,11 +113,14 @@ def upper_probability(
     >>> cr.credal.upper_probability(belief)
     array([[1. , 0.4]])
     """
-    credal = as_credal(predictions, n_samples, rng)
+    return _probability(as_set(predictions, n_samples=n_samples, rng=rng), events, upper=True)
+
+
+def _probability(credal: CredalSet, events: Any, *, upper: bool) -> Array:
     if events is None:
-        return singleton_bounds(credal)[1]
+        return singleton_bounds(credal)[1 if upper else 0]
     table, single = event_table(events, credal.n_classes)
-    bounds = event_bounds(credal, like(table, credal._leading), upper=True)
+    bounds = event_bounds(credal, like(table, credal._leading), upper=upper)
     return bounds[:, 0] if single else bounds
 
 
@@ -165,68 +158,46 @@ def tight_bounds(credal: Intervals) -> tuple[Array, Array]:
 def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool]:
     """Return events as a table (e, k) of 0 and 1 on the host, and whether it was a single event.
 
-    A flat collection of class indices or a boolean vector is one event, a collection of collections or a
-    boolean matrix is several. Rows of 0 and 1, one per class, mark classes where they cannot be indices.
+    A collection of class indices or a boolean vector is one event, a collection of collections or a boolean
+    matrix is several.
     """
-    marks = _marked_classes(events, n_classes)
-    if marks is not None:
-        return np.atleast_2d(marks), marks.ndim == 1
-    if is_array(events) and "bool" in str(events.dtype):
-        table = to_host(events).astype(np.float64)
-        if table.ndim not in (1, 2) or table.shape[-1] != n_classes:
+    if is_array(events):
+        table = to_host(events)
+        if table.dtype != bool or table.ndim not in (1, 2) or table.shape[-1] != n_classes:
             raise InputError(
                 "`events`",
-                f"must have shape ({n_classes},) or (e, {n_classes}) as a boolean array",
-                f"got shape {tuple(events.shape)}",
-                "Give one column per class.",
+                f"must be boolean of shape ({n_classes},) or (e, {n_classes}) as an array",
+                f"got {events.dtype} of shape {tuple(events.shape)}",
+                "Give one column per class, or pass sets of class indices such as `[{0}, {0, 2}]`.",
             )
-        return np.atleast_2d(table), table.ndim == 1
-    listed = list(to_host(events) if is_array(events) else _as_collection(events))
-    single = all(isinstance(entry, int | np.integer) for entry in listed)
-    collections: Iterable[Any] = [listed] if single else listed
+        return np.atleast_2d(table).astype(np.float64), table.ndim == 1
+    listed = list(_as_collection(events))
+    single = not any(isinstance(entry, Collection) for entry in listed)
     table = np.zeros((1 if single else len(listed), n_classes))
-    for row, members in zip(table, collections, strict=True):
-        given = [float(member) for member in _as_collection(members)]
-        if any(index != int(index) for index in given):
-            raise InputError(
-                "`events`", "must hold whole class indices", f"got {given}", "Pass sets of class indices."
-            )
-        indices = [int(index) for index in given]
-        outside = [index for index in indices if not 0 <= index < n_classes]
-        if outside:
-            raise InputError(
-                "`events`",
-                f"must hold class indices from 0 to {n_classes - 1}",
-                f"got {outside[0]}",
-                "Count classes from 0, or pass a boolean array.",
-            )
-        row[indices] = 1.0
+    for row, members in zip(table, [listed] if single else listed, strict=True):
+        row[_checked_event(list(_as_collection(members)), n_classes)] = 1.0
     return table, single
 
 
-def _marked_classes(events: Any, n_classes: int) -> HostArray | None:
-    """Return 0 and 1 per class, (k,) or (e, k), where numbers mark classes; None where they are indices."""
-    array = is_array(events)
-    flat = isinstance(events, list | tuple) and all(isinstance(one, int | float) for one in events)
-    nested = isinstance(events, list | tuple) and all(
-        isinstance(one, list | tuple) and len(one) == n_classes for one in events
-    )
-    if (array and "bool" in str(events.dtype)) or not (array or flat or nested):
-        return None
-    numbers = to_host(events) if array else np.asarray(events)
-    if numbers.ndim not in (1, 2) or numbers.shape[-1] != n_classes or not np.isin(numbers, (0, 1)).all():
-        return None
-    # an event names a class once: a row that repeats a number cannot be a list of classes
-    if any(len(set(row)) < n_classes for row in np.atleast_2d(numbers).tolist()):
-        return numbers.astype(np.float64)
-    if not array:
-        return None
-    raise InputError(
-        "`events`",
-        "must make clear whether its numbers name classes or mark them",
-        f"got {numbers.tolist()}: the classes 0 and 1, or a 1 for each class of the event",
-        "Pass `[{0, 1}]` to name classes, or `events.astype(bool)` to mark them.",
-    )
+def _checked_event(members: list[Any], n_classes: int) -> list[int]:
+    """Return the classes of an event; numbers that mark classes instead of naming them are refused."""
+    whole = all(isinstance(j, int | np.integer) and not isinstance(j, bool) for j in members)
+    if not whole or len(set(members)) < len(members):
+        raise InputError(
+            "`events`",
+            "must hold whole class indices, each at most once",
+            f"got {members}",
+            "Pass sets of class indices, or a boolean array that marks classes.",
+        )
+    outside = [j for j in members if not 0 <= j < n_classes]
+    if outside:
+        raise InputError(
+            "`events`",
+            f"must hold class indices from 0 to {n_classes - 1}",
+            f"got {outside[0]}",
+            "Count classes from 0, or pass a boolean array.",
+        )
+    return members
 
 
 def _as_collection(value: Any) -> Collection[Any]:
@@ -296,75 +267,6 @@ def _few_class_bounds(probs: Array, events: list[list[int]], *, upper: bool) -> 
             bounds.append(xp.max(total, axis=0) if upper else xp.min(total, axis=0))
         found.append(xp.stack(bounds, axis=-1))
     return found[0] if len(found) == 1 else xp.concat(found, axis=0)
-
-
-@takes_rng
-def support(
-    predictions: Any,
-    directions: Any,
-    *,
-    return_maximiser: bool = False,
-    n_samples: int = DIRICHLET_SAMPLES,
-    rng: Any = None,
-) -> Any:
-    """Return the largest mean that a set of distributions gives to a function of the classes.
-
-    Parameters
-    ----------
-    predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
-    directions : array (n, k) or (b, n, k)
-        The value v of every class at every instance, or a batch of such functions.
-    return_maximiser : bool
-        Whether to return, in addition, a distribution of each set that attains the maximum.
-    n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
-    rng : None, int or Generator
-        Seed of these draws.
-
-    Returns
-    -------
-    array (n,) or (b, n)
-        The support function h(v) = max over the set of sum_c v_c p_c.
-    array (n, k) or (b, n, k)
-        A maximiser, only with ``return_maximiser=True``.
-
-    Notes
-    -----
-    Exact for every representation, without vertices or a linear program. For intervals and beliefs the
-    maximiser depends only on the order of the classes by v, so it is the same for every increasing function
-    of v; if classes tie, it is one of several. The smallest mean is ``-support(predictions, -v)``.
-
-    References
-    ----------
-    Walley, *Statistical reasoning with imprecise probabilities*, 1991.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> ensemble = cr.Ensemble([[[0.7, 0.2, 0.1], [0.5, 0.1, 0.4]]])
-    >>> cr.credal.support(ensemble, [[0.0, 1.0, 3.0]])  # 0.1 + 3 * 0.4
-    array([1.3])
-    """
-    credal = as_credal(predictions, n_samples, rng)
-    given = beside(
-        as_real(directions, "directions"), directions, credal._leading, "predictions and directions"
-    )
-    shape = tuple(given.shape)
-    expected = (len(credal), credal.n_classes)
-    if len(shape) not in (2, 3) or shape[-2:] != expected:
-        raise InputError(
-            "`directions`",
-            f"must have shape {expected}, or (b, {expected[0]}, {expected[1]}) for a batch",
-            f"got shape {shape}",
-            "Give one row per instance and one column per class.",
-        )
-    require_finite(given, "directions")
-    batch = as_float64(given if len(shape) == 3 else given[None, ...])
-    found, point = support_of(credal, batch)
-    if len(shape) == 2:
-        found, point = found[0, ...], point[0, ...]
-    return (found, point) if return_maximiser else found
 
 
 def support_of(credal: CredalSet, directions: Array) -> tuple[Array, Array]:

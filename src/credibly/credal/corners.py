@@ -1,47 +1,31 @@
-"""Minimise a sum of concave terms over interval and belief sets: the minimum is at a corner.
+"""The least entropy of interval and belief sets: entropy is concave, so its minimum is at a corner.
 
 A corner of a belief set belongs to an order of the classes and its terms add up along the order, so the best
 corner is a shortest path through the events, from nothing to everything: k 2^(k-1) steps instead of k!.
 
 Over intervals, replacing each term by its chord gives a linear problem that filling solves; all but one class
 are then at a bound, where the chord is exact. Branch and bound on that one class closes the gap.
-
-Minimise a sum of concave terms over belief sets with many classes.
-
-At a corner every focal set gives its whole mass to one of its classes. Replacing terms by their chords lets
-each set choose on its own (the class with the smallest slope), which bounds the minimum from below; branching
-on who gets one mass, wherever a class ends up between its bounds, closes the gap.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
-from collections.abc import Callable
-
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, tiles
-from credibly.credal.envelope import envelope_of, event_sizes, event_tiles
+from credibly._arrays.namespace import Array, HostArray, like, tiles, xlogy
+from credibly.credal.envelope import all_events, envelope_of, event_tiles
 from credibly.predictions import Belief, Intervals
-
-Terms = Callable[[Array, Array], Array]
-"""Concave terms of probabilities (r, k) for rows with targets (r, k)."""
 
 _NODE_ELEMENTS = 2**18  # doubles of the bounds of nodes that are looked at together
 
 _NODES_PER_ROW = 100_000
 
 
-def least_over_orders(credal: Belief | Intervals, terms: Callable[[Array, int, slice], Array]) -> Array:
-    """Return the least sum of terms over the corners of sets with at most 16 classes, (n,).
-
-    ``terms(p, j, rows)`` gives the term of class j for probabilities p of any shape (rows, ...).
-    """
+def least_over_orders(credal: Belief | Intervals) -> Array:
+    """Return the least entropy over the corners of sets with at most 16 classes, (n,)."""
     xp, k = credal.xp, credal.n_classes
     size = 2**k
-    sizes = event_sizes(k)
+    sizes = all_events(k).sum(axis=1)
     found = []
     for rows in event_tiles(len(credal), k):
         block = envelope_of(credal[rows])
@@ -57,7 +41,7 @@ def least_over_orders(credal: Belief | Intervals, terms: Callable[[Array, int, s
                 gained = reached - xp.take(block, like(source, block), axis=1)
                 gained = xp.where(gained > 0, gained, xp.zeros_like(gained))
                 before = xp.take(best, like(np.where(having, place[source], 0), block), axis=1)
-                path = before + terms(gained, j, rows)
+                path = before - xlogy(gained, gained)
                 paths = xp.where(like(having, block) & (path < paths), path, paths)
             best = paths
             place[events] = np.arange(events.size)
@@ -65,10 +49,8 @@ def least_over_orders(credal: Belief | Intervals, terms: Callable[[Array, int, s
     return xp.concat(found, axis=0)
 
 
-def least_over_intervals(
-    lower: HostArray, upper: HostArray, target: HostArray, terms: Terms, tolerance: float
-) -> HostArray:
-    """Return the least sum of terms over interval sets (n, k) on the host, certified within `tolerance`.
+def least_over_intervals(lower: HostArray, upper: HostArray, tolerance: float) -> HostArray:
+    """Return the least entropy over interval sets (n, k) on the host, certified within `tolerance`.
 
     Nodes wait on a stack and are taken a limited number at a time, so memory stays bounded.
     """
@@ -89,12 +71,12 @@ def least_over_intervals(
         budget -= owner.size
         if budget < 0:
             raise UnsupportedError(
-                "the least value over intervals",
+                "the least entropy of intervals",
                 "must be certified by branch and bound",
                 f"instances are still open after {_NODES_PER_ROW} nodes per instance",
                 "Pass a larger `tolerance`.",
             )
-        bound, values, probs, free = _relax(low, high, target[owner], terms)
+        bound, values, probs, free = _relax(low, high)
         np.minimum.at(best, owner, values)
         going = bound < best[owner] - tolerance
         owner, low, high, probs, free, bound = (
@@ -113,12 +95,10 @@ def least_over_intervals(
     return best
 
 
-def _relax(
-    low: HostArray, high: HostArray, target: HostArray, terms: Terms
-) -> tuple[HostArray, HostArray, HostArray, HostArray]:
-    """Minimise the chords: return bound, true value, distribution and the class between its bounds."""
+def _relax(low: HostArray, high: HostArray) -> tuple[HostArray, HostArray, HostArray, HostArray]:
+    """Minimise the chords: return bound, true entropy, distribution and the class between its bounds."""
     width = high - low
-    at_low, at_high = terms(low, target), terms(high, target)
+    at_low, at_high = -xlogy(low, low), -xlogy(high, high)
     wide = width > 0
     chord = np.where(wide, (at_high - at_low) / np.where(wide, width, 1.0), 0.0)
     order = np.argsort(chord, axis=1, kind="stable")
@@ -130,7 +110,7 @@ def _relax(
     np.put_along_axis(extra, order, filled, axis=1)
     probs = np.clip(low + extra, low, high)
     bound = (at_low + chord * (probs - low)).sum(axis=1)
-    true = terms(probs, target)
+    true = -xlogy(probs, probs)
     loss = true - (at_low + chord * (probs - low))
     return bound, true.sum(axis=1), probs, np.argmax(loss, axis=1)
 
@@ -140,78 +120,3 @@ def _tighten(low: HostArray, high: HostArray) -> tuple[HostArray, HostArray]:
     tight_low = np.maximum(low, 1.0 - (high.sum(axis=1, keepdims=True) - high))
     tight_high = np.minimum(high, 1.0 - (low.sum(axis=1, keepdims=True) - low))
     return np.minimum(tight_low, tight_high), tight_high
-
-
-_MAX_NODES = 20_000
-
-
-def least_over_assignments(
-    masses: HostArray,
-    membership: HostArray,
-    terms: Callable[[HostArray], HostArray],
-    tolerance: float,
-) -> float:
-    """Return the least sum of terms(p) over one belief set, certified within `tolerance`.
-
-    `masses` is (f,), `membership` (f, k), and `terms` maps probabilities (k,) to concave terms (k,).
-    """
-    held = masses > 0
-    masses, allowed = masses[held], membership[held] > 0
-    counter = itertools.count()
-    bound, best, probs, choice = _relax_assignment(masses, allowed, terms)
-    heap = [(bound, next(counter), allowed, probs, choice)]
-    for _ in range(_MAX_NODES):
-        bound, _, allowed, probs, choice = heapq.heappop(heap)
-        if bound >= best - tolerance:
-            return best
-        branch = _branching_set(masses, allowed, probs, choice, terms)
-        given, withheld = allowed.copy(), allowed.copy()
-        given[branch] = False
-        given[branch, choice[branch]] = True
-        withheld[branch, choice[branch]] = False
-        for child in (given, withheld):
-            bound, value, probs, picked = _relax_assignment(masses, child, terms)
-            best = min(best, value)
-            heapq.heappush(heap, (bound, next(counter), child, probs, picked))
-    raise UnsupportedError(
-        "the least value over a belief set",
-        "must be certified by branch and bound",
-        f"the gap is {best - heap[0][0]:.1g} after {_MAX_NODES} nodes",
-        "Pass a larger `tolerance`.",
-    )
-
-
-def _chords(
-    masses: HostArray, allowed: HostArray, terms: Callable[[HostArray], HostArray]
-) -> tuple[HostArray, HostArray, HostArray]:
-    """Return what every class surely gets, the term there and the slope of the chord to what it may get."""
-    sure = (allowed.sum(axis=1, keepdims=True) == 1) & allowed
-    low, high = masses @ sure, masses @ allowed
-    at_low, at_high = terms(low), terms(high)
-    wide = high > low
-    return low, at_low, np.where(wide, (at_high - at_low) / np.where(wide, high - low, 1.0), 0.0)
-
-
-def _relax_assignment(
-    masses: HostArray, allowed: HostArray, terms: Callable[[HostArray], HostArray]
-) -> tuple[float, float, HostArray, HostArray]:
-    """Let every set choose the smallest slope: bound, true value, probabilities and choice."""
-    low, at_low, slopes = _chords(masses, allowed, terms)
-    choice = np.argmin(np.where(allowed, slopes, np.inf), axis=1)
-    probs = np.bincount(choice, weights=masses, minlength=allowed.shape[1])
-    return float((at_low + slopes * (probs - low)).sum()), float(terms(probs).sum()), probs, choice
-
-
-def _branching_set(
-    masses: HostArray,
-    allowed: HostArray,
-    probs: HostArray,
-    choice: HostArray,
-    terms: Callable[[HostArray], HostArray],
-) -> int:
-    """Return the heaviest undecided set that could change the class whose chord is furthest off."""
-    low, at_low, slopes = _chords(masses, allowed, terms)
-    loss = terms(probs) - (at_low + slopes * (probs - low))
-    undecided = allowed.sum(axis=1) > 1
-    gives = undecided & (choice == np.argmax(loss))
-    return int(np.argmax(np.where(gives if gives.any() else undecided, masses, -1.0)))

@@ -1,7 +1,7 @@
 """Distance from labels or label distributions to a set of distributions.
 
 A one-hot label y needs no search: every divergence here falls with p_y alone, so the nearest distribution has
-the upper probability of y and the farthest the lower one,
+the upper probability q of y,
 
     KL = -ln q,    JS = 1/2 [ln(2 / (1 + q)) + q ln(2q / (1 + q)) + (1 - q) ln 2].
 
@@ -10,49 +10,24 @@ Soft targets do: the nearest distribution is inside the set, and found by convex
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import as_array, require_distributions
-from credibly._arrays.errors import InputError, InputTypeError, one_of
-from credibly._arrays.namespace import (
-    Array,
-    as_float64,
-    beside,
-    device,
-    is_numpy,
-    is_torch,
-    like,
-    namespace,
-    to_host,
-    xlogy,
-)
+from credibly._arrays.checks import as_array
+from credibly._arrays.errors import InputTypeError, one_of
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, like, namespace, xlogy
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
-from credibly.credal.envelope import MAX_CLASSES
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
+from credibly.credal.membership import distributions_like
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import terms, value
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
-from credibly.predictions import (
-    Belief,
-    Classes,
-    Ensemble,
-    Intervals,
-    LabelCounts,
-    Point,
-    as_labels,
-    as_pair,
-    as_point,
-    as_predictions,
-)
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
+from credibly.predictions import Belief, Classes, Ensemble, Intervals, LabelCounts, Point, as_labels, as_pair
 from credibly.predictions.label_checks import number_of_axes
 
 Divergence = Literal["kl", "js", "sqrt_js"]
-To = Literal["nearest", "farthest", "mean"]
 
 DISTANCE_TOLERANCE = 1e-9
 
@@ -63,12 +38,11 @@ def distance(
     labels: Any = None,
     *,
     divergence: Divergence = "kl",
-    to: To = "nearest",
     tolerance: float = DISTANCE_TOLERANCE,
     n_samples: int = DIRICHLET_SAMPLES,
     rng: Any = None,
 ) -> Array:
-    """Return how far each label is from the set of distributions.
+    """Return how far each label is from the nearest distribution of the set.
 
     Parameters
     ----------
@@ -79,12 +53,9 @@ def distance(
     divergence : {"kl", "js", "sqrt_js"}
         Kullback-Leibler divergence KL(target || p), Jensen-Shannon divergence, or its square root, which is
         what C25's code calls JS.
-    to : {"nearest", "farthest", "mean"}
-        The nearest or the farthest distribution of the set, or its mean prediction.
     tolerance : float
-        Certified error of the divergence, for soft targets: nearest in hulls and in
-        beliefs with more than 12 classes, farthest in intervals and in beliefs with more than 16.
-        In all other cases it is exact.
+        Certified error of the divergence, for soft targets in hulls and in beliefs with more than 12
+        classes. In all other cases it is exact.
     n_samples : int
         Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -98,10 +69,9 @@ def distance(
 
     Notes
     -----
-    For labels, one pass over the predictions. For soft targets, nearest: Newton's method on all hulls at
-    once, certified by the duality gap; water-filling for intervals and beliefs, where one distribution is
-    nearest in all three divergences. Farthest: at a corner; for intervals and for beliefs of more than 16
-    classes branch and bound on the host.
+    For labels, one pass over the predictions. For soft targets, Newton's method on all hulls at once,
+    certified by the duality gap; water-filling for intervals and beliefs, where one distribution is nearest
+    in all three divergences.
 
     References
     ----------
@@ -119,21 +89,15 @@ def distance(
     array([0.])
     """
     one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
-    one_of("`to`", to, ("nearest", "farthest", "mean"))
     require_tolerance(tolerance)
     predictions, labels = as_pair(predictions, labels)
-    if to == "mean":
-        credal: CredalSet = as_point(as_predictions(predictions))[0]
-    else:
-        credal = as_credal(predictions, n_samples, rng)
+    credal = as_set(predictions, n_samples=n_samples, rng=rng)
     kind: Literal["kl", "js"] = "kl" if divergence == "kl" else "js"
     target = soft_target(credal, labels)
     if target is None:
         checked = as_labels(credal, labels)
         assert isinstance(checked, Classes)
-        found = _to_label(credal, checked.values[0, :], kind, to)
-    elif to == "farthest":
-        found = _farthest(credal, target, kind, tolerance)
+        found = _to_label(credal, checked.values[0, :], kind)
     else:
         found = _to_nearest(credal, target, kind, tolerance)
     return namespace(found).sqrt(found) if divergence == "sqrt_js" else found
@@ -141,12 +105,10 @@ def distance(
 
 def soft_target(credal: CredalSet, labels: Any) -> Array | None:
     """Return label distributions (n, k), or None where the labels are classes."""
-    if isinstance(labels, LabelCounts):
-        target = labels.frequencies()
-    elif isinstance(labels, Point):
-        target = labels.probs
-    elif number_of_axes(labels) == 2:
-        array = beside(as_array(labels, "labels"), labels, credal._leading)
+    if not isinstance(labels, LabelCounts | Point):
+        if number_of_axes(labels) != 2:
+            return None
+        array = as_array(labels, "labels")
         if not namespace(array).isdtype(array.dtype, "real floating"):
             raise InputTypeError(
                 "`labels`",
@@ -154,25 +116,12 @@ def soft_target(credal: CredalSet, labels: Any) -> Array | None:
                 f"got integers of shape {tuple(array.shape)}",
                 "Use `LabelCounts(labels)` for counts.",
             )
-        target, _ = require_distributions(array, "labels", lambda _: "Use `LabelCounts(labels)` for counts.")
-    else:
-        return None
-    expected = (len(credal), credal.n_classes)
-    if tuple(target.shape) != expected:
-        raise InputError(
-            "soft `labels`",
-            f"must have shape {expected} like the predictions",
-            f"got {tuple(target.shape)}",
-            "Give one row per instance and one column per class.",
-        )
-    namespace(credal._leading, target)
-    return as_float64(target)
+    return distributions_like(credal, labels, "labels")
 
 
-def _to_label(credal: CredalSet, labels: Array, kind: Literal["kl", "js"], to: To) -> Array:
+def _to_label(credal: CredalSet, labels: Array, kind: Literal["kl", "js"]) -> Array:
     xp = credal.xp
-    q = _label_probability(credal, xp.astype(labels, xp.int64), upper=to != "farthest")
-    q = xp.clip(q, 0.0, 1.0)
+    q = xp.clip(_upper_of_labels(credal, xp.astype(labels, xp.int64)), 0.0, 1.0)
     if kind == "kl":
         # log 0 = -inf is meant: -inf as a value, not as a warning.
         logs = xp.log(xp.where(q > 0, q, xp.ones_like(q)))
@@ -182,45 +131,40 @@ def _to_label(credal: CredalSet, labels: Array, kind: Literal["kl", "js"], to: T
     return xp.where(found > 0, found, xp.zeros_like(found))  # rounding below 0 would have no root
 
 
-def _label_probability(credal: CredalSet, labels: Array, *, upper: bool) -> Array:
-    """Return the upper or lower probability of each label, (n,), reading only what it depends on."""
+def _upper_of_labels(credal: CredalSet, labels: Array) -> Array:
+    """Return the upper probability of each label, (n,), reading only what it depends on."""
     xp = credal.xp
     if isinstance(credal, Ensemble):
-        return _over_members(credal.probs, labels, upper)
+        return _over_members(credal.probs, labels)
     if isinstance(credal, Belief):
-        table = credal.membership
-        if not upper:
-            table = table * (table.sum(axis=1, keepdims=True) == 1)
-        columns = xp.take(like(np.ascontiguousarray(table.T), credal.masses), labels, axis=0)  # (n, f)
-        return xp.sum(as_float64(credal.masses) * columns, axis=-1)
-    bounds = singleton_bounds(credal)[1 if upper else 0]
-    return xp.take_along_axis(bounds, labels[:, None], axis=-1)[:, 0]
+        by_class = like(np.ascontiguousarray(credal.membership.T), credal.masses)
+        return xp.sum(as_float64(credal.masses) * xp.take(by_class, labels, axis=0), axis=-1)
+    return xp.take_along_axis(singleton_bounds(credal)[1], labels[:, None], axis=-1)[:, 0]
 
 
-def _over_members(probs: Array, labels: Array, upper: bool) -> Array:
-    """Return the largest or smallest entry of the label over the members, (n,), touching no other class."""
+def _over_members(probs: Array, labels: Array) -> Array:
+    """Return the largest entry of the label over the members, (n,), touching no other class."""
     xp = namespace(probs)
     if is_numpy(probs):
-        return _over_members_numpy(probs, labels, np.maximum if upper else np.minimum)
+        return _over_members_numpy(probs, labels)
     members_first = xp.moveaxis(probs, 1, 0)
     if is_torch(probs):
         chosen = members_first[:, xp.arange(probs.shape[0], device=device(probs)), labels]
     else:
         index = xp.broadcast_to(labels[None, :, None], (*members_first.shape[:2], 1))
         chosen = xp.take_along_axis(members_first, index, axis=2)[:, :, 0]
-    return as_float64(xp.max(chosen, axis=0) if upper else xp.min(chosen, axis=0))
+    return as_float64(xp.max(chosen, axis=0))
 
 
-def _over_members_numpy(probs: Array, labels: Array, better: np.ufunc) -> Array:
+def _over_members_numpy(probs: Array, labels: Array) -> Array:
     n, m, k = probs.shape
     if not probs[:, 0].flags.c_contiguous:
-        found = better.reduce(probs[np.arange(n), :, labels], axis=1)
-        return found.astype(np.float64, copy=False)
+        return as_float64(probs[np.arange(n), :, labels].max(axis=1))
     places = np.arange(0, n * k, k) + labels
     found = np.take(probs[:, 0].reshape(-1), places)
     for member in range(1, m):
-        better(found, np.take(probs[:, member].reshape(-1), places), out=found)
-    return found.astype(np.float64, copy=False)
+        np.maximum(found, np.take(probs[:, member].reshape(-1), places), out=found)
+    return as_float64(found)
 
 
 def _to_nearest(credal: CredalSet, target: Array, kind: Literal["kl", "js"], tolerance: float) -> Array:
@@ -249,55 +193,3 @@ def nearest_distribution(
     members = as_float64(credal.probs)
     weights = nearest_weights(kind, members, target, tolerance)
     return (weights[:, None, :] @ members)[:, 0, :]
-
-
-def _farthest(credal: CredalSet, target: Array, kind: Literal["kl", "js"], tolerance: float) -> Array:
-    """Maximise a convex divergence: at a corner of the set."""
-    xp = credal.xp
-    if isinstance(credal, Point):
-        return value(kind, as_float64(credal.probs), target)
-    if isinstance(credal, Ensemble):
-        return xp.max(value(kind, as_float64(credal.probs), target[:, None, :]), axis=1)
-    lower, upper = singleton_bounds(credal)
-    lost = xp.zeros_like(target[:, 0]) > 0
-    if kind == "kl":
-        # A class of the target that some distribution gives nothing makes KL infinite; no search is needed.
-        lost = xp.any((lower <= 0) & (target > 0), axis=-1)
-        target = xp.where(lost[:, None], xp.zeros_like(target), target)
-    found = -_least_negative(credal, (lower, upper), target, kind, tolerance)
-    return xp.where(lost, xp.full_like(found, xp.inf), found)
-
-
-def _least_negative(
-    credal: Intervals | Belief,
-    bounds: tuple[Array, Array],
-    target: Array,
-    kind: Literal["kl", "js"],
-    tolerance: float,
-) -> Array:
-    """Minimise the concave -divergence over interval and belief sets."""
-    if isinstance(credal, Intervals):
-        low, high, wanted = map(to_host, (*bounds, target))  # branch and bound lives on the host
-        found = least_over_intervals(low, high, wanted, lambda probs, t: -terms(kind, probs, t), tolerance)
-        return like(found, target)
-    if credal.n_classes <= MAX_CLASSES:
-
-        def term(probs: Array, j: int, rows: slice) -> Array:
-            return -terms(kind, probs, namespace(probs).broadcast_to(target[rows, j][:, None], probs.shape))
-
-        return least_over_orders(credal, term)
-    masses, table = (
-        to_host(as_float64(credal.masses)),
-        credal.membership,
-    )  # branch and bound lives on the host
-    found = np.array(
-        [
-            least_over_assignments(row, table, partial(_negative_terms, kind, t), tolerance)
-            for row, t in zip(masses, to_host(target), strict=True)
-        ]
-    )
-    return like(found, target)
-
-
-def _negative_terms(kind: Literal["kl", "js"], target: Array, probs: Array) -> Array:
-    return -terms(kind, probs, target)

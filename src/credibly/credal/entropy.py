@@ -5,21 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host, xlogy
+from credibly._arrays.namespace import Array, as_float64, entropy_of_rows, like, namespace, to_host
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import tight_bounds
-from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
-from credibly.credal.envelope import MAX_CLASSES
+from credibly.credal.corners import least_over_intervals, least_over_orders
+from credibly.credal.envelope import require_few_classes
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights
-from credibly.credal.objectives import entropy
 from credibly.credal.sets import (
     DIRICHLET_SAMPLES,
     CredalSet,
-    as_credal,
+    as_set,
     require_positive_number,
     require_tolerance,
 )
@@ -79,8 +76,8 @@ def upper_entropy(
     array([0.673])
     """
     require_tolerance(tolerance)
-    credal = as_credal(predictions, n_samples, rng)
-    return entropy(most_even(credal, tolerance)) / log_base(base)
+    credal = as_set(predictions, n_samples=n_samples, rng=rng)
+    return entropy_of_rows(most_even(credal, tolerance)) / log_base(base)
 
 
 @takes_rng
@@ -101,8 +98,7 @@ def lower_entropy(
     base : float, optional
         Base of the logarithm. Default: e.
     tolerance : float
-        Certified error of the minimum, in natural units, for intervals and for beliefs with more than
-        16 classes. Hulls and smaller beliefs are exact.
+        Certified error of the minimum, in natural units, for intervals. Hulls and beliefs are exact.
     n_samples : int
         Draws per instance, if the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -116,9 +112,8 @@ def lower_entropy(
     Notes
     -----
     Entropy is concave, so its minimum is at a corner. Hulls: the smallest over members. Intervals: branch and
-    bound on the host. Beliefs: a shortest path through the 2^k events; beyond 16 classes, branch and bound
-    over the assignment of masses to classes, on the host; with many overlapping sets that may not finish, and
-    an error says so. Filling classes greedily in their order is wrong for most instances.
+    bound on the host. Beliefs: a shortest path through the 2^k events, for at most 16 classes. Filling
+    classes greedily in their order is wrong for most instances.
 
     References
     ----------
@@ -131,7 +126,7 @@ def lower_entropy(
     array([0.3251])
     """
     require_tolerance(tolerance)
-    return least_entropy(as_credal(predictions, n_samples, rng), tolerance) / log_base(base)
+    return least_entropy(as_set(predictions, n_samples=n_samples, rng=rng), tolerance) / log_base(base)
 
 
 def most_even(credal: CredalSet, tolerance: float) -> Array:
@@ -153,21 +148,14 @@ def most_even(credal: CredalSet, tolerance: float) -> Array:
 def least_entropy(credal: CredalSet, tolerance: float) -> Array:
     """Return the least entropy in each set, (n,), in natural units."""
     if isinstance(credal, Point):
-        return entropy(credal.probs)
+        return entropy_of_rows(credal.probs)
     if isinstance(credal, Ensemble):
-        return namespace(credal.probs).min(entropy(credal.probs), axis=1)
+        return namespace(credal.probs).min(entropy_of_rows(credal.probs), axis=1)
     if isinstance(credal, Intervals):
         lower, upper = map(to_host, tight_bounds(credal))  # branch and bound lives on the host
-        found = least_over_intervals(lower, upper, lower, lambda probs, _: -xlogy(probs, probs), tolerance)
-        return like(found, credal.lower)
-    if credal.n_classes <= MAX_CLASSES:
-        return least_over_orders(credal, lambda probs, j, rows: -xlogy(probs, probs))
-    masses = to_host(as_float64(credal.masses))  # branch and bound lives on the host
-    table = credal.membership
-    values = [
-        least_over_assignments(row, table, lambda probs: -xlogy(probs, probs), tolerance) for row in masses
-    ]
-    return like(np.array(values), credal.masses)
+        return like(least_over_intervals(lower, upper, tolerance), credal.lower)
+    require_few_classes(credal.n_classes, "the lower entropy of a belief", "Use `upper_entropy` or `size`.")
+    return least_over_orders(credal)
 
 
 def log_base(base: float | None) -> float:

@@ -13,9 +13,8 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, like, namespace, tiles
-from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import event_bounds
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.credal.sets import CredalSet
 
 _TILE = 2**18  # doubles of (rows, events)
 
@@ -40,52 +39,6 @@ def all_events(n_classes: int) -> np.ndarray[Any, Any]:
     return np.asarray((numbers[:, None] >> np.arange(n_classes)) & 1, dtype=np.float64)
 
 
-def event_sizes(n_classes: int) -> np.ndarray[Any, Any]:
-    """Return how many classes each of the 2^k events holds."""
-    return np.asarray(all_events(n_classes).sum(axis=1), dtype=np.int64)
-
-
-@takes_rng
-def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None) -> Array:
-    """Return the lower probability of all 2^k events.
-
-    Parameters
-    ----------
-    predictions : Predictions or array
-        Class predictions with at most 16 classes, read as sets by :func:`as_set`.
-    n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
-    rng : None, int or Generator
-        Seed of these draws.
-
-    Returns
-    -------
-    array (n, 2^k)
-        Column a is the event that contains class j if bit j of a is set: column 0 is the empty event,
-        column 5 is {0, 2}, the last column is everything.
-
-    Notes
-    -----
-    The envelope of a set is always coherent. Negative Moebius masses only mean that it is not a belief
-    function; :func:`mass_function` shows them.
-
-    References
-    ----------
-    Walley, *Statistical reasoning with imprecise probabilities*, 1991.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> cr.credal.lower_envelope(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
-    array([[0.  , 0.5 , 0.25, 1.  ]])
-    """
-    credal = as_credal(predictions, n_samples, rng)
-    require_few_classes(
-        credal.n_classes, "`lower_envelope`", "Use `lower_probability` for the events you need."
-    )
-    return envelope_of(credal)
-
-
 def event_tiles(n: int, n_classes: int) -> Iterator[slice]:
     """Cut n instances so that arrays over all events of some of them stay small."""
     return tiles(n, max(16, _TILE >> n_classes))
@@ -99,21 +52,16 @@ def envelope_of(credal: CredalSet) -> Array:
 
 def moebius(values: Array) -> Array:
     """Turn a set function (n, 2^k) into its masses: m(A) = sum over B in A of (-1)^|A - B| v(B)."""
-    return _sweep(values, -1.0, subsets=True)
+    return _sweep(values, -1.0)
 
 
 def beliefs(masses: Array) -> Array:
     """Bel(A) = sum of m(B) over B inside A."""
-    return _sweep(masses, 1.0, subsets=True)
+    return _sweep(masses, 1.0)
 
 
-def commonalities(masses: Array) -> Array:
-    """Q(A) = sum of m(B) over B that contain A."""
-    return _sweep(masses, 1.0, subsets=False)
-
-
-def _sweep(values: Array, sign: float, *, subsets: bool) -> Array:
-    """Add `sign` times the half without a bit to the half with it (or the other way), bit by bit."""
+def _sweep(values: Array, sign: float) -> Array:
+    """Add `sign` times the half without a bit to the half with it, bit by bit."""
     xp = namespace(values)
     size = values.shape[1]
     swept = []
@@ -122,8 +70,7 @@ def _sweep(values: Array, sign: float, *, subsets: bool) -> Array:
         half = 1
         while half < size:
             pairs = xp.reshape(block, (block.shape[0], -1, 2, half))  # a view: the sums are made in place
-            source, goal = (0, 1) if subsets else (1, 0)
-            pairs[:, :, goal, :] += sign * pairs[:, :, source, :]
+            pairs[:, :, 1, :] += sign * pairs[:, :, 0, :]
             block = xp.reshape(pairs, block.shape)
             half *= 2
         swept.append(block)

@@ -6,19 +6,16 @@ integral; inside each of 32 independent batches q is taken at systematic places;
 complement; the classes an instance disputes most are not drawn, all their patterns are averaged; and what
 squares (and, for intervals, sums) of the drawn functionals explain is subtracted, their means being known.
 
-Measures of a set as sums of gaps P(A) - lower(A) over events.
+Generalised Hartley measure of a set as a sum of gaps P(A) - lower(A) over events.
 
-A measure that gives every focal set a weight by its size, sum_A m(A) f(|A|), is linear in the lower
-probability. With any member P of the set it becomes a sum of non-negative gaps,
+The measure sum_A m(A) ln|A| is linear in the lower probability. With any member P of the set it becomes a sum
+of non-negative gaps,
 
-    sum_A m(A) f(|A|) = f(1) + sign * sum_A w_|A| [P(A) - lower(A)],
-    w_b = integral_0^1 q^b (1 - q)^(k - b) density(q) dq,
+    sum_A m(A) ln|A| = sum_A w_|A| [P(A) - lower(A)],   w_b = integral_0^1 q^b (1 - q)^(k - b) density(q) dq,
+    density(q) = 1 / (q (-ln q)),
 
-so it needs no masses, and where 2^k events are too many the sum is an expectation over random ones:
-each class is in A with probability q, and q is integrated against the density
-
-    f = ln size          sign +    density 1 / (q (-ln q))     generalised Hartley
-    f = 1 / size         sign -    density 1 / q               specificity
+so it needs no masses, and where 2^k events are too many the sum is an expectation over random ones: each
+class is in A with probability q, and q is integrated against the density.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from __future__ import annotations
 import decimal
 import math
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -45,28 +42,22 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.credal.envelope import all_events
 from credibly.predictions import Ensemble, Intervals
 
-SizeMeasure = Literal["hartley", "pal"]
-
 _TILE = 2**14  # doubles of (rows, events) in one pass
 
 _LEAST_ROWS = 2
 
 
 @cache
-def size_weights(measure: SizeMeasure, k: int) -> np.ndarray[Any, Any]:
+def size_weights(k: int) -> np.ndarray[Any, Any]:
     """Return w_b for b = 0 .. k, exactly; w_0 and w_k, whose gap is 0, are 0."""
     weights = np.zeros(k + 1)
     with decimal.localcontext() as context:
         context.prec = 60  # the differences of logarithms cancel almost completely
         for b in range(1, k):
-            if measure == "pal":
-                weights[b] = 1.0 / (b * math.comb(k, b))
-            else:
-                signed = (
-                    (-1) ** (j + 1) * math.comb(k - b, j) * decimal.Decimal(b + j).ln()
-                    for j in range(k - b + 1)
-                )
-                weights[b] = float(sum(signed, decimal.Decimal(0)))
+            signed = (
+                (-1) ** (j + 1) * math.comb(k - b, j) * decimal.Decimal(b + j).ln() for j in range(k - b + 1)
+            )
+            weights[b] = float(sum(signed, decimal.Decimal(0)))
     weights.flags.writeable = False  # all callers share it
     return weights
 
@@ -138,13 +129,13 @@ def gaps_of(credal: Ensemble | Intervals, rows: slice) -> HullGaps | IntervalGap
     return HullGaps(credal, rows) if isinstance(credal, Ensemble) else IntervalGaps(credal, rows)
 
 
-def exact_gap_sum(credal: Ensemble | Intervals, measure: SizeMeasure) -> Array:
+def exact_gap_sum(credal: Ensemble | Intervals) -> Array:
     """Return sum_A w_|A| gap(A) over all events, (n,); A and its complement come from one product."""
     xp, k = credal.xp, credal.n_classes
     table = all_events(k - 1)[1:]  # events without the last class: one of each complementary pair
     table = np.concatenate([table, np.zeros((len(table), 1))], axis=1)
     sizes = table.sum(axis=1).astype(np.int64)
-    weights = size_weights(measure, k)
+    weights = size_weights(k)
     leading = credal._leading
     columns = like(np.ascontiguousarray(table.T), leading, dtype=xp.float64)
     weight = like(weights[sizes], leading, dtype=xp.float64)
@@ -168,9 +159,7 @@ _ENUMERATED = 3
 _PRODUCT = 2**19  # doubles of (rows, members, events of one product)
 
 
-def sampled_gap_sum(
-    credal: Ensemble | Intervals, measure: SizeMeasure, n_events: int, seed: Seed
-) -> tuple[Array, Array, float]:
+def sampled_gap_sum(credal: Ensemble | Intervals, n_events: int, seed: Seed) -> tuple[Array, Array, float]:
     """Return the sum of gaps (n,), its standard errors (n,), and the standard error of the mean over rows."""
     xp, k, leading = credal.xp, credal.n_classes, credal._leading
     per_batch = -(-n_events // _BATCHES)
@@ -182,7 +171,7 @@ def sampled_gap_sum(
     limit = min(_PRODUCT // (f * e), rows_within_budget(8 * f * (3 * k + 4 * e), 0.5))
     values, errors, totals = [], [], np.zeros(_BATCHES)
     for rows in tiles(len(credal), limit):
-        instances = _Instances(gaps_of(credal, rows), min(_ENUMERATED, k), measure)
+        instances = _Instances(gaps_of(credal, rows), min(_ENUMERATED, k))
         drawn, controls = [], []
         for part in tiles(chances.size, e):
             uniform = uniforms.block(part, slice(0, k), reference=leading)
@@ -200,17 +189,16 @@ def sampled_gap_sum(
     return xp.concat(values, axis=0), xp.concat(errors, axis=0), mean_error
 
 
-def _importance(measure: SizeMeasure, q: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _importance(q: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """density(q) over the arcsine density 1 / (pi sqrt(q (1 - q)))."""
-    arcsine = np.pi * np.sqrt(q * (1.0 - q))
-    return np.asarray(arcsine / q if measure == "pal" else arcsine / (q * -np.log(q)))
+    return np.asarray(np.pi * np.sqrt(q * (1.0 - q)) / (q * -np.log(q)))
 
 
 class _Instances:
     """Some rows of a set: the functionals of their most disputed classes, and of the others."""
 
-    def __init__(self, gaps: HullGaps | IntervalGaps, n_top: int, measure: SizeMeasure) -> None:
-        self.gaps, self.measure = gaps, measure
+    def __init__(self, gaps: HullGaps | IntervalGaps, n_top: int) -> None:
+        self.gaps = gaps
         xp = namespace(gaps.functionals)
         self.top, self.rest = _split_disputed(gaps, n_top)
         self.patterns = all_events(n_top)
@@ -223,7 +211,7 @@ class _Instances:
         """Return (r, e): gaps of events and complements over the density of q, averaged over patterns."""
         xp = namespace(sums)
         n_top = self.patterns.shape[1]
-        weight, mirrored = _importance(self.measure, chance), _importance(self.measure, 1.0 - chance)
+        weight, mirrored = _importance(chance), _importance(1.0 - chance)
         total = xp.zeros((sums.shape[0], sums.shape[2]), dtype=xp.float64, device=device(sums))
         for index, held in enumerate(self.patterns.sum(axis=1)):
             share = 0.5 * chance**held * (1.0 - chance) ** (n_top - held)
@@ -240,7 +228,7 @@ class _Instances:
         xp = namespace(sums)
         q, spread = like(chance, sums), like(chance * (1.0 - chance), sums)
         off = sums - self.whole * q
-        weight, mirrored = _importance(self.measure, chance), _importance(self.measure, 1.0 - chance)
+        weight, mirrored = _importance(chance), _importance(1.0 - chance)
         if isinstance(self.gaps, HullGaps):
             known = xp.mean(self.square - self.top_square, axis=1)
             scale = xp.mean(self.square, axis=1)

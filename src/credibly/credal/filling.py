@@ -27,17 +27,14 @@ _MAX_SWEEPS = 5000
 
 
 def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
-    """Return p = clip(c t, l, u) summing to 1, (n, k); classes with t = 0 take the overflow."""
-    return fill(*tight_bounds(credal), target)
+    """Return p = clip(c t, l, u) summing to 1, (n, k); classes with t = 0 take the overflow.
 
-
-def fill(lower: Array, upper: Array, target: Array) -> Array:
-    """Find c by sorting the 2k places where c t meets a bound: between them the sum is linear in c.
-
-    The place before c is found by halving, each sum computed again: a running sum of slopes would be nothing
+    The 2k places where c t meets a bound are sorted: between them the sum is linear in c. The place before c
+    is found by halving, each sum computed again: a running sum of slopes would be nothing
     but rounding where the classes that are left have targets of 1e-15.
     """
-    xp = namespace(lower)
+    xp = credal.xp
+    lower, upper = tight_bounds(credal)
     wanted = target > 0
     safe = xp.where(wanted, target, xp.ones_like(target))
     far = xp.full_like(target, xp.inf)
@@ -101,9 +98,7 @@ def _greedy(credal: Belief, target: Array, kind: Objective, tolerance: float) ->
     while True:
         filled = xp.sum(xp.astype(~free, numbers.dtype) * powers, axis=-1)[:, None]
         together = numbers[None, :] | filled
-        spent = (
-            together == filled
-        )  # sets inside what is filled now: their mass goes to the classes just chosen
+        spent = together == filled  # sets inside what is filled: their mass goes to the classes just chosen
         mass = xp.sum(xp.where(spent, left, xp.zeros_like(left)), axis=-1, keepdims=True)
         total = xp.sum(share, axis=-1, keepdims=True)
         probs = probs + mass * share / xp.where(total > 0, total, xp.ones_like(total))
@@ -123,11 +118,17 @@ def _greedy(credal: Belief, target: Array, kind: Objective, tolerance: float) ->
 
 def _masses_of_events(credal: Belief) -> Array:
     """Return the masses at the numbers of their events, (n, 2^k)."""
-    xp, masses = credal.xp, as_float64(credal.masses)
+    masses = as_float64(credal.masses)
     numbers = credal.membership.astype(np.int64) @ (1 << np.arange(credal.n_classes))
     column = np.full(2**credal.n_classes, len(credal.focal_sets))  # a column of zeros, where no set is
     column[numbers] = np.arange(len(credal.focal_sets))
-    return xp.take(xp.concat([masses, xp.zeros_like(masses[:, :1])], axis=1), like(column, masses), axis=1)
+    return _placed(masses, like(column, masses))
+
+
+def _placed(values: Array, columns: Array) -> Array:
+    """Return the values (n, f) at these columns; column f stands for zeros."""
+    xp = namespace(values)
+    return xp.take(xp.concat([values, xp.zeros_like(values[:, :1])], axis=1), columns, axis=1)
 
 
 def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> Array:
@@ -135,7 +136,7 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
     xp = credal.xp
     masses = as_float64(credal.masses)
     members = [like(np.array(sorted(members)), masses) for members in credal.focal_sets]
-    spread = [  # column of `change` below for every class; classes outside the set get its last one, 0
+    spread = [  # column of the set's shares for every class; classes outside the set get zeros
         like(np.where(row > 0, np.cumsum(row) - 1, row.sum()).astype(np.int64), masses)
         for row in credal.membership
     ]
@@ -151,15 +152,12 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
             here, wanted = xp.take(probs, index, axis=-1), xp.take(target, index, axis=-1)
             others = xp.where(here > given[j], here - given[j], xp.zeros_like(here))
             moved = _fill_above(others, wanted, masses[:, j : j + 1])
-            change = xp.concat([moved - given[j], xp.zeros_like(probs[:, :1])], axis=1)
-            probs = probs + xp.take(change, spread[j], axis=1)
+            probs = probs + _placed(moved - given[j], spread[j])
             given[j] = moved
         # a sum of shares anew: what a class lost would leave rounding where it now has 1e-17
         probs = xp.zeros_like(probs)
         for j, shares in enumerate(given):
-            probs = probs + xp.take(
-                xp.concat([shares, xp.zeros_like(probs[:, :1])], axis=1), spread[j], axis=1
-            )
+            probs = probs + _placed(shares, spread[j])
         slopes = slope(kind, probs, target)
         gap = xp.sum(probs * slopes, axis=-1)
         for j, index in enumerate(members):

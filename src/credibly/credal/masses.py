@@ -18,7 +18,7 @@ from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import Belief, Point
 from credibly.predictions.belief import FocalSet, check_focal_sets
 from credibly.results.base import Result
@@ -67,15 +67,11 @@ class MassFunction(Result):
 
     def belief(self, events: Any = None) -> Array:
         """Return the masses inside each event, (n, e). Default: every single class."""
-        return self._sum(events, lambda overlap, own, event: overlap == own)
+        return self._sum(events, lambda overlap, own: overlap == own)
 
     def plausibility(self, events: Any = None) -> Array:
         """Return the masses that meet each event, (n, e)."""
-        return self._sum(events, lambda overlap, own, event: overlap > 0)
-
-    def commonality(self, events: Any = None) -> Array:
-        """Return the masses of sets that contain each event, (n, e)."""
-        return self._sum(events, lambda overlap, own, event: overlap == event)
+        return self._sum(events, lambda overlap, own: overlap > 0)
 
     def pignistic(self) -> Point:
         """Spread every mass evenly over its set.
@@ -110,11 +106,10 @@ class MassFunction(Result):
 
     def _sum(self, events: Any, counts: Any) -> Array:
         xp = namespace(self.masses)
-        asked = range(self.n_classes) if events is None else events
-        table, single = event_table([{j} for j in asked] if events is None else asked, self.n_classes)
+        asked = [{j} for j in range(self.n_classes)] if events is None else events
+        table, single = event_table(asked, self.n_classes)
         sets = self.membership
-        overlap = sets @ table.T
-        held = counts(overlap, sets.sum(axis=1)[:, None], table.sum(axis=1)[None, :])
+        held = counts(sets @ table.T, sets.sum(axis=1)[:, None])
         summed = as_float64(self.masses) @ like(held.astype(np.float64), self.masses, dtype=xp.float64)
         return summed[:, 0] if single else summed
 
@@ -148,7 +143,7 @@ def mass_function(
     Returns
     -------
     MassFunction
-        Masses with belief, plausibility, commonality and pignistic probability.
+        Masses with belief, plausibility and pignistic probability.
 
     Notes
     -----
@@ -169,7 +164,7 @@ def mass_function(
     array([[0.75, 0.5 ]])
     """
     one_of("`negative`", negative, ("keep", "clamp"))
-    return masses_of(as_credal(predictions, n_samples, rng), budget, negative)
+    return masses_of(as_set(predictions, n_samples=n_samples, rng=rng), budget, negative)
 
 
 def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negative: Negative) -> MassFunction:
@@ -200,31 +195,20 @@ def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negativ
 
 
 def _invert_on(credal: CredalSet, sets: tuple[FocalSet, ...]) -> tuple[Array, tuple[FocalSet, ...]]:
-    """m(A) = lower(A) - sum of m(B) over listed B inside A, smallest sets first; the rest is on all classes.
+    """m(A) = lower(A) - sum of m(B) over listed B inside A; the rest is on all classes.
 
-    The inversion is linear, so it is one triangular matrix, made once on the host.
+    So lower(A) is the sum of m(B) over listed B inside A: one matrix of 0 and 1, whose inverse is made once
+    on the host and holds whole numbers.
     """
-    everything = frozenset(range(credal.n_classes))
+    k = credal.n_classes
+    everything = frozenset(range(k))
     inner = [members for members in sets if members != everything]
-    order = sorted(inner, key=lambda members: (len(members), sorted(members)))
-    inverse = np.zeros((len(order), len(order)))  # column A holds the weights of lower(B) in m(A)
-    for j, members in enumerate(order):
-        inverse[j, j] = 1.0
-        for i, smaller in enumerate(order[:j]):
-            if smaller < members:
-                inverse[:, j] -= inverse[:, i]
-    position = {members: j for j, members in enumerate(order)}
-    inverse = inverse[:, [position[members] for members in inner]]
-    leading = credal._leading
-    lower = event_bounds(
-        credal,
-        like(event_table(order, credal.n_classes)[0], leading, dtype=credal.xp.float64)
-        if order
-        else like(np.zeros((0, credal.n_classes)), leading, dtype=credal.xp.float64),
-        upper=False,
-    )
-    masses = lower @ like(inverse, leading, dtype=credal.xp.float64)
-    xp = namespace(masses)
+    table = event_table(inner, k)[0] if inner else np.zeros((0, k))
+    inside = table @ table.T == table.sum(axis=1)[:, None]  # [B, A]: B is a subset of A
+    inverse = np.rint(np.linalg.inv(inside.astype(np.float64)))
+    xp, leading = credal.xp, credal._leading
+    lower = event_bounds(credal, like(table, leading, dtype=xp.float64), upper=False)
+    masses = lower @ like(inverse, leading, dtype=xp.float64)
     remainder = 1.0 - xp.sum(masses, axis=1, keepdims=True)
     return xp.concat([masses, remainder], axis=1), (*inner, everything)
 
@@ -280,7 +264,7 @@ def focal_budget(
     >>> [sorted(members) for members in cr.credal.focal_budget(point, 5)]
     [[0], [1], [2], [0, 1, 2], [0, 1]]
     """
-    credal = as_credal(predictions, n_samples, rng)
+    credal = as_set(predictions, n_samples=n_samples, rng=rng)
     k = credal.n_classes
     n_sets = require_integer(n_sets, "n_sets", 1)
     probs = to_host(as_float64(credal.mean().probs))  # scipy.cluster lives on the host

@@ -19,7 +19,7 @@ from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.labels import no_weight
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
-from credibly.results.estimates import Estimate, cluster_error, moment_sums, standard_error_of
+from credibly.results.estimates import Estimate, mean_error_of_clusters, moment_sums, standard_error_of
 
 Measure = Callable[..., Any]
 
@@ -132,7 +132,6 @@ class MeasuresTask(Task):
     def sums(self, chunk: Dataset) -> Sums:
         """Return powers of every measure's numbers, summed."""
         states: dict[str, State] = {}
-        notes: dict[str, None] = dict.fromkeys(chunk.predictions.notes)
         for name, measure in self.measures.items():
             for part, values in _values(name, measure, chunk, name in self.labelled).items():
                 state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.checked_weights)))
@@ -145,7 +144,7 @@ class MeasuresTask(Task):
                 states[part] = state
                 if self.clusters is not None:
                     states[part].update(self._by_cluster(chunk, to_host(as_float64(values))))
-        return Sums(states, tuple(notes))
+        return Sums(states, tuple(dict.fromkeys(chunk.predictions.notes)))
 
     def _by_cluster(self, chunk: Dataset, values: np.ndarray[Any, Any]) -> dict[str, Any]:
         """Return weights and weighted numbers of every cluster, (c,)."""
@@ -169,27 +168,14 @@ class MeasuresTask(Task):
         if weight == 0.0:
             raise no_weight()
         value = float(to_host(state["w1 v1"])[0] / weight)
-        error: dict[str, Any] = {}
-        error["stderr"], error["interval_refusal"] = standard_error_of(
-            {name: one for name, one in state.items() if not name.startswith("clusters")}
-        )
+        stderr, refusal = standard_error_of(state)
+        error: dict[str, Any] = {"stderr": stderr, "interval_refusal": refusal}
         if self.clusters is not None:
-            error = _of_clusters(value, state, error["stderr"])
+            error = mean_error_of_clusters(state["clusters total"], state["clusters weight"], stderr)
         infinite = int(to_host(state["infinite"])[0])
         if infinite:
             notes = (*notes, f"{infinite} of {self.n} instances have an infinite value")
         return Estimate(name, value, n=self.n, settings=settings, notes=notes, **error)
-
-
-def _of_clusters(value: float, state: State, independent: float | None) -> dict[str, Any]:
-    """Return the error of a mean whose clusters are left out in turn, as fields of an Estimate."""
-    weight, total = (np.asarray(state[f"clusters {name}"]) for name in ("weight", "total"))
-    present = weight > 0
-    if present.sum() < 2:
-        return {"stderr": None, "interval_refusal": "all rows are of one cluster", "n_clusters": 1}
-    with np.errstate(invalid="ignore"):  # of infinite totals, which are refused
-        without = (total.sum() - total[present]) / (weight.sum() - weight[present])
-    return cluster_error(value, without, weight[present], independent)
 
 
 def _values(name: str, measure: Measure, chunk: Dataset, labelled: bool) -> dict[str, Array]:

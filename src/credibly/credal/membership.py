@@ -13,7 +13,7 @@ from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event_tiles
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
 from credibly.predictions import Classes, Ensemble, Intervals, LabelCounts, Point, as_labels
 from credibly.predictions.label_checks import number_of_axes
 
@@ -68,7 +68,7 @@ def contains(
     array([ True, False])
     """
     require_tolerance(tolerance)
-    credal = as_credal(predictions, n_samples, rng)
+    credal = as_set(predictions, n_samples=n_samples, rng=rng)
     asked = distributions_like(credal, probs, "probs")
     xp = credal.xp
     lower, upper = singleton_bounds(credal)
@@ -98,12 +98,11 @@ def boundary(
     predictions: Any,
     towards: Any,
     *,
-    start: Any = None,
     return_fraction: bool = False,
     n_samples: int = DIRICHLET_SAMPLES,
     rng: Any = None,
 ) -> Any:
-    """Return where the ray from the middle of each set towards a distribution leaves the set.
+    """Return where the ray from the mean prediction of each set towards a distribution leaves the set.
 
     Parameters
     ----------
@@ -111,8 +110,6 @@ def boundary(
         Class predictions, read as sets by :func:`as_set`.
     towards : Point, LabelCounts, array (n, k) or array (n,) of int
         Where the ray goes: a distribution per instance, or a class, meaning its corner of the simplex.
-    start : Point or array (n, k), optional
-        Where the ray begins, inside the set. Default: the mean prediction.
     return_fraction : bool
         Whether to return the distance travelled as well.
     n_samples : int
@@ -125,8 +122,8 @@ def boundary(
     array (n, k)
         The last point of the ray in the set.
     array (n,), optional
-        Its distance from the start as a fraction of the distance to `towards`: at least 1 if `towards` is in
-        the set, and infinite if `towards` is the start itself, which is then returned.
+        Its distance from the mean as a fraction of the distance to `towards`: at least 1 if `towards` is in
+        the set, and infinite if `towards` is the mean itself, which is then returned.
 
     Notes
     -----
@@ -146,11 +143,9 @@ def boundary(
     >>> cr.credal.boundary(ensemble, [0])
     array([[0.75, 0.25]])
     """
-    credal = as_credal(predictions, n_samples, rng)
+    credal = as_set(predictions, n_samples=n_samples, rng=rng)
     goal = on_simplex(_corner_or_distribution(credal, towards))
-    begin = on_simplex(credal.mean().probs if start is None else distributions_like(credal, start, "start"))
-    if start is not None:
-        _require_inside(credal, begin)
+    begin = on_simplex(credal.mean().probs)
     xp = credal.xp
     fraction = ray_lengths(credal, begin, goal - begin)
     finite = xp.isfinite(fraction)
@@ -189,18 +184,6 @@ def _corner_or_distribution(credal: CredalSet, towards: Any) -> Array:
         assert isinstance(labels, Classes)
         return labels.block(slice(None), slice(None))[0, ...]
     return distributions_like(credal, towards, "towards")
-
-
-def _require_inside(credal: CredalSet, start: Array) -> None:
-    inside = to_host(contains(credal, start))
-    if not inside.all():
-        outside = np.flatnonzero(~inside)
-        raise InputError(
-            "`start`",
-            "must lie in the set",
-            f"row {outside[0]} does not ({outside.size} of {inside.size} rows)",
-            "Leave `start` out to begin at the mean prediction.",
-        )
 
 
 def _not_beyond(lengths: Array, direction: Array, tolerance: float) -> Array:

@@ -10,13 +10,13 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, device, like, namespace
+from credibly._arrays.namespace import Array, as_float64, clip, device, like, namespace
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.envelope import MAX_CLASSES, commonalities, event_tiles, require_few_classes
+from credibly.credal.envelope import MAX_CLASSES, all_events, require_few_classes
 from credibly.credal.event_gaps import exact_gap_sum, sampled_gap_sum
 from credibly.credal.masses import MassFunction, Negative, masses_of
-from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_set
 from credibly.predictions import Belief, Point
 from credibly.results.base import Result
 
@@ -88,13 +88,14 @@ def nonspecificity(
     measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
         ``hartley`` is the generalised Hartley measure of the exact lower envelope. The others are sums over
         masses: ``dubois_prade`` of ``m(A) ln|A|``, ``smets`` of ``-ln Q(A)`` over all events, ``koerner`` of
-        ``m(A) |A|``, ``pal`` of ``m(A) / |A|``.
+        ``m(A) |A|``, ``pal`` of ``m(A) / |A|``; ``smets`` takes at most 16 classes, and so does ``pal``,
+        except of a belief or with a budget.
     budget : sequence of sets of int, optional
         Focal sets that receive mass. Default: all of them. Not for ``hartley``.
     negative : {"keep", "clamp"}
         Whether to keep negative masses or treat them as in C25. Not for ``hartley``.
     n_events : int, optional
-        Random events for ``hartley`` and ``pal``. Default: all events for up to 12 classes, 1024 random ones
+        Random events for ``hartley``. Default: all events for up to 12 classes, 1024 random ones
         for more; 0 uses all events (at most 16 classes).
     n_samples : int
         Draws per instance, if the predictions are a Dirichlet.
@@ -191,7 +192,7 @@ def nonspecificity_estimate(
     one_of("`measure`", measure, MEASURES)
     one_of("`negative`", negative, ("keep", "clamp"))
     seed = as_seed(rng)
-    credal = as_credal(predictions, n_samples, seed)
+    credal = as_set(predictions, n_samples=n_samples, rng=seed)
     if measure == "hartley" and (budget is not None or negative == "clamp"):
         raise InputError(
             '`measure="hartley"`',
@@ -202,40 +203,30 @@ def nonspecificity_estimate(
     settings: dict[str, Any] = {"budget": None, "negative": negative, "seed": seed}
     if budget is not None:
         settings["budget"] = [sorted(members) for members in budget]
-    on_masses = budget is not None or negative == "clamp" or isinstance(credal, Belief)
-    if on_masses or measure == "smets":
+    if budget is not None or negative == "clamp" or isinstance(credal, Belief) or measure in ("smets", "pal"):
         masses = masses_of(credal, budget, negative)
-        given = isinstance(credal, Belief) and budget is None
-        return _exact(measure, _from_masses(masses, measure, given=given), settings, masses.notes)
+        # commonalities of given masses are sums in which nothing cancels
+        noise = 0.0 if isinstance(credal, Belief) and budget is None else _NOISE
+        return _exact(measure, _from_masses(masses, measure, noise), settings, masses.notes)
     if measure == "koerner":
         # sum_A m(A) |A| counts every class with the masses of the sets around it: its upper probability.
         return _exact(measure, credal.xp.sum(singleton_bounds(credal)[1], axis=-1), settings, ())
-    assert not isinstance(credal, Belief)
     if isinstance(credal, Point):
-        ones = credal.xp.sum(as_float64(credal.probs), axis=-1) ** 0
-        return _exact(measure, ones if measure == "pal" else 0.0 * ones, settings, ())
-    family: Literal["hartley", "pal"] = "pal" if measure == "pal" else "hartley"
+        return _exact(measure, 0.0 * credal.xp.sum(as_float64(credal.probs), axis=-1), settings, ())
     k = credal.n_classes
     count = n_events if n_events is not None else (0 if k <= EXACT_CLASSES else N_EVENTS)
     count = require_integer(count, "n_events", 0)
     if count == 0:
         require_few_classes(k, "`n_events=0`", f"Use random events, `n_events={N_EVENTS}`.")
-        return _exact(measure, _finish(family, exact_gap_sum(credal, family)), settings, ())
+        return _exact(measure, clip(exact_gap_sum(credal), 0.0), settings, ())
     if count < 64:
         raise InputError(
             "`n_events`", "must be 0 (all events) or at least 64", f"got {count}", "Use 512 or more."
         )
-    gaps, errors, mean_error = sampled_gap_sum(credal, family, count, seed)
-    values = _finish(family, gaps)
+    gaps, errors, mean_error = sampled_gap_sum(credal, count, seed)
+    values = clip(gaps, 0.0)
     mean = scalar(credal.xp.mean(values))
     return NonspecificityEstimate(measure, values, errors, mean, mean_error, False, count, settings)
-
-
-def _finish(family: str, gaps: Array) -> Array:
-    """Turn the sum of gaps into the measure; gaps are non-negative but for rounding."""
-    xp = namespace(gaps)
-    gaps = xp.where(gaps > 0, gaps, xp.zeros_like(gaps))
-    return 1.0 - gaps if family == "pal" else gaps
 
 
 def _exact(
@@ -250,36 +241,18 @@ def _exact(
 _NOISE = 1e-15  # of masses that are differences of lower probabilities
 
 
-def _from_masses(masses: MassFunction, measure: str, *, given: bool) -> Array:
-    """Return sum_A m(A) f(|A|), or Smets' sum over commonalities; masses are given, or made from a set."""
-    if measure == "smets":
-        # commonalities are sums: of given masses nothing cancels, and the smallest is as good as any
-        return _smets(masses, 0.0 if given else _NOISE)
-    sizes = masses.sizes
-    weight = {"koerner": sizes, "pal": 1.0 / sizes}.get(measure, np.log(sizes))
-    return masses.masses @ like(weight, masses.masses)
-
-
-def _smets(masses: MassFunction, noise: float) -> Array:
-    """-sum_A ln Q(A); infinite where the set of all classes has no mass, since Q(all) is that mass."""
+def _from_masses(masses: MassFunction, measure: str, noise: float) -> Array:
+    """Return sum_A m(A) f(|A|), or Smets' -sum_A ln Q(A), Q(A) the mass of all sets around A."""
+    if measure != "smets":
+        sizes = masses.sizes
+        weight = {"koerner": sizes, "pal": 1.0 / sizes}.get(measure, np.log(sizes))
+        return masses.masses @ like(weight, masses.masses)
     k = masses.n_classes
-    require_few_classes(
-        k,
-        '`measure="smets"`',
-        f"It is a sum over all events: use another measure beyond {MAX_CLASSES} classes.",
-    )
-    xp = namespace(masses.masses)
-    numbers = (masses.membership @ 2.0 ** np.arange(k)).astype(np.int64)
-    spread = np.zeros((len(masses.focal_sets), 2**k))
-    spread[np.arange(len(numbers)), numbers] = 1.0
-    places = like(spread, masses.masses)
-    values, lowest = [], 0.0
-    for rows in event_tiles(len(masses), k):
-        common = commonalities(masses.masses[rows, :] @ places)
-        lowest = min(lowest, scalar(xp.min(common)))
-        held = common > noise
-        logs = xp.log(xp.where(held, common, xp.ones_like(common)))
-        values.append(xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1))
+    require_few_classes(k, '`measure="smets"`', f"Use another measure beyond {MAX_CLASSES} classes.")
+    around = all_events(k) @ (1.0 - masses.membership.T) == 0  # (events, focal sets): A inside B
+    common = masses.masses @ like(around.astype(np.float64).T, masses.masses)
+    xp = namespace(common)
+    lowest = scalar(xp.min(common))
     if lowest < -1e-9:
         raise UnsupportedError(
             '`measure="smets"`',
@@ -287,4 +260,6 @@ def _smets(masses: MassFunction, noise: float) -> Array:
             f"the lowest is {lowest:.6g}, from negative masses",
             'Pass `negative="clamp"`, or use "hartley".',
         )
-    return xp.concat(values, axis=0)
+    held = common > noise
+    logs = xp.log(xp.where(held, common, xp.ones_like(common)))
+    return xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1)

@@ -12,7 +12,7 @@ from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.distances import soft_target
 from credibly.credal.extreme_points import vertices
-from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_set
 from credibly.predictions import Classes, Ensemble, Intervals, as_labels
 from credibly.results.credal import SimplexPicture
 
@@ -57,7 +57,7 @@ def simplex_picture(
     >>> picture.hull.shape, picture.envelope.shape, picture.label
     ((3, 3), (4, 3), 0)
     """
-    credal = as_credal(predictions, n_samples, rng)
+    credal = as_set(predictions, n_samples=n_samples, rng=rng)
     if credal.n_classes != 3:
         raise InputError(
             "`simplex_picture`",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, clip, like, namespace, to_host
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event_tiles
 from credibly.credal.sets import CredalSet
@@ -36,16 +36,16 @@ def ray_lengths(credal: CredalSet, start: Array, direction: Array) -> Array:
     lower, upper = singleton_bounds(credal)
     if not isinstance(credal, Intervals):
         start = lower  # a point holds nothing but itself
-    return _box_ray_lengths(lower, upper, start, direction)
+    xp = credal.xp
+    return _shortest_way(xp.where(direction > 0, upper - start, start - lower), xp.abs(direction), 0.0)
 
 
-def _box_ray_lengths(lower: Array, upper: Array, start: Array, direction: Array) -> Array:
-    """Min over classes of the way to the bound the class moves towards."""
-    xp = namespace(start)
-    room = xp.where(direction > 0, upper - start, start - lower)
-    room = xp.where(room > 0, room, xp.zeros_like(room))
-    moving = direction != 0
-    ways = xp.where(moving, room / xp.where(moving, xp.abs(direction), xp.ones_like(direction)), xp.inf)
+def _shortest_way(room: Array, speed: Array, least: float) -> Array:
+    """Min over what moves faster than `least` of room / speed, inf where nothing does; (n, ...) -> (n,)."""
+    xp = namespace(room)
+    moving = speed > least
+    room = clip(room, 0.0)
+    ways = xp.where(moving, room / xp.where(moving, speed, xp.ones_like(speed)), xp.inf)
     return xp.min(ways, axis=-1)
 
 
@@ -64,12 +64,8 @@ def _belief_ray_lengths(credal: Belief, start: Array, direction: Array) -> Array
     events = like(np.ascontiguousarray(all_events(k).T), start, dtype=xp.float64)
     shortest = []
     for rows in event_tiles(len(credal), k):
-        room = start[rows, :] @ events - envelope_of(credal[rows])
-        room = xp.where(room > 0, room, xp.zeros_like(room))
         loss = -(direction[rows, :] @ events)
-        losing = loss > 1e-15
-        ways = xp.where(losing, room / xp.where(losing, loss, xp.ones_like(loss)), xp.inf)
-        shortest.append(xp.min(ways, axis=-1))
+        shortest.append(_shortest_way(start[rows, :] @ events - envelope_of(credal[rows]), loss, 1e-15))
     return xp.concat(shortest, axis=0)
 
 

@@ -44,24 +44,6 @@ def least_total(columns: HostArray, right: HostArray) -> HostArray:
     return found
 
 
-def game_values(payoffs: HostArray) -> HostArray:
-    """Return max over mixtures w of min_i sum_m w_m G_mi for games (n, m, i) with payoffs in [-1, 1]."""
-    n, m, i = payoffs.shape
-    found = np.empty(n)
-    for rows in tiles(n, max(1, _TILE // ((m + 1) * (m + i + 1)))):
-        # With all payoffs positive the value is 1 / max sum(x) subject to G x <= 1, x >= 0.
-        count = rows.stop - rows.start
-        tableau = np.zeros((count, m + 1, i + m + 1))
-        tableau[:, :m, :i] = payoffs[rows] + 2.0
-        tableau[:, :m, i : i + m] = np.eye(m)
-        tableau[:, :m, -1] = 1.0
-        tableau[:, m, :i] = -1.0
-        basis = np.tile(np.arange(i, i + m), (count, 1))
-        _pivot_to_optimum(tableau, basis)
-        found[rows] = 1.0 / tableau[:, m, -1] - 2.0
-    return found
-
-
 def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | None = None) -> None:
     """Pivot every tableau (last row: reduced costs, last column: right side) to its optimum, in place."""
     n, r = basis.shape
@@ -86,7 +68,7 @@ def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | No
         column = work[places, :, entering]
         leaving, bounded = _leaving_rows(column[:, :r], work[:, :r, -1], held)
         if not bounded.all():
-            # A column without a bounding row is rounding: both programs are bounded. Its cost is set to 0.
+            # A column without a bounding row is rounding: both phases are bounded. Its cost is set to 0.
             work[places[~bounded], r, entering[~bounded]] = 0.0
         moving = places[bounded]
         if moving.size == 0:

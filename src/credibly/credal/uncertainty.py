@@ -8,13 +8,20 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, digamma, mean_entropy_of_members, namespace
+from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    clip,
+    digamma,
+    entropy_of_rows,
+    mean_entropy_of_members,
+    namespace,
+)
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.entropy import TOLERANCE, least_entropy, log_base, most_even
-from credibly.credal.objectives import entropy
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
 from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_point, as_predictions
 from credibly.predictions.ensemble import weighted_mean
 from credibly.results.base import Result
@@ -59,7 +66,7 @@ def size(
     """
     one_of("`of`", of, ("mean", "predicted"))
     given = as_predictions(predictions)
-    credal = as_credal(given, n_samples, rng)
+    credal = as_set(given, n_samples=n_samples, rng=rng)
     if of == "mean":
         return mean_size(credal)
     lower, upper = singleton_bounds(credal)
@@ -159,6 +166,8 @@ def uncertainty(
     (array([1.]), array([0.]), array([1.]))
     """
     given = as_predictions(predictions)
+    if not isinstance(given, Dirichlet):
+        given = as_set(given)  # refuses what is not a prediction of classes
     fitting: dict[type, str] = {
         Point: "entropy",
         Ensemble: "entropy",
@@ -166,33 +175,26 @@ def uncertainty(
         Dirichlet: "dirichlet",
         Belief: "belief",
     }
-    chosen = decomposition or fitting.get(type(given))
-    if chosen is None:
-        raise InputError(
-            "`predictions`",
-            "must be class predictions",
-            f"got {type(given).__name__}",
-            "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`.",
-        )
+    chosen = decomposition or fitting[type(given)]
     one_of("`decomposition`", chosen, ("entropy", "credal", "dirichlet", "belief"))
     scale = log_base(base)
     if chosen == "credal":
         require_tolerance(tolerance)
-        credal = as_credal(given, n_samples, rng)
-        total = entropy(most_even(credal, tolerance)) / scale
+        credal = as_set(given, n_samples=n_samples, rng=rng)
+        total = entropy_of_rows(most_even(credal, tolerance)) / scale
         inner = least_entropy(credal, tolerance) / scale
         note = "total is the upper entropy, aleatoric the lower entropy, epistemic their difference"
-        return Uncertainty(chosen, total, inner, _positive(total - inner), len(given), (note,))
+        return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(given), (note,))
     if chosen == "belief" and isinstance(given, Belief):
         note = (
             "total is the entropy of the pignistic probability, epistemic the credal size; they do not add up"
         )
-        total = entropy(given.pignistic().probs) / scale
+        total = entropy_of_rows(given.pignistic().probs) / scale
         return Uncertainty(chosen, total, None, mean_size(given), len(given), (note,))
     if chosen == "dirichlet" and isinstance(given, Dirichlet):
         inner = _mean_entropy(given)
     elif chosen == "entropy" and isinstance(given, Point):
-        inner = entropy(given.probs)
+        inner = entropy_of_rows(given.probs)
     elif chosen == "entropy" and isinstance(given, Ensemble):
         inner = _mean_of_entropies(given)
     else:
@@ -203,16 +205,16 @@ def uncertainty(
             'Use `decomposition="credal"`, which is defined for every kind.',
         )
     note = "total is the entropy of the mean, aleatoric the mean entropy, epistemic their difference"
-    total = entropy(given.mean().probs) / scale
+    total = entropy_of_rows(given.mean().probs) / scale
     inner = inner / scale
-    return Uncertainty(chosen, total, inner, _positive(total - inner), len(given), (note,))
+    return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(given), (note,))
 
 
 def _mean_of_entropies(given: Ensemble) -> Array:
     """Average the members' entropies, with their weights where they have some."""
     if given.weights is None:
         return mean_entropy_of_members(given.probs)
-    return weighted_mean(entropy(given.probs), given.weights)
+    return weighted_mean(entropy_of_rows(given.probs), given.weights)
 
 
 def _mean_entropy(given: Dirichlet) -> Array:
@@ -222,9 +224,3 @@ def _mean_entropy(given: Dirichlet) -> Array:
     total = xp.sum(alpha, axis=-1, keepdims=True)
     inner = -xp.sum(alpha / total * (digamma(alpha + 1.0) - digamma(total + 1.0)), axis=-1)
     return weighted_mean(inner, given.weights) if alpha.ndim == 3 else inner
-
-
-def _positive(values: Array) -> Array:
-    """Rounding below zero is zero: the difference cannot be negative."""
-    xp = namespace(values)
-    return xp.where(values > 0, values, xp.zeros_like(values))

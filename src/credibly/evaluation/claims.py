@@ -80,7 +80,6 @@ def _finding(name: str, result: HypotestResult, claims: SetCoverage, level: floa
     told = {
         "coverage_by_size": lambda: _part(claims.by_size, claims),
         "coverage_by_group": lambda: "" if claims.by_group is None else _part(claims.by_group, claims),
-        "worst_slab": lambda: _slab(claims),
         "coverage_by_features": lambda: (
             f"features {'predict' if word == 'conflict' else 'do not predict'} which labels are missed"
         ),
@@ -113,14 +112,6 @@ def _part(strata: Strata, claims: SetCoverage) -> str:
     at = int(np.argmin(chance))
     (observed,) = percents(float(strata.coverage[at]))
     return f"{observed} of the labels {_members(strata, at, claims)} are covered (n = {int(strata.n[at])})"
-
-
-def _slab(claims: SetCoverage) -> str:
-    slab = claims.slab
-    if slab is None:
-        return ""
-    (observed,) = percents(slab.coverage)
-    return f"{observed} of the labels in the worst slab of the features are covered (n = {slab.n})"
 
 
 def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
@@ -196,8 +187,6 @@ def _worst_part(claims: SetCoverage, off: list[str]) -> str:
         return _part(claims.by_group, claims)
     if "coverage_by_size" in off:
         return _part(claims.by_size, claims)
-    if claims.slab is not None and "worst_slab" in off:
-        return _slab(claims)
     return "its features predict which labels are missed"
 
 
@@ -230,7 +219,7 @@ def _everywhere(
     answer: Word = "conflict" if own else word if word != "conflict" else "no conflict found"
     compared = [one for one in (claims.by_size, claims.by_group) if one is not None and len(one.names) > 1]
     said = [_part(one, claims) for one in compared]
-    said += [] if claims.slab is None else [_slab(claims)]
     least = min(tests[name].deciding_pvalue for name in parts)
-    sentence = f"Farthest from the claim: {'; '.join(said)}. Smallest adjusted p = {shown(least)}."
+    farthest = f"Farthest from the claim: {'; '.join(said)}. " if said else ""
+    sentence = f"{farthest}Smallest adjusted p = {shown(least)}."
     return [Answer("parts", "Do they keep their claim in every part of the data?", answer, sentence)]

@@ -32,13 +32,14 @@ from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing
 from credibly.evaluation.words import joined, shown, shown_range, source_warnings, title
 from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
-from credibly.predictions import Dataset, Rows, matched_models
+from credibly.predictions import Dataset, Rows
 from credibly.predictions.passes import remembering
 from credibly.results.base import jsonable
 from credibly.results.curves import CorpCurve
 from credibly.results.estimates import Estimate
 from credibly.scale import scan
 from credibly.selection import rank_models
+from credibly.selection.matching import matched_models
 from credibly.selection.ranking import TRADEOFFS, bootstrap_means
 from credibly.selection.real_models import ScoreRanking
 from credibly.selection.settings import Paper, ScoreMeasure

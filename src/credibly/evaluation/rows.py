@@ -9,12 +9,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.philox import Seed, Stream
 from credibly.hypotests.calibration.lattice import crossed_levels
-from credibly.predictions import Counts, OverClasses, Predictions, RandomRows, Rows, as_rows
+from credibly.predictions import Counts, OverClasses, Predictions, RowChoice, Rows, as_rows, rows_up_to
 from credibly.results.base import Result
 from credibly.scale import scan
 from credibly.statistics import Statistic
@@ -118,20 +120,11 @@ def checked_rows(
     whole = rows.loaded()
     groups = None if whole is None else whole.groups
     features = None if whole is None else whole.features
-    if groups is not None and not isinstance(groups, Mapping) and groups.shape != (rows.n,):
-        raise _unlike("`groups`", "entry", rows.n, groups.shape)
-    if features is not None and features.shape[:1] != (rows.n,):
-        raise _unlike("`features`", "row", rows.n, features.shape)
+    if groups is not None and not isinstance(groups, Mapping):
+        require_one_each(groups.shape, rows.n, "`groups`")
+    if features is not None:
+        require_one_each(features.shape[:1], rows.n, "`features`", "row per prediction")
     return rows
-
-
-def _unlike(name: str, what: str, n: int, shape: tuple[int, ...]) -> InputError:
-    return InputError(
-        name,
-        f"must have one {what} per prediction ({n})",
-        f"got shape {shape}",
-        "Check that both come from the same split.",
-    )
 
 
 def summarise(rows: Rows) -> PredictionSummary:
@@ -212,4 +205,5 @@ def random_part(rows: Rows, most: int, seed: Seed) -> Rows:
     if rows.n <= most:
         return rows
     values, _ = smallest_uniforms(rows.n, most, seed)
-    return RandomRows(rows, most, seed, Stream.SUBSAMPLE, float(values.max()))
+    small = partial(rows_up_to, seed, Stream.SUBSAMPLE, float(values.max()))
+    return RowChoice(rows, most, small)

@@ -23,7 +23,7 @@ from credibly.evaluation.words import Verdict, verdicts
 from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
 from credibly.hypotests.calibration.corp import corp_curves
 from credibly.hypotests.calibration.lattice import attributes_of
-from credibly.hypotests.calibration.pit import asking_coverage, asking_pit
+from credibly.hypotests.calibration.pit import asking_shares
 from credibly.hypotests.calibration.reliability import asking_curves
 from credibly.hypotests.calibration.spread import asking_spread
 from credibly.hypotests.predictive.outcomes import has_members
@@ -207,8 +207,8 @@ def _reals_apply(rows: Rows, work: Work) -> str | None:
 
 def _run_reals(rows: Rows, work: Work) -> Asking[RealParts | None]:
     drawn = (work.n_resamples, work.seed)
-    curves: list[Asking[Any]] = [asking_pit(rows, work.level, *drawn, partial(work.tell, "curves"))]
-    curves.append(asking_coverage(rows, work.level, *drawn))
+    curves: list[Asking[Any]] = [asking_shares("pit", rows, work.level, *drawn, partial(work.tell, "curves"))]
+    curves.append(asking_shares("coverage", rows, work.level, *drawn))
     if not isinstance(rows.sample.predictions, Quantiles):
         curves.append(asking_spread(rows, 1 - work.level, *drawn, n_bins=work.n_bins))
     pit, coverage, *spread = yield from side_by_side(curves)
@@ -320,7 +320,6 @@ def check_verdicts(check: PredictiveCheck, facts: PredictionSummary, level: floa
 
 
 KEPT_LOSSES = 100
-_LONG = ("per_bin", "per_bin_plugin", "per_class_plugin")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -357,13 +356,11 @@ class RaterParts(Part):
         return tuple(f"raters: {note}" for note in own if note not in shared)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types, except single bins, and classes if there are very many."""
+        """Return everything in JSON-safe types, except classes if there are very many."""
         found = super().to_dict()
-        long = (*_LONG, "per_class") if len(self.loss.per_class.expected.value) > KEPT_LOSSES else _LONG
-        for name in long:
-            found["loss"].pop(name)
-        if "per_class" in long:
-            for name in ("per_class", "per_class_predicted", "per_class_observed", "class_bins"):
+        if len(self.loss.per_class.expected.value) > KEPT_LOSSES:
+            found["loss"].pop("per_class")
+            for name in ("per_class", "per_class_predicted", "per_class_observed"):
                 found["disagreement"].pop(name)
         return found
 

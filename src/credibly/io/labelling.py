@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import as_array
-from credibly._arrays.errors import InputError, InputTypeError, nearest
+from credibly._arrays.checks import as_array, require_rows
+from credibly._arrays.errors import InputError, InputTypeError, nearest, require_positive
 from credibly._arrays.namespace import Array, is_numpy, to_host
 from credibly.io.columns import Columns, field_of, roles_of, shown
 from credibly.io.files import path_text, read_content
@@ -297,3 +297,19 @@ def _rater_lines(
         cells[instances[one]][people[who]] = str(label)
     note = f"one row per instance and rater; {len(people)} raters of {len(instances)} instances"
     return {"raters": np.array(cells, dtype=np.str_), "id": np.array(list(instances))}, [note]
+
+
+def counts_of_shares(shares: Array, n_raters: int) -> LabelCounts:
+    """Return shares of raters times their number; shares that are none of that many raters are refused."""
+    require_positive("`n_raters`", n_raters, "Count the raters.")
+    counts = np.asarray(shares, dtype=np.float64) * n_raters
+    whole = np.round(counts)
+    require_rows(
+        (shares, counts, whole),
+        lambda _, own, near: (np.abs(own - near).max(axis=1) > 0.05) | (near.sum(axis=1) != n_raters),
+        name="labels",
+        rule=f"must be shares of {n_raters} raters",
+        fact=lambda row, *_: f"holds {row.tolist()}",
+        remedy="Give the number of raters behind the shares; `drop_invalid=True` leaves these rows out.",
+    )
+    return LabelCounts(whole.astype(np.int64))

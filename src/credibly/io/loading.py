@@ -14,7 +14,14 @@ from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
 from credibly.io.columns import tabulate
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
-from credibly.io.labelling import joined_labels, label_role, label_source, set_aside_all, shared_id
+from credibly.io.labelling import (
+    counts_of_shares,
+    joined_labels,
+    label_role,
+    label_source,
+    set_aside_all,
+    shared_id,
+)
 from credibly.io.limits import located, reworded
 from credibly.io.nameless import share_of_distributions
 from credibly.io.naming import assign_roles, use_canonical_names
@@ -23,7 +30,6 @@ from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions,
 from credibly.predictions.dataset import named
 from credibly.predictions.label_reading import (
     counts_of_raters,
-    counts_of_shares,
     named_classes,
     numbers_of,
 )

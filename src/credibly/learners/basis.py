@@ -1,4 +1,4 @@
-"""Columns made of features: standardised, raw, polynomial or random Fourier.
+"""Columns made of features: standardised, raw or polynomial.
 
 Learned from features alone, never from labels, so it may see all instances of both parts.
 """
@@ -7,24 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import as_real, require_finite, require_integer, require_shape
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.checks import as_real, require_finite, require_integer, require_one_each, require_shape
+from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
-from credibly._arrays.philox import Seed, Stream
-from credibly.credal.sets import require_positive_number
 from credibly.predictions import Predictions
 
-BasisName = Literal["auto", "raw", "polynomial", "fourier"]
-
-BASES = ("auto", "raw", "polynomial", "fourier")
+BasisName = Literal["auto", "raw", "polynomial"]
 
 _MOST_POLYNOMIAL = 2  # features of the automatic cubic; beyond, its columns outnumber what labels can tell
-"""Apart from the streams of labels, rows and signs."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,50 +27,40 @@ class Basis:
 
     Parameters
     ----------
-    kind : {"auto", "raw", "polynomial", "fourier"}
-        "raw": the features themselves. "polynomial": all products up to `degree`. "fourier": `n_fourier`
-        random cosines, whose products approximate a Gaussian kernel. "auto": polynomial up to two
-        features, raw beyond.
+    kind : {"auto", "raw", "polynomial"}
+        "raw": the features themselves. "polynomial": all products up to `degree`. "auto": polynomial up to
+        two features, raw beyond.
     degree : int
         Degree of the polynomial.
-    n_fourier : int
-        Number of cosines.
-    length_scale : float
-        Length scale of the Gaussian kernel, in standard deviations of the features.
 
     Examples
     --------
     >>> import credibly as cr
-    >>> cr.learners.GatingLearner(basis=cr.learners.Basis("fourier", n_fourier=50)).basis.kind
-    'fourier'
+    >>> cr.learners.GatingLearner(basis=cr.learners.Basis("polynomial", degree=2)).basis.kind
+    'polynomial'
     """
 
     kind: BasisName = "auto"
     degree: int = 3
-    n_fourier: int = 30
-    length_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        one_of("`basis`", self.kind, BASES)
+        one_of("`basis`", self.kind, ("auto", "raw", "polynomial"))
         require_integer(self.degree, "degree", 1)
-        require_integer(self.n_fourier, "n_fourier", 1)
-        require_positive_number(self.length_scale, "length_scale", "Use 1.")
 
-    def fit(self, features: Array, seed: Seed) -> FittedBasis:
-        """Settle centres, scales and random frequencies on these features."""
+    def fit(self, features: Array) -> FittedBasis:
+        """Settle centres and scales on these features; all columns get mean 0 and standard deviation 1."""
         host = to_host(as_float64(features))  # a few sums; one result for all libraries
         centre, spread, kept = centre_and_spread(host)
         kind = self.kind
         if kind == "auto":
             kind = "polynomial" if kept.sum() <= _MOST_POLYNOMIAL else "raw"
-        generator = np.random.default_rng([*seed, Stream.BASIS])
-        d = int(kept.sum())
-        frequencies = generator.standard_normal((d, self.n_fourier)) / self.length_scale
-        phases = generator.uniform(0.0, 2.0 * math.pi, self.n_fourier)
         settled = dataclasses.replace(self, kind=kind)
-        return FittedBasis(
-            settled, np.flatnonzero(kept), centre[kept], spread[kept], frequencies, phases
-        ).standardised(features)
+        plain = FittedBasis(settled, np.flatnonzero(kept), centre[kept], spread[kept])
+        made = to_host(plain.products(features))
+        wide = made.std(axis=0)
+        return dataclasses.replace(
+            plain, column_centre=made.mean(axis=0), column_spread=np.where(wide > 1e-12, wide, 1.0)
+        )
 
 
 def centre_and_spread(features: HostArray) -> tuple[HostArray, HostArray, HostArray]:
@@ -88,32 +72,27 @@ def centre_and_spread(features: HostArray) -> tuple[HostArray, HostArray, HostAr
 
 @dataclasses.dataclass(frozen=True)
 class FittedBasis:
-    """A basis with its centres, scales and frequencies, for any instances with these features."""
+    """A basis with its centres and scales, for any instances with these features."""
 
     basis: Basis
-    kept: np.ndarray[Any, Any]
-    centre: np.ndarray[Any, Any]
-    spread: np.ndarray[Any, Any]
-    frequencies: np.ndarray[Any, Any]
-    phases: np.ndarray[Any, Any]
-    column_centre: np.ndarray[Any, Any] | None = None
-    column_spread: np.ndarray[Any, Any] | None = None
+    kept: HostArray
+    centre: HostArray
+    spread: HostArray
+    column_centre: HostArray | None = None
+    column_spread: HostArray | None = None
 
     def columns(self, features: Array) -> Array:
         """Return the columns of some instances behind a column of ones, (n, d) -> (n, 1 + q)."""
-        xp = namespace(features)
-        made = self._plain(features)
-        if self.column_centre is not None and made.shape[1]:
-            made = (made - like(self.column_centre, made)) / like(self.column_spread, made)
+        xp, made = namespace(features), self.products(features)
+        made = (made - like(self.column_centre, made)) / like(self.column_spread, made)
         return xp.concat([xp.ones_like(as_float64(features[:, :1])), made], axis=1)
 
-    def _plain(self, features: Array) -> Array:
+    def products(self, features: Array) -> Array:
+        """Return standardised features, or their products up to a degree, (n, q)."""
         xp = namespace(features)
         chosen = xp.take(as_float64(features), like(self.kept, features), axis=1)
         scaled = (chosen - like(self.centre, chosen)) / like(self.spread, chosen)
-        if self.basis.kind == "fourier" and self.kept.size:
-            return xp.cos(scaled @ like(self.frequencies, scaled) + like(self.phases, scaled))
-        if self.basis.kind != "polynomial":
+        if self.basis.kind != "polynomial" or not self.kept.size:
             return scaled
         columns = []
         for power in range(1, self.basis.degree + 1):
@@ -122,15 +101,7 @@ class FittedBasis:
                 for column in which[1:]:
                     product = product * scaled[:, column]
                 columns.append(product)
-        return xp.stack(columns, axis=1) if columns else scaled
-
-    def standardised(self, features: Array) -> FittedBasis:
-        """Bring the columns to mean 0 and standard deviation 1, so that one penalty suits all."""
-        made = to_host(self._plain(features))
-        spread = made.std(axis=0)
-        return dataclasses.replace(
-            self, column_centre=made.mean(axis=0), column_spread=np.where(spread > 1e-12, spread, 1.0)
-        )
+        return xp.stack(columns, axis=1)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -145,14 +116,8 @@ def check_features(features: Any, predictions: Predictions) -> Array:
     array = beside(
         as_real(features, "features"), features, predictions._leading, what="predictions and `features`"
     )
-    require_shape(array, "features", ("(n,)", "(n, d)"))
-    if array.shape[0] != len(predictions):
-        raise InputError(
-            "`features`",
-            f"must have one row per prediction ({len(predictions)})",
-            f"got {array.shape[0]}",
-            "Check that both come from the same split.",
-        )
+    require_shape(array, "features", "(n,)", "(n, d)")
+    require_one_each(array.shape[:1], len(predictions), "`features`", "row per prediction")
     require_finite(array, "features")
     return as_float64(array[:, None] if array.ndim == 1 else array)
 

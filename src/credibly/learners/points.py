@@ -58,7 +58,7 @@ def points_of(predictions: Any, n_draws: int, seed: Seed) -> Points:
     classes, else every class once first and once last), so that a corner means the same in every instance;
     for a Dirichlet `n_draws` draws.
     """
-    given = as_predictions(predictions)
+    given = as_class_predictions(predictions)
     if isinstance(given, Point):
         return Points(as_float64(given.probs)[:, None, :], ("prediction",), given, given.notes)
     if isinstance(given, Ensemble):
@@ -72,13 +72,7 @@ def points_of(predictions: Any, n_draws: int, seed: Seed) -> Points:
         names = tuple(f"draw {j}" for j in range(drawn.n_members))
         note = f"the set is the hull of {drawn.n_members} draws of the Dirichlet per instance"
         return Points(as_float64(drawn.probs), names, drawn, (*given.notes, note))
-    if not isinstance(given, Intervals | Belief):
-        raise InputTypeError(
-            "a test of sets",
-            "needs class predictions that are read as sets",
-            f"got {type(given).__name__}",
-            "Use `Ensemble`, `Intervals`, `Belief`, `Dirichlet` or `Point`.",
-        )
+    assert isinstance(given, Intervals | Belief)
     k = given.n_classes
     every = k <= _ALL_ORDERS
     corners = as_float64(vertices(given, which="all" if every else "C25"))

@@ -37,7 +37,6 @@ from credibly.plots.error_spread import ErrorSpreadDisplay
 from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, NullDisplay
 from credibly.plots.isotonic import CorpDisplay, MurphyDisplay
-from credibly.plots.locations import LocationDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
@@ -131,7 +130,6 @@ __all__ = [
     "DebiasingDisplay",
     "Display",
     "HeatDisplay",
-    "LocationDisplay",
     "SamplesDisplay",
     "ScoreDifferencesDisplay",
     "SizeDisplay",

@@ -68,7 +68,7 @@ class NullDisplay(Display, kind="null", of=HypotestResult):
                 f"the null distribution of `{self.result.statistic_name}`",
                 "can be drawn only if replicates have finite values",
                 "there are none" if null is None else f"all {null.size} are infinite",
-                'Use method="resample", or a statistic that stays finite.',
+                "Use a test that draws replicates, and a statistic that stays finite.",
             )
 
     @property

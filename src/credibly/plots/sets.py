@@ -153,7 +153,7 @@ class SamplesDisplay(Display):
     Attributes
     ----------
     samples : array (m, k)
-        Distributions of one instance, for example ``credal.sample(...).probs[0]``.
+        Distributions of one instance, for example ``ensemble.probs[0]``.
     observed : int, optional
         The observed class.
     """

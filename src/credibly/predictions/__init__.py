@@ -10,11 +10,10 @@ from credibly.predictions.given import (
     as_pair,
     as_rows,
     cluster_codes,
-    matched,
-    matched_models,
     paired,
     require_independent,
     require_no_labels,
+    require_single,
 )
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import label_dtype
@@ -24,7 +23,7 @@ from credibly.predictions.point import Point
 from credibly.predictions.prediction_sets import PredictionIntervals, PredictionSets
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian
-from credibly.predictions.rows import GroupRows, InMemory, RandomRows, Rows, group_rows, one_rater
+from credibly.predictions.rows import InMemory, RowChoice, Rows, group_rows, one_rater, rows_up_to
 from credibly.predictions.samples import Samples
 
 __all__ = [
@@ -36,7 +35,6 @@ __all__ = [
     "Dirichlet",
     "Ensemble",
     "Gaussian",
-    "GroupRows",
     "InMemory",
     "Intervals",
     "LabelCounts",
@@ -47,9 +45,9 @@ __all__ = [
     "PredictionSets",
     "Predictions",
     "Quantiles",
-    "RandomRows",
     "RealPredictions",
     "Reals",
+    "RowChoice",
     "Rows",
     "Samples",
     "as_labels",
@@ -60,10 +58,10 @@ __all__ = [
     "cluster_codes",
     "group_rows",
     "label_dtype",
-    "matched",
-    "matched_models",
     "one_rater",
     "paired",
     "require_independent",
     "require_no_labels",
+    "require_single",
+    "rows_up_to",
 ]

@@ -36,6 +36,8 @@ class Predictions:
 
     row_fields: ClassVar[tuple[str, ...]]
     """Names of the arrays whose first axis is the instances."""
+    axes_with_members: ClassVar[int] = 0
+    """Number of axes of these arrays if the second holds members."""
     companions: ClassVar[tuple[str, ...]] = ()
     """Names of further such arrays, where there are any: other rows (`replace_rows`) do not inherit them."""
 
@@ -89,7 +91,8 @@ class Predictions:
     @property
     def n_members(self) -> int:
         """Number of members (models, draws); 1 if there is no such axis."""
-        return 1
+        leading = self._leading
+        return int(leading.shape[1]) if leading.ndim == self.axes_with_members else 1
 
     def __getitem__(self: P, rows: Any) -> P:
         """Select instances by slice, index array or mask; the result is not validated again."""

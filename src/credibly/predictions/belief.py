@@ -15,10 +15,8 @@ from credibly._arrays.checks import (
     as_real,
     describe_rows,
     require_distributions,
-    require_finite,
     require_integer,
-    require_rows,
-    require_shape,
+    require_shares,
 )
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
@@ -55,8 +53,7 @@ class Belief(ClassPredictions):
     row_fields: ClassVar[tuple[str, ...]] = ("masses",)
 
     def __post_init__(self) -> None:
-        masses = as_real(self.masses, "masses")
-        require_shape(masses, "masses", ("(n, f)",))
+        masses = as_real(self.masses, "masses", "(n, f)")
         sets, n_classes = check_focal_sets(self.focal_sets, self.n_classes)
         _require_columns(masses, "masses", sets)
         masses, notes = require_distributions(
@@ -107,19 +104,10 @@ class Belief(ClassPredictions):
         but without the graph: no gradient reaches `beliefs`.
         """
         one_of("`negative`", negative, ("raise", "clamp"))
-        values = as_real(beliefs, "beliefs")
-        require_shape(values, "beliefs", ("(n, f)",))
-        require_finite(values, "beliefs")
+        values = as_real(beliefs, "beliefs", "(n, f)")
         sets, count = check_focal_sets(focal_sets, n_classes)
         _require_columns(values, "beliefs", sets)
-        require_rows(
-            (values,),
-            lambda block: (block < -NOISE) | (block > 1 + NOISE),
-            name="beliefs",
-            rule="must lie between 0 and 1",
-            fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
-            remedy="Apply the model's output activation first.",
-        )
+        require_shares(values, "beliefs", "Apply the model's output activation first.")
         host = to_host(as_float64(values))
         masses, sets, full = _invert(host, sets, count)
         notes: list[str] = []

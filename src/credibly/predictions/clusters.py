@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
@@ -52,13 +53,7 @@ class Clusters:
 def as_ids(clusters: Any, n: int) -> HostArray:
     """Return the id of every row as an array of numbers or text, none of them missing."""
     array = np.asarray(to_host(clusters) if is_array(clusters) else clusters)
-    if array.shape != (n,):
-        raise InputError(
-            "`clusters`",
-            f"must have one id per prediction ({n})",
-            f"got shape {array.shape}",
-            "Check that both come from the same split.",
-        )
+    require_one_each(array.shape, n, "`clusters`", "id per prediction")
     missing = [row for row, one in enumerate(array.tolist()) if one is None or one == "" or one != one]
     if missing:
         raise InputError(

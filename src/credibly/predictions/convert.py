@@ -15,7 +15,7 @@ from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, is_numpy, is_torch, namespace, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.dirichlet import Dirichlet
-from credibly.predictions.ensemble import Ensemble, is_list_of_members, refuse_member_axis
+from credibly.predictions.ensemble import Ensemble, is_list_of_members, members_second
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
@@ -99,16 +99,7 @@ def _sample(obj: Any, held: Any, axis: int) -> Predictions:
 
 def _probabilities(inner: Any, member_axis: int | None) -> Predictions:
     array = as_array(getattr(inner, "probabilities", inner), "probabilities")
-    if array.ndim == 2:
-        return Point(array)
-    if array.ndim == 3:
-        return Ensemble(array, member_axis=member_axis)
-    raise InputError(
-        "`probabilities`",
-        "must have shape (n, k), or (n, m, k) for members",
-        f"got shape {tuple(array.shape)}",
-        "Select or reduce the other axes first.",
-    )
+    return as_predictions(array, member_axis=member_axis if array.ndim == 3 else None)
 
 
 MEMBER_DIMENSIONS = ("chain", "draw", "sample", "member", "members")
@@ -181,9 +172,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     if array.ndim == 3:
         return Ensemble(array, member_axis=member_axis)
     if array.ndim == 2:
-        if member_axis is not None:
-            refuse_member_axis(array, "predictions", member_axis)
-        return Point(array)
+        return Point(members_second(array, "predictions", member_axis, "(n, m, k)", "(n, k)"))
     raise InputError(
         "predictions",
         "must be an (n, k) array of probabilities, an (n, m, k) array of members, or a prediction object",

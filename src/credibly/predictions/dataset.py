@@ -127,14 +127,21 @@ class Dataset:
         def taken(array: Any, axis: int = 0) -> Any:
             return None if array is None else namespace(array).take(array, like(rows, array), axis=axis)
 
-        batch = self.batch
-        own = dataclasses.replace(batch, values=taken(batch.values, 1), weights=taken(batch.weights, 1))
-        keeps_counts = isinstance(self.labels, LabelCounts) and batch.weights is None
+        labels, weights = self.labels, self.weights
+        if isinstance(labels, LabelCounts) and weights is None:
+            labels = labels[rows]
+        elif labels is None:
+            weights = taken(weights)
+        else:
+            batch, weights = self.batch, None
+            labels = dataclasses.replace(
+                batch, values=taken(batch.values, 1), weights=taken(batch.weights, 1)
+            )
         return dataclasses.replace(
             self,
             predictions=self.predictions[rows],
-            labels=self.labels[rows] if keeps_counts else own,
-            weights=None,
+            labels=labels,
+            weights=weights,
             groups=each_attribute(lambda column: column[rows], self.groups),
             ids=None if self.ids is None else self.ids[rows],
             clusters=None if self.clusters is None else self.clusters[rows],

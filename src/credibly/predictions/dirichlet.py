@@ -9,11 +9,8 @@ import numpy as np
 
 from credibly._arrays.checks import (
     as_real,
-    require_classes,
-    require_finite,
     require_integer,
-    require_rows,
-    require_shape,
+    require_positive_entries,
 )
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed
@@ -21,7 +18,6 @@ from credibly.predictions.base import ClassPredictions
 from credibly.predictions.ensemble import (
     Ensemble,
     members_second,
-    refuse_member_axis,
     used_weights,
     weighted_mean,
 )
@@ -55,23 +51,13 @@ class Dirichlet(ClassPredictions):
     member_axis: dataclasses.InitVar[int | None] = None
     weights: Array | None = None
     row_fields: ClassVar[tuple[str, ...]] = ("alpha",)
+    axes_with_members: ClassVar[int] = 3
 
     def __post_init__(self, member_axis: int | None) -> None:
         alpha = as_real(self.alpha, "alpha")
-        require_shape(alpha, "alpha", ("(n, k)", "(n, m, k)"))
-        if alpha.ndim == 3:
-            alpha = members_second(alpha, "alpha", member_axis)
-        elif member_axis is not None:
-            refuse_member_axis(alpha, "alpha", member_axis)
-        require_classes(alpha.shape[-1], "alpha")
-        require_finite(alpha, "alpha")
-        require_rows(
-            (alpha,),
-            lambda block: block <= 0,
-            name="alpha",
-            rule="must be positive",
-            fact=lambda row: f"holds {row.min():.6g}",
-            remedy="If this is evidence, use `Dirichlet.from_evidence`, which adds 1.",
+        alpha = members_second(alpha, "alpha", member_axis, "(n, m, k)", "(n, k)")
+        require_positive_entries(
+            alpha, "alpha", "If this is evidence, use `Dirichlet.from_evidence`, which adds 1."
         )
         weights, kept, notes = used_weights(self.weights, alpha, 3)
         if kept is not None:
@@ -98,23 +84,10 @@ class Dirichlet(ClassPredictions):
         Dirichlet
             The predictions.
         """
-        values = as_real(evidence, "evidence")
-        require_shape(values, "evidence", ("(n, k)", "(n, m, k)"))
-        require_finite(values, "evidence")
-        require_rows(
-            (values,),
-            lambda block: block < 0,
-            name="evidence",
-            rule="must not be negative",
-            fact=lambda row: f"holds {row.min():.6g}",
-            remedy="Apply the network's output activation (relu, softplus, exp) first.",
-        )
+        values = as_real(evidence, "evidence", "(n, k)", "(n, m, k)")
+        remedy = "Apply the network's output activation (relu, softplus, exp) first."
+        require_positive_entries(values, "evidence", remedy, or_zero=True)
         return cls(values + 1.0, member_axis=member_axis, weights=weights)
-
-    @property
-    def n_members(self) -> int:
-        """Number of members."""
-        return int(self.alpha.shape[1]) if self.alpha.ndim == 3 else 1
 
     @property
     def mean_note(self) -> str:

@@ -11,7 +11,6 @@ import numpy as np
 from credibly._arrays.checks import (
     as_array,
     as_real,
-    require_classes,
     require_distributions,
     require_finite,
     require_shape,
@@ -67,6 +66,7 @@ class Ensemble(ClassPredictions):
     member_axis: dataclasses.InitVar[int | None] = None
     logits: Array | None = dataclasses.field(default=None, init=False)
     row_fields: ClassVar[tuple[str, ...]] = ("probs",)
+    axes_with_members: ClassVar[int] = 3
     companions: ClassVar[tuple[str, ...]] = ("logits",)
 
     def __post_init__(self, member_axis: int | None) -> None:
@@ -76,7 +76,6 @@ class Ensemble(ClassPredictions):
             self._set(probs=made.probs, weights=made.weights, notes=made.notes)
             return
         probs = members_second(as_real(self.probs, "probs"), "probs", member_axis)
-        require_classes(probs.shape[-1], "probs")
         probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Ensemble"))
         weights = None if self.weights is None else check_weights(self.weights, probs)
         self._set(probs=probs, weights=weights, notes=notes)
@@ -103,7 +102,7 @@ class Ensemble(ClassPredictions):
         Ensemble
             The predictions.
         """
-        probs = softmax_logits(logits, ("(n, m, k)",), raw=raw)
+        probs = softmax_logits(logits, "(n, m, k)", raw=raw)
         made = cls(probs, weights=weights, member_axis=member_axis)
         made._set(logits=members_second(as_real(logits, "logits"), "logits", member_axis))
         return made
@@ -126,7 +125,7 @@ class Ensemble(ClassPredictions):
         Ensemble
             The predictions.
         """
-        probs = normalise_scores(scores, ("(n, m, k)",))
+        probs = normalise_scores(scores, "(n, m, k)")
         return cls(probs, weights=weights, member_axis=member_axis)
 
     @classmethod
@@ -170,11 +169,6 @@ class Ensemble(ClassPredictions):
         return made
 
     @property
-    def n_members(self) -> int:
-        """Number of members."""
-        return int(self.probs.shape[1])
-
-    @property
     def mean_note(self) -> str:
         """What `mean` does."""
         kind = "weighted mean" if self.weights is not None else "mean"
@@ -215,12 +209,25 @@ MANY_MEMBERS = 32
 
 
 def members_second(
-    array: Array, name: str, member_axis: int | None, shape: str = "(n, m, k)", what: str = "members"
+    array: Array, name: str, member_axis: int | None, shape: str = "(n, m, k)", *without: str
 ) -> Array:
-    """Return (n, m, ...) from either order, as a view; refuse to guess where n equals m."""
-    require_shape(array, name, (shape,))
-    first, second = array.shape[:2]
+    """Return (n, m, ...) from either order, as a view; refuse to guess where n equals m.
+
+    An array of a shape `without` members is returned as it is.
+    """
+    require_shape(array, name, *without, shape)
     letters = shape.strip("()").split(", ")
+    if array.ndim < len(letters):
+        if member_axis is not None:
+            raise InputError(
+                "`member_axis`",
+                f"needs an axis of members in `{name}`",
+                f"got member_axis={member_axis!r} with shape {tuple(array.shape)}",
+                "Leave it out, or stack the members first.",
+            )
+        return array
+    first, second = array.shape[:2]
+    what = "draws" if letters[1] == "s" else "members"
     other = f"({', '.join([letters[1], letters[0], *letters[2:]])})"
     if member_axis is None and first == second > 1:
         raise InputError(
@@ -242,16 +249,6 @@ def members_second(
     return namespace(array).moveaxis(array, 0, 1) if member_axis == 0 else array
 
 
-def refuse_member_axis(array: Array, name: str, member_axis: int) -> None:
-    """Raise: an array without members cannot have an axis of them."""
-    raise InputError(
-        "`member_axis`",
-        f"needs an axis of members in `{name}`",
-        f"got member_axis={member_axis!r} with shape {tuple(array.shape)}",
-        "Leave it out, or stack the members first.",
-    )
-
-
 def check_weights(weights: Any, members: Array) -> Array:
     """Return weights (m,) of the members, which are the second axis, in the library of `members`."""
     array = beside(as_real(weights, "weights"), weights, members, what="predictions and `weights`")
@@ -262,7 +259,7 @@ def check_weights(weights: Any, members: Array) -> Array:
             f"got shape {tuple(array.shape)}",
             "Give one weight per member for all instances; only `Gaussian` takes weights (n, m).",
         )
-    require_shape(array, "weights", ("(m,)",))
+    require_shape(array, "weights", "(m,)")
     require_finite(array, "weights")
     values = to_host(as_float64(array))
     off = abs(values.sum() - 1)

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import HostArray, is_array, rows_within_budget, to_host
-from credibly.predictions.base import Predictions
-from credibly.predictions.belief import Belief
+from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.clusters import as_ids, require_one
 from credibly.predictions.convert import (
     as_predictions,
@@ -27,12 +26,13 @@ from credibly.predictions.convert import (
     require_no_confidence,
     require_order,
 )
-from credibly.predictions.dataset import Dataset, each_attribute, named
+from credibly.predictions.dataset import Dataset, named
 from credibly.predictions.ensemble import is_list_of_members
-from credibly.predictions.joining import aligned, order_by_index, order_by_name
+from credibly.predictions.joining import aligned
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
-from credibly.predictions.labels import Classes, Counts, read_labels
+from credibly.predictions.labels import read_labels
+from credibly.predictions.prediction_sets import remedy_for
 from credibly.predictions.rows import InMemory, Rows
 
 ROUTINE = "routine"
@@ -148,135 +148,6 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     return as_predictions(predictions, member_axis=1 if shape[0] == n != shape[1] else None), labels
 
 
-def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
-    """Return data with the instances and classes in the order of those of another model, with notes.
-
-    Parameters
-    ----------
-    data, first : Dataset
-        Two models of the same instances; ids, indexes and names of classes are compared where both have them.
-    name : str
-        What to call `data` in errors.
-
-    Returns
-    -------
-    Dataset
-        The same rows, joined by their ids, and the same classes, matched by name.
-    """
-    order: Any = None
-    notes: list[str] = []
-    if first.ids is not None and data.ids is not None:
-        remedy = "Predict one test set with all models."
-        order, said = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)
-        notes += said
-        notes += [] if order is None else ["instances are joined with those of the first model by their ids"]
-    elif first.index is not None and data.index is not None:
-        order, said = order_by_index(first.index, data.index, what=name)
-        notes += said
-    if order is not None:
-        data = _taken(data, order)
-    if first.classes is not None and data.classes is not None and data.classes != first.classes:
-        data = _with_classes(data, first.classes, name)
-        notes.append("classes are matched with those of the first model by name")
-    if not notes:
-        return data
-    given = with_notes(data.predictions, notes)
-    return dataclasses.replace(data, predictions=given, notes=(*data.notes, *notes))
-
-
-def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
-    """Return models with the instances and classes of the first.
-
-    Rows in chunks stay where they are if their ids and classes agree already; otherwise they are taken into
-    memory to be joined, where they fit.
-    """
-    wholes = {name: rows.loaded() for name, rows in models.items()}
-    first, *others = wholes.values()
-    if first is None or any(one is None for one in others):
-        if _in_step(models):
-            return models
-        wholes = {name: rows.loaded(_rows_that_fit(rows)) for name, rows in models.items()}
-        first, *others = wholes.values()
-        if first is None or any(one is None for one in others):
-            raise InputError(
-                "the models",
-                "must have the same instances and classes in the same order when they are read in chunks",
-                "their ids or class names are in a different order, and the rows do not fit into memory",
-                "Sort the files by id, with the same columns in the same order.",
-            )
-    made: dict[str, Rows] = {}
-    for name, whole in wholes.items():
-        assert whole is not None
-        made[name] = models[name] if whole is first else InMemory(matched(whole, first, name))
-    return made
-
-
-def _in_step(models: dict[str, Rows]) -> bool:
-    """Tell whether all models have the ids and the classes of the first, as far as they have some."""
-    (_, first), *others = models.items()
-    classes, keys = first.sample.classes, None
-    for _, rows in others:
-        if classes is not None and rows.sample.classes is not None and rows.sample.classes != classes:
-            return False
-        if first.sample.ids is None or rows.sample.ids is None:
-            continue
-        keys = _ids(first) if keys is None else keys
-        if keys != _ids(rows):
-            return False
-    return True
-
-
-def _ids(rows: Rows) -> list[str]:
-    return [str(name) for part in rows.map(_ids_of) for name in part]
-
-
-def _ids_of(data: Dataset) -> list[Any]:
-    return [] if data.ids is None else list(np.asarray(data.ids).tolist())
-
-
-def _rows_that_fit(rows: Rows) -> int:
-    """Return how many such rows fit into half of the memory budget."""
-    given = rows.sample.predictions
-    return rows_within_budget(8 * int(np.prod(given._leading.shape[1:])), 0.5)
-
-
-def _taken(data: Dataset, order: Any) -> Dataset:
-    def taken(array: Any) -> Any:
-        return None if array is None else array[order]
-
-    if isinstance(data.labels, (Classes, Counts)):
-        return data.take(order)
-    names = ("labels", "features", "ids", "weights", "clusters")
-    arrays = {one: taken(getattr(data, one)) for one in names}
-    arrays["groups"] = each_attribute(taken, data.groups)
-    return dataclasses.replace(data, predictions=data.predictions[order], index=None, **arrays)
-
-
-def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset:
-    """Put the classes into another order: the last axis of all arrays over them, and the labels."""
-    own = data.classes or ()
-    given = data.predictions
-    if set(own) != set(classes) or isinstance(given, Belief):
-        raise InputError(
-            f"the classes of {name!r}",
-            "must be those of the first model" + (", in its order" if isinstance(given, Belief) else ""),
-            f"got {', '.join(own[:6])} instead of {', '.join(classes[:6])}",
-            "Use the same class names in all models.",
-        )
-    places = np.array([own.index(one) for one in classes])
-    fields = {one: getattr(given, one)[..., places] for one in given.row_fields}
-    labels = data.labels
-    if isinstance(labels, LabelCounts):
-        labels = LabelCounts(labels.counts[:, places])
-    elif isinstance(labels, Counts):
-        labels = dataclasses.replace(labels, values=labels.values[..., places])
-    elif isinstance(labels, Classes):
-        labels = dataclasses.replace(labels, values=np.argsort(places)[to_host(labels.values)])
-    elif labels is not None:
-        labels = np.argsort(places)[np.asarray(labels)]
-    return dataclasses.replace(data, predictions=given.replace_rows(**fields), labels=labels, classes=classes)
-
-
 def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     """Return predictions and labels that are read, of what a function that needs both was given."""
     given, labels = as_pair(predictions, labels)
@@ -349,6 +220,21 @@ def _of_dataset(data: Dataset, labels: Any, beside: Mapping[str, Any]) -> Rows:
     if "features" in new:
         new["feature_names"] = _feature_names(beside["features"])
     return InMemory(dataclasses.replace(data, predictions=given, labels=own, **new))
+
+
+def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
+    """Raise in the name of `what` unless these are distributions, and rows count once if not `weighted`."""
+    if not isinstance(some.predictions, (ClassPredictions, RealPredictions)):
+        raise InputTypeError(
+            what,
+            "needs predicted probabilities or distributions",
+            f"got {type(some.predictions).__name__}",
+            remedy_for(some.predictions, "Pass predictions first, then labels."),
+        )
+    if some.batch.weights is not None and not weighted:
+        raise UnsupportedError(
+            what, "counts every instance once", "these have sample weights", "Leave out `sample_weight`."
+        )
 
 
 def require_independent(given: Any, what: str) -> None:

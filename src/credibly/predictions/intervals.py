@@ -7,13 +7,10 @@ from typing import ClassVar
 
 from credibly._arrays.checks import (
     NOISE,
-    as_real,
+    as_two_reals,
     noted_error,
-    require_classes,
-    require_finite,
     require_rows,
-    require_same_shape,
-    require_shape,
+    require_shares,
     row_blocks,
     scalar,
     sum_tolerance,
@@ -45,13 +42,7 @@ class Intervals(ClassPredictions):
     row_fields: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def __post_init__(self) -> None:
-        lower, upper = as_real(self.lower, "lower"), as_real(self.upper, "upper")
-        namespace(lower, upper, what="`lower` and `upper`")
-        require_shape(lower, "lower", ("(n, k)",))
-        require_same_shape(lower, upper, ("lower", "upper"))
-        require_classes(lower.shape[-1], "lower")
-        require_finite(lower, "lower")
-        require_finite(upper, "upper")
+        lower, upper = as_two_reals(self.lower, self.upper, ("lower", "upper"), "(n, k)")
         _require_bounds(lower, upper)
         lower, upper, moved = _move_noise(lower, upper)
         room = _require_nonempty(lower, upper)
@@ -98,14 +89,7 @@ class Intervals(ClassPredictions):
 
 def _require_bounds(lower: Array, upper: Array) -> None:
     for bound, name in ((lower, "lower"), (upper, "upper")):
-        require_rows(
-            (bound,),
-            lambda block: (block < -NOISE) | (block > 1 + NOISE),
-            name=name,
-            rule="must lie between 0 and 1",
-            fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
-            remedy="Clip the bounds on purpose, or check which array they came from.",
-        )
+        require_shares(bound, name, "Clip the bounds on purpose, or check which array they came from.")
     require_rows(
         (lower, upper),
         lambda low, high: low > high + NOISE,

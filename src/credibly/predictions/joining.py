@@ -76,7 +76,7 @@ def _unpadded(name: Any) -> Any:
 
 def counts_rows(names: Any) -> bool:
     """Tell whether names are only 0, 1, 2, ...: row numbers, as a new table has them."""
-    return _plain(np.asarray(names)) == list(range(len(names)))
+    return bool(np.asarray(names).tolist() == list(range(len(names))))
 
 
 def order_by_index(keys: Any, own: Any, *, what: str) -> tuple[Array | None, tuple[str, ...]]:
@@ -86,13 +86,13 @@ def order_by_index(keys: Any, own: Any, *, what: str) -> tuple[Array | None, tup
     stand; beside the same numbers in another order either reading is possible, and both are shown.
     """
     keys, own = np.asarray(keys), np.asarray(own)
-    if len(keys) != len(own) or _plain(keys) == _plain(own):
+    if len(keys) != len(own) or keys.tolist() == own.tolist():
         return None, ()
     if not (counts_rows(keys) or counts_rows(own)):
         remedy = f"Select the same rows, or drop the index: `{what}.to_numpy()`."
         order, notes = order_by_name(keys, own, what=f"`{what}`", remedy=remedy)
         return order, (*notes, f"`{what}` are joined with the predictions by their index")
-    if set(_plain(keys)) == set(_plain(own)):
+    if set(keys.tolist()) == set(own.tolist()):
         raise InputError(
             f"the index of `{what}`",
             "must be in the order of the predictions, or be left out",
@@ -109,10 +109,6 @@ def aligned(value: Any, index: Any, what: str) -> tuple[Any, tuple[str, ...]]:
         return value, ()
     order, notes = order_by_index(index, own, what=what)
     return (value if order is None else value.iloc[order]), notes
-
-
-def _plain(names: Array) -> list[Any]:
-    return list(names.tolist())
 
 
 def _alike(first: Array, second: Array) -> tuple[list[Any], list[Any]]:

@@ -1,7 +1,4 @@
-"""How many raters gave each label: counts, soft labels and tables of annotations.
-
-Label counts from what annotators hand in: wide tables with gaps, soft labels, a few raters of many.
-"""
+"""How many raters gave each label: counts, soft labels, and wide or long tables of annotations."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from credibly._arrays.checks import (
     as_array,
     as_real,
     describe_rows,
-    require_classes,
     require_distributions,
     require_finite,
     require_integer,
@@ -31,48 +27,12 @@ from credibly.predictions.label_checks import NAMED_CLASSES, check_classes
 _WHOLE = 1e-3  # soft labels times raters that are this close to whole numbers are counts that were divided
 
 
-def count_table(table: Any, n_classes: int, missing: int | None) -> HostArray:
-    """Count a wide table (n, raters) of class indices with gaps into (n, n_classes)."""
-    n_classes = require_integer(n_classes, "n_classes", 2)
-    labels, gap = _entries(table, missing)
-    present = np.where(gap, 0, labels)
-    bad = ((present < 0) | (present >= n_classes)) & ~gap
-    if bad.any():
-        rows = np.flatnonzero(bad.any(axis=1)).tolist()
-        column = int(np.flatnonzero(bad[rows[0]])[0])
-        value = int(labels[rows[0], column])
-        raise InvalidRowsError(
-            "`table`",
-            f"must hold classes from 0 to {n_classes - 1}, or gaps",
-            describe_rows(rows, f"holds {value} in column {column}", len(labels)),
-            f"Pass `missing={value}` if that marks a gap."
-            if value < 0
-            else "Subtract 1 if labels start at 1, or correct `n_classes`.",
-            rows,
-        )
-    empty = np.flatnonzero(gap.all(axis=1)).tolist()
-    if empty:
-        raise InvalidRowsError(
-            "`table`",
-            "must have at least one rater per row",
-            describe_rows(empty, "holds gaps only", len(labels)),
-            "Drop instances without raters, from the predictions too.",
-            empty,
-        )
-    counts = np.zeros((len(labels), n_classes), dtype=np.int64)
-    for column in range(labels.shape[1]):
-        here = np.flatnonzero(~gap[:, column])
-        counts[here, present[here, column]] += 1
-    return counts
-
-
 def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
     """Return labels and gaps of a table: None, NaN, masked entries and `missing` are gaps."""
     if is_array(table) and not isinstance(table, np.ndarray):
         table = to_host(table)
     elif hasattr(table, "to_numpy"):
         table = table.to_numpy()
-    mask = np.ma.getmaskarray(table) if np.ma.isMaskedArray(table) else None
     values = np.asarray(table)
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(
@@ -81,7 +41,7 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
             f"got shape {values.shape}",
             "Give one row per instance and one column per rater, gaps as None or NaN.",
         )
-    gap = np.zeros(values.shape, dtype=bool) if mask is None else mask.copy()
+    gap = np.ma.getmaskarray(table).copy()
     if values.dtype.kind == "O":
         # NaN differs from itself, pandas.NA answers neither way
         gap |= np.array([[v is None or (v != v) is not False for v in row] for row in values.tolist()])
@@ -101,44 +61,25 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
         raise InputTypeError(
             "`table`",
             "must hold class indices and gaps",
-            f"got {filled[~gap][0]!r}" if (~gap).any() else "got no label",
+            f"got {filled[~gap][0]!r}",
             "Map class names to indices from 0 to k - 1 first.",
         ) from None
-    fractional = ~np.isfinite(labels) | (labels != np.round(labels))
-    if fractional.any():
-        rows = np.flatnonzero(fractional.any(axis=1)).tolist()
-        value = labels[rows[0]][fractional[rows[0]]][0]
-        raise InvalidRowsError(
-            "`table`",
-            "must hold whole class indices",
-            describe_rows(rows, f"holds {value:g}", len(labels)),
-            "For frequencies use `LabelCounts.from_soft`.",
-            rows,
-        )
+    require_rows(
+        (labels,),
+        _is_no_index,
+        name="table",
+        rule="must hold whole class indices",
+        fact=lambda row: f"holds {row[_is_no_index(row)][0]:g}",
+        remedy="For frequencies use `LabelCounts.from_soft`.",
+    )
     whole = labels.astype(np.int64)
     if missing is not None:
         gap |= whole == missing
     return whole, gap
 
 
-def soft_counts(frequencies: Any, n_raters: Any) -> tuple[Array, tuple[str, ...]]:
-    """Return frequencies times raters, whole where they are counts that were divided, and what was noted."""
-    probs = as_real(frequencies, "frequencies")
-    require_shape(probs, "frequencies", ("(n, k)",))
-    probs, notes = require_distributions(
-        probs, "frequencies", lambda _: "Divide counts by their sum, or pass them to `LabelCounts`."
-    )
-    raters = _rater_numbers(n_raters, probs.shape[0])
-    scaled = to_host(as_float64(probs)) * raters[:, None]
-    whole = np.round(scaled)
-    off = float(np.abs(scaled - whole).max())
-    if off <= _WHOLE and (whole.sum(axis=1) == raters).all():
-        if off > 1e-6:
-            notes = (*notes, f"soft labels times raters were whole within {off:.1g} and rounded")
-        return like(whole.astype(np.int64), probs), notes
-    rows = int((np.abs(scaled - whole).max(axis=1) > _WHOLE).sum())
-    note = f"soft labels: {rows} of {len(whole)} rows are not whole counts of raters; they are used as given"
-    return like(scaled, probs), (*notes, note)
+def _is_no_index(values: Array) -> Array:
+    return ~np.isfinite(values) | (values != np.round(values))
 
 
 def _rater_numbers(n_raters: Any, n: int) -> HostArray:
@@ -152,29 +93,6 @@ def _rater_numbers(n_raters: Any, n: int) -> HostArray:
             "Give the number of raters behind each row; without it, their noise is unknown.",
         )
     return np.broadcast_to(values, (n,)).astype(np.float64)
-
-
-def subsampled(counts: Array, n_raters: int, generator: np.random.Generator) -> Array:
-    """Draw `n_raters` of the raters of every row without replacement (all of them where there are fewer)."""
-    n_raters = require_integer(n_raters, "n_raters", 1)
-    xp = namespace(counts)
-    if not xp.isdtype(counts.dtype, "integral"):
-        raise InputTypeError(
-            "soft labels",
-            "do not identify single raters to draw from",
-            "got fractional counts",
-            "Use counts of raters.",
-        )
-    host = to_host(counts)
-    left = np.minimum(host.sum(axis=1), n_raters)
-    rest = host.sum(axis=1)
-    drawn = np.zeros_like(host)
-    # a row of a multivariate hypergeometric, class by class
-    for column in range(host.shape[1]):
-        rest = rest - host[:, column]
-        drawn[:, column] = generator.hypergeometric(host[:, column], rest, left)
-        left = left - drawn[:, column]
-    return like(drawn, counts)
 
 
 _MOST_RATERS = 2**53  # exact in double precision
@@ -201,8 +119,7 @@ class LabelCounts(Predictions):
 
     def __post_init__(self) -> None:
         counts = as_array(self.counts, "counts")
-        require_shape(counts, "counts", ("(n, k)",))
-        require_classes(counts.shape[-1], "counts")
+        require_shape(counts, "counts", "(n, k)")
         xp = namespace(counts)
         if not xp.isdtype(counts.dtype, "integral"):
             counts = as_real(counts, "counts")
@@ -270,15 +187,23 @@ class LabelCounts(Predictions):
             )
         classes = to_host(check_classes(label, n_classes))
         unique, first, row = np.unique(instance, return_index=True, return_inverse=True)
-        _, who = np.unique(rater, return_inverse=True)
-        _require_single_annotations(row, who, classes, instance, rater)
-        order = np.argsort(first, kind="stable")
-        rank = np.empty_like(order)
-        rank[order] = np.arange(order.size)
-        pairs = np.unique(np.stack([rank[row], who, classes], axis=1), axis=0)
+        people, who = np.unique(rater, return_inverse=True)
+        # exact repeats are counted once
+        row, who, given = np.unique(np.stack([row, who, classes], axis=1), axis=0).T
+        twice = np.flatnonzero((np.diff(row) == 0) & (np.diff(who) == 0))
+        if twice.size:
+            where = twice[0]
+            raise InputError(
+                "annotations",
+                "must give one label per instance and rater",
+                f"rater {people[who[where]]!s} labelled instance {unique[row[where]]!s} in two ways "
+                f"({twice.size} conflicts)",
+                "Keep one of them, or give the second pass a rater name of its own.",
+            )
         counts = np.zeros((unique.size, n_classes), dtype=np.int64)
-        np.add.at(counts, (pairs[:, 0], pairs[:, 2]), 1)
-        return cls(counts), unique[order]
+        np.add.at(counts, (row, given), 1)
+        order = np.argsort(first, kind="stable")
+        return cls(counts[order]), unique[order]
 
     @classmethod
     def from_table(cls, table: Any, *, n_classes: int, missing: int | None = None) -> LabelCounts:
@@ -298,7 +223,36 @@ class LabelCounts(Predictions):
         LabelCounts
             One row per row of the table.
         """
-        return cls(count_table(table, n_classes, missing))
+        n_classes = require_integer(n_classes, "n_classes", 2)
+        labels, gap = _entries(table, missing)
+        present = np.where(gap, 0, labels)
+        bad = (present < 0) | (present >= n_classes)
+        if bad.any():
+            rows = np.flatnonzero(bad.any(axis=1)).tolist()
+            column = int(np.flatnonzero(bad[rows[0]])[0])
+            value = int(labels[rows[0], column])
+            raise InvalidRowsError(
+                "`table`",
+                f"must hold classes from 0 to {n_classes - 1}, or gaps",
+                describe_rows(rows, f"holds {value} in column {column}", len(labels)),
+                f"Pass `missing={value}` if that marks a gap."
+                if value < 0
+                else "Subtract 1 if labels start at 1, or correct `n_classes`.",
+                rows,
+            )
+        counts = np.zeros((len(labels), n_classes), dtype=np.int64)
+        for column in range(labels.shape[1]):
+            here = np.flatnonzero(~gap[:, column])
+            counts[here, present[here, column]] += 1
+        require_rows(
+            (gap,),
+            lambda block: block.all(axis=1),
+            name="table",
+            rule="must have at least one rater per row",
+            fact=lambda row: "holds gaps only",
+            remedy="Drop instances without raters, from the predictions too.",
+        )
+        return cls(counts)
 
     @classmethod
     def from_soft(cls, frequencies: Any, n_raters: Any) -> LabelCounts:
@@ -317,10 +271,23 @@ class LabelCounts(Predictions):
         LabelCounts
             The counts; whole unless the frequencies are not.
         """
-        counts, notes = soft_counts(frequencies, n_raters)
-        require_classes(counts.shape[-1], "frequencies")
+        probs = as_real(frequencies, "frequencies", "(n, k)")
+        probs, notes = require_distributions(
+            probs, "frequencies", lambda _: "Divide counts by their sum, or pass them to `LabelCounts`."
+        )
+        raters = _rater_numbers(n_raters, probs.shape[0])
+        scaled = to_host(as_float64(probs)) * raters[:, None]
+        whole = np.round(scaled)
+        off = np.abs(scaled - whole).max(axis=1)
+        if off.max() <= _WHOLE and (whole.sum(axis=1) == raters).all():
+            if off.max() > 1e-6:
+                notes = (*notes, f"soft labels times raters were whole within {off.max():.1g} and rounded")
+            scaled = whole.astype(np.int64)
+        else:
+            rows = f"{int((off > _WHOLE).sum())} of {len(off)} rows"
+            notes = (*notes, f"soft labels: {rows} are not whole counts of raters; they are used as given")
         made = object.__new__(cls)
-        made._set(counts=counts, notes=notes)
+        made._set(counts=like(scaled, probs), notes=notes)
         return made
 
     def draw(self, rng: Any = None) -> Array:
@@ -354,8 +321,24 @@ class LabelCounts(Predictions):
         LabelCounts
             Counts over the kept raters.
         """
-        drawn = subsampled(self.counts, n_raters, np.random.default_rng(as_seed(rng)))
-        return self.replace_rows(counts=drawn)
+        n_raters = require_integer(n_raters, "n_raters", 1)
+        if not namespace(self.counts).isdtype(self.counts.dtype, "integral"):
+            raise InputTypeError(
+                "soft labels",
+                "do not identify single raters to draw from",
+                "got fractional counts",
+                "Use counts of raters.",
+            )
+        generator, host = np.random.default_rng(as_seed(rng)), to_host(self.counts)
+        rest = host.sum(axis=1)
+        left = np.minimum(rest, n_raters)
+        drawn = np.zeros_like(host)
+        # a row of a multivariate hypergeometric, class by class
+        for column in range(host.shape[1]):
+            rest = rest - host[:, column]
+            drawn[:, column] = generator.hypergeometric(host[:, column], rest, left)
+            left = left - drawn[:, column]
+        return self.replace_rows(counts=like(drawn, self.counts))
 
     @property
     def n_classes(self) -> int:
@@ -377,23 +360,6 @@ class LabelCounts(Predictions):
     def _facts(self) -> str:
         totals = to_host(self.totals)
         return f"n={len(self)}, k={self.n_classes}, raters {totals.min():g} to {totals.max():g}"
-
-
-def _require_single_annotations(
-    row: Array, who: Array, classes: Array, instance: Array, rater: Array
-) -> None:
-    """Raise if one rater gave one instance two different labels; exact repeats are counted once."""
-    order = np.lexsort((classes, who, row))
-    same = (np.diff(row[order]) == 0) & (np.diff(who[order]) == 0) & (np.diff(classes[order]) != 0)
-    if same.any():
-        where = order[1:][same][0]
-        raise InputError(
-            "annotations",
-            "must give one label per instance and rater",
-            f"rater {rater[where]!s} labelled instance {instance[where]!s} in two ways "
-            f"({int(same.sum())} conflicts)",
-            "Keep one of them, or give the second pass a rater name of its own.",
-        )
 
 
 def _names(values: Any, name: str) -> np.ndarray[Any, Any]:

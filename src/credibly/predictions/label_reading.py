@@ -340,22 +340,3 @@ def counts_of_raters(table: Array, known: Sequence[str]) -> LabelCounts:
                 )
             counts[row, places[cell]] += 1
     return LabelCounts(counts)
-
-
-def counts_of_shares(shares: Array, n_raters: int) -> LabelCounts:
-    """Return shares of raters times their number; shares that are none of that many raters are refused."""
-    if isinstance(n_raters, bool) or not isinstance(n_raters, (int, np.integer)) or n_raters < 1:
-        raise InputError("`n_raters`", "must be a positive integer", f"got {n_raters!r}", "Count the raters.")
-    counts = np.asarray(shares, dtype=np.float64) * n_raters
-    whole = np.round(counts)
-    off = np.abs(counts - whole).max(axis=1)
-    rows = np.flatnonzero((off > 0.05) | (whole.sum(axis=1) != n_raters)).tolist()
-    if rows:
-        raise InvalidRowsError(
-            "`labels`",
-            f"must be shares of {n_raters} raters",
-            describe_rows(rows, f"holds {shares[rows[0]].tolist()}", len(shares)),
-            "Give the number of raters behind the shares; `drop_invalid=True` leaves these rows out.",
-            rows,
-        )
-    return LabelCounts(whole.astype(np.int64))

@@ -10,11 +10,9 @@ import numpy as np
 
 from credibly._arrays.checks import (
     as_real,
-    require_classes,
     require_distributions,
     require_finite,
     require_rows,
-    require_shape,
     row_blocks,
     sum_tolerance,
 )
@@ -53,9 +51,7 @@ class Point(ClassPredictions):
     companions: ClassVar[tuple[str, ...]] = ("logits",)
 
     def __post_init__(self) -> None:
-        probs = as_real(self.probs, "probs")
-        require_shape(probs, "probs", ("(n, k)",))
-        require_classes(probs.shape[-1], "probs")
+        probs = as_real(self.probs, "probs", "(n, k)")
         probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Point"))
         self._set(probs=probs, notes=notes)
 
@@ -75,7 +71,7 @@ class Point(ClassPredictions):
         Point
             The predictions.
         """
-        made = cls(softmax_logits(logits, ("(n, k)",), raw=raw))
+        made = cls(softmax_logits(logits, "(n, k)", raw=raw))
         made._set(logits=as_real(logits, "logits"))
         return made
 
@@ -93,7 +89,7 @@ class Point(ClassPredictions):
         Point
             The predictions.
         """
-        return cls(normalise_scores(scores, ("(n, k)",)))
+        return cls(normalise_scores(scores, "(n, k)"))
 
     @property
     def mean_note(self) -> str:
@@ -111,10 +107,9 @@ class Point(ClassPredictions):
         return self
 
 
-def softmax_logits(logits: Any, shapes: tuple[str, ...], *, raw: bool = False) -> Array:
+def softmax_logits(logits: Any, shape: str, *, raw: bool = False) -> Array:
     """Check logits and return softmax along the classes in double precision."""
-    values = as_real(logits, "logits")
-    require_shape(values, "logits", shapes)
+    values = as_real(logits, "logits", shape)
     xp = namespace(values)
     require_rows(
         (values,),
@@ -154,10 +149,9 @@ def _are_distributions(values: Array) -> bool:
     return True
 
 
-def normalise_scores(scores: Any, shapes: tuple[str, ...]) -> Array:
+def normalise_scores(scores: Any, shape: str) -> Array:
     """Check scores and divide each distribution by its sum, in double precision."""
-    values = as_real(scores, "scores")
-    require_shape(values, "scores", shapes)
+    values = as_real(scores, "scores", shape)
     require_finite(values, "scores")
     xp = namespace(values)
     require_rows(

@@ -15,13 +15,11 @@ import numpy as np
 
 from credibly._arrays.checks import (
     as_array,
-    as_real,
-    require_classes,
+    as_two_reals,
     require_rows,
-    require_same_shape,
     require_shape,
 )
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions.base import OverClasses, Predictions
 from credibly.predictions.labels import Classes, Reals
@@ -78,28 +76,18 @@ class PredictionSets(OverClasses):
 
     def __post_init__(self) -> None:
         members = as_array(self.members, "members")
+        require_shape(members, "members", "(n, k)")
         xp = namespace(members)
-        require_shape(members, "members", ("(n, k)",))
-        require_classes(members.shape[-1], "members")
-        if xp.isdtype(members.dtype, "integral"):
+        if not xp.isdtype(members.dtype, "bool"):  # a table in text holds floats
             require_rows(
                 (members,),
                 lambda block: (block != 0) & (block != 1),
                 name="members",
                 rule="must be booleans, or 0 and 1",
                 fact=lambda row: f"holds {row[(row != 0) & (row != 1)][0]}",
-                remedy="Write `probs >= threshold`.",
+                remedy="Write `probs >= threshold`; for probabilities use `Point`.",
             )
             members = xp.astype(members, xp.bool)
-        if xp.isdtype(members.dtype, "real floating") and bool(xp.all((members == 0) | (members == 1))):
-            members = xp.astype(members, xp.bool)  # as the text of a table is read
-        if not xp.isdtype(members.dtype, "bool"):
-            raise InputTypeError(
-                "`members`",
-                "must be booleans (n, k), or 0 and 1",
-                f"got dtype {members.dtype} and shape {tuple(members.shape)}",
-                "Write `probs >= threshold`; for probabilities use `Point`.",
-            )
         self._set(members=members, claimed=require_claimed(self.claimed))
 
     def held(self, labels: Classes) -> Array:
@@ -146,10 +134,7 @@ class PredictionIntervals(Predictions):
     row_fields: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def __post_init__(self) -> None:
-        lower, upper = as_real(self.lower, "lower"), as_real(self.upper, "upper")
-        namespace(lower, upper, what="`lower` and `upper`")
-        require_shape(lower, "lower", ("(n,)",))
-        require_same_shape(lower, upper, ("lower", "upper"))
+        lower, upper = as_two_reals(self.lower, self.upper, ("lower", "upper"), "(n,)")
         require_rows(
             (lower, upper),
             # NaN is neither below nor above; an interval at infinity holds no number

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.checks import as_real, require_finite, require_rows, require_shape
+from credibly._arrays.checks import as_real, require_finite, require_rows
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
@@ -128,10 +128,9 @@ class Quantiles(RealPredictions):
     row_fields: ClassVar[tuple[str, ...]] = ("values",)
 
     def __post_init__(self) -> None:
-        values, levels = as_real(self.values, "values"), as_real(self.levels, "levels")
+        values = as_real(self.values, "values", "(n, q)")
+        levels = as_real(self.levels, "levels", "(q,)")
         levels = beside(levels, self.levels, values, what="`values` and `levels`")
-        require_shape(values, "values", ("(n, q)",))
-        require_shape(levels, "levels", ("(q,)",))
         require_finite(values, "values")
         require_finite(levels, "levels")
         heights = to_host(levels)

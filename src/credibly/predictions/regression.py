@@ -16,17 +16,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any, ClassVar, NamedTuple
 
 from credibly._arrays.checks import (
     as_real,
+    as_two_reals,
     require_distributions,
     require_finite,
-    require_rows,
-    require_same_shape,
-    require_shape,
+    require_positive_entries,
 )
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
@@ -49,7 +46,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
-from credibly.predictions.ensemble import members_second, normalised, refuse_member_axis, used_weights
+from credibly.predictions.ensemble import members_second, normalised, used_weights
 
 _NODES, _ORDER = 33, 7
 """Nodes of a row, and derivatives of F known there."""
@@ -135,16 +132,23 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | N
     return joined(parts, n)
 
 
+class _Mixture(NamedTuple):
+    """Members of some rows: means and standard deviations (n, m), and weights (1 or n, m) or None."""
+
+    mean: Array
+    std: Array
+    weights: Array | None
+
+    def average(self, values: Array) -> Array:
+        """Average numbers of the members (n, m), (n, 1)."""
+        return over_members(values, self.weights)[:, None]
+
+
 def _invert(mean: Array, std: Array, levels: Array, weights: Array | None) -> Array:
     """Return quantiles of some rows, in units of the row: squares of its widths then stay in range."""
     xp = namespace(mean)
     unit = xp.max(std, axis=1, keepdims=True)
-    std = xp.maximum(std / unit, xp.full_like(std, _NARROWEST))
-    return unit * _invert_scaled(mean / unit, std, levels, weights)
-
-
-def _invert_scaled(mean: Array, std: Array, levels: Array, weights: Array | None) -> Array:
-    xp = namespace(mean)
+    mean, std = mean / unit, xp.maximum(std / unit, xp.full_like(std, _NARROWEST))
     many = levels.shape[0] >= _FEW_LEVELS
     normal = ndtri(xp.stack([xp.min(levels), xp.max(levels)]) if many else levels)
     low = high = mean[:, :1] + std[:, :1] * normal
@@ -152,40 +156,40 @@ def _invert_scaled(mean: Array, std: Array, levels: Array, weights: Array | None
         own = mean[:, j : j + 1] + std[:, j : j + 1] * normal
         low, high = xp.minimum(low, own), xp.maximum(high, own)
     target = xp.zeros_like(mean[:, :1]) + levels
+    of = _Mixture(mean, std, weights)
     if many:  # all quantiles are between the first node and the last
-        return _invert_tabulated(mean, std, low[:, :1], high[:, 1:], target, weights)
-    centre = over_members(mean, weights)[:, None]
+        return unit * _invert_tabulated(of, low[:, :1], high[:, 1:], target)
+    centre = of.average(mean)
     gap = clip(mean - centre, -_FAR, _FAR)
-    spread = xp.sqrt(over_members(std * std + gap * gap, weights))[:, None]
-    start = clip(centre + spread * normal, low, high)
-    return _solve(mean, std, low, high, target, start, xp.zeros_like(target, dtype=xp.bool), weights)
+    start = clip(centre + xp.sqrt(of.average(std * std + gap * gap)) * normal, low, high)
+    return unit * _solve(of, low, high, target, start, xp.zeros_like(target, dtype=xp.bool))
 
 
-def _invert_tabulated(
-    mean: Array, std: Array, first: Array, last: Array, target: Array, weights: Array | None
-) -> Array:
+def _invert_tabulated(of: _Mixture, first: Array, last: Array, target: Array) -> Array:
     """Return quantiles between `first` and `last`, (n, 1) each, by polynomials where these are exact."""
+    mean = of.mean
     xp, cells = namespace(mean), _NODES - 1
     step = (last - first) / cells
     nodes = step * xp.arange(_NODES, dtype=mean.dtype, device=device(mean))
-    table = _derivatives(mean - first, std, nodes, step, weights)
+    table = _derivatives(of._replace(mean=mean - first), nodes, step)
     cell = clip(count_at_most(table[0, :, :], target.T).T - 1, 0, cells - 1)
     row = xp.arange(mean.shape[0], device=device(mean))[:, None]
     chosen = xp.take(_polynomials(table), xp.reshape(row * cells + cell, (-1,)), axis=1)
     t, change = _root(xp.reshape(chosen, (-1, *cell.shape)), target)
-    exact = (_remainder(std, step, weights) <= _EXACT) & (target >= _SMALL_LEVEL)
-    settled = exact & (xp.abs(change) * step <= _short(std, weights))
+    exact = (_remainder(of, step) <= _EXACT) & (target >= _SMALL_LEVEL)
+    settled = exact & (xp.abs(change) * step <= _short(of))
     place = xp.astype(cell, mean.dtype)
     low, high, start = (first + step * at for at in (place, place + 1.0, place + t))
-    return _solve(mean, std, low, high, target, start, settled, weights)
+    return _solve(of, low, high, target, start, settled)
 
 
-def _derivatives(mean: Array, std: Array, nodes: Array, step: Array, weights: Array | None) -> Array:
+def _derivatives(of: _Mixture, nodes: Array, step: Array) -> Array:
     """Return F and its derivatives at nodes (n, l), (8, n, l): coefficients of its powers of steps.
 
     u^k (-1)^(k-1) He_(k-1)(z) phi(z) is the k-th derivative of Phi in steps of u widths, and follows from the
     two before it.
     """
+    mean, std, weights = of
     xp = namespace(mean)
     sums: list[Any] = [0.0] * (_ORDER + 1)
     for j in range(mean.shape[1]):
@@ -235,19 +239,20 @@ def _root(polynomials: Array, target: Array) -> tuple[Array, Array]:
     return t, change
 
 
-def _remainder(std: Array, step: Array, weights: Array | None) -> Array:
+def _remainder(of: _Mixture, step: Array) -> Array:
     """Return how far a polynomial is from F at most, (n, 1): h^16 |F^(16)| / (2^16 16!).
 
     |He_15(z) phi(z)| <= 1.0865 sqrt(15!) / sqrt(2 pi), which is Cramer's inequality.
     """
     order = 2 * _ORDER + 2
     largest = 1.0865 * _DENSITY * math.sqrt(math.factorial(order - 1))
-    powers = clip(step / std, None, _SHARPEST) ** order
-    return over_members(powers, weights)[:, None] * (largest / (2.0**order * math.factorial(order)))
+    powers = clip(step / of.std, None, _SHARPEST) ** order
+    return of.average(powers) * (largest / (2.0**order * math.factorial(order)))
 
 
-def _rising(mean: Array, std: Array, values: Array, weights: Array | None) -> tuple[Array, Array]:
+def _rising(of: _Mixture, values: Array) -> tuple[Array, Array]:
     """Return F and its density at values (n, l)."""
+    mean, std, weights = of
     xp = namespace(mean)
     value: Any = 0.0
     density: Any = 0.0
@@ -261,35 +266,26 @@ def _rising(mean: Array, std: Array, values: Array, weights: Array | None) -> tu
     return value / number, density * (_DENSITY / number)
 
 
-def _short(std: Array, weights: Array | None) -> Array:
+def _short(of: _Mixture) -> Array:
     """Return the longest Newton step, (n, 1), that leaves no error: at most c h^2 / 2, c >= |F''|."""
-    curvature = _STEEPEST * over_members(1.0 / (std * std), weights)[:, None]
-    return namespace(std).sqrt(2.0 * _EXACT / curvature)
+    curvature = _STEEPEST * of.average(1.0 / (of.std * of.std))
+    return namespace(curvature).sqrt(2.0 * _EXACT / curvature)
 
 
-def _solve(
-    mean: Array,
-    std: Array,
-    low: Array,
-    high: Array,
-    target: Array,
-    start: Array,
-    settled: Array,
-    weights: Array | None,
-) -> Array:
+def _solve(of: _Mixture, low: Array, high: Array, target: Array, start: Array, settled: Array) -> Array:
     """Return the root of F = target inside [low, high], where `start` is not `settled`.
 
     Newton steps, and bisection where they leave the bracket or do not get shorter by half.
     """
-    xp = namespace(mean)
-    short, x, last = _short(std, weights), start, high - low
+    xp = namespace(start)
+    short, x, last = _short(of), start, high - low
     for _ in range(_MOST_STEPS):
         count = int(xp.sum(xp.astype(~settled, xp.int64)))
         if not count:
             return x
         if 4 * count < math.prod(x.shape):  # few are left: go on with these alone
-            return _solve_few(mean, std, low, high, target, x, ~settled, weights)
-        value, density = _rising(mean, std, x, weights)
+            return _solve_few(of, low, high, target, x, ~settled)
+        value, density = _rising(of, x)
         error = value - target
         low, high = xp.where(error <= 0, x, low), xp.where(error >= 0, x, high)
         usable = density > _THINNEST * xp.abs(error)
@@ -308,33 +304,22 @@ def _solve(
     return x
 
 
-def _solve_few(
-    mean: Array,
-    std: Array,
-    low: Array,
-    high: Array,
-    target: Array,
-    x: Array,
-    open_: Array,
-    weights: Array | None,
-) -> Array:
-    xp = namespace(mean)
+def _solve_few(of: _Mixture, low: Array, high: Array, target: Array, x: Array, open_: Array) -> Array:
+    xp = namespace(x)
     rows, columns = xp.nonzero(open_)
     flat = rows * x.shape[1] + columns
 
     def chosen(values: Array) -> Array:
         return xp.take(xp.reshape(values, (-1,)), flat)[:, None]
 
-    found = _solve(
+    mean, std, weights = of
+    own = _Mixture(
         xp.take(mean, rows, axis=0),
         xp.take(std, rows, axis=0),
-        chosen(low),
-        chosen(high),
-        chosen(target),
-        chosen(x),
-        xp.zeros_like(chosen(open_)),
         weights if weights is None or weights.shape[0] == 1 else xp.take(weights, rows, axis=0),
     )
+    unsettled = xp.zeros_like(chosen(open_))
+    found = _solve(own, chosen(low), chosen(high), chosen(target), chosen(x), unsettled)
     # positions of the chosen among all, so that no array is written to
     place = xp.reshape(xp.cumulative_sum(xp.astype(xp.reshape(open_, (-1,)), xp.int64)) - 1, x.shape)
     spread = xp.reshape(xp.take(found[:, 0], xp.reshape(clip(place, 0, None), (-1,))), x.shape)
@@ -379,25 +364,15 @@ class Gaussian(RealPredictions):
     member_axis: dataclasses.InitVar[int | None] = None
     weights: Array | None = None
     row_fields: ClassVar[tuple[str, ...]] = ("mean", "std")
+    axes_with_members: ClassVar[int] = 2
 
     def __post_init__(self, member_axis: int | None) -> None:
-        mean, std = as_real(self.mean, "mean"), as_real(self.std, "std")
-        namespace(mean, std, what="`mean` and `std`")
-        require_shape(mean, "mean", ("(n,)", "(n, m)"))
-        require_same_shape(mean, std, ("mean", "std"))
-        if mean.ndim == 2:
-            mean, std = (members_second(part, "mean", member_axis, "(n, m)") for part in (mean, std))
-        elif member_axis is not None:
-            refuse_member_axis(mean, "mean", member_axis)
+        mean, std = as_two_reals(self.mean, self.std, ("mean", "std"), "(n,)", "(n, m)")
+        if mean.ndim == 2 or member_axis is not None:
+            mean, std = (members_second(part, "mean", member_axis, "(n, m)", "(n,)") for part in (mean, std))
         require_finite(mean, "mean")
-        require_finite(std, "std")
-        require_rows(
-            (std,),
-            lambda block: block <= 0,
-            name="std",
-            rule="must be positive",
-            fact=lambda row: f"holds {np.min(row):.6g}",
-            remedy="Drop these rows, or give standard deviations instead of log-variances.",
+        require_positive_entries(
+            std, "std", "Drop these rows, or give standard deviations instead of log-variances."
         )
         given = None if self.weights is None else as_real(self.weights, "weights")
         if given is not None and given.ndim == 2 and mean.ndim == 2:
@@ -408,11 +383,6 @@ class Gaussian(RealPredictions):
         if kept is not None:
             mean, std = (namespace(part).take(part, kept, axis=1) for part in (mean, std))
         self._set(mean=mean, std=std, weights=weights, notes=notes)
-
-    @property
-    def n_members(self) -> int:
-        """Number of members."""
-        return int(self.mean.shape[1]) if self.mean.ndim == 2 else 1
 
     def members(self) -> tuple[Array, Array]:
         """Return means and standard deviations as (n, m), double precision."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from credibly._arrays.engines import Engine, Serial
+from credibly._arrays.engines import Engine
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, like, namespace, to_host
 from credibly._arrays.order_statistics import order_statistics
@@ -57,7 +57,7 @@ class Rows(ABC):
             What `work` returned.
         """
 
-    engine: Engine = Serial()
+    engine: Engine = Engine()
     """Where chunks are worked on."""
 
     def held(self, work: Callable[[Dataset], T]) -> list[Any]:
@@ -107,9 +107,13 @@ class Rows(ABC):
         """
         return self.take(np.arange(self.n)) if self.n <= most else None
 
+    def changed(self, change: Callable[[Dataset], Dataset]) -> Rows:
+        """Return all rows as `change` returns them, chunk by chunk."""
+        return RowChoice(self, self.n, change)
+
     def blocked(self, blocks: int) -> Rows:
         """Return the same rows, in clusters of at least `blocks` consecutive ones."""
-        return Blocked(self, self.n, blocks)
+        return self.changed(partial(_blocked, blocks, self.n))
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -125,7 +129,7 @@ class Rows(ABC):
 
     def of_group(self, group: Any, size: int) -> Rows:
         """Return the rows of a group, of which there are `size`."""
-        return GroupRows(self, size, group)
+        return RowChoice(self, size, partial(group_rows, group))
 
     @abstractmethod
     def with_groups(self, groups: HostArray) -> Rows:
@@ -242,9 +246,9 @@ class InMemory(Rows):
         """Return all rows, however many."""
         return self.whole
 
-    def blocked(self, blocks: int) -> Rows:
-        """Return the same rows, in clusters of consecutive ones."""
-        return InMemory(_blocked(blocks, self.n, self.whole))
+    def changed(self, change: Callable[[Dataset], Dataset]) -> Rows:
+        """Return all rows as `change` returns them."""
+        return InMemory(change(self.whole))
 
     def with_groups(self, groups: HostArray) -> Rows:
         """Return the same rows with other groups."""
@@ -292,7 +296,7 @@ class InMemory(Rows):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RowChoice(Rows):
-    """Chosen rows of other chunks; those without any are passed over.
+    """Chosen rows of other chunks, or all of them as something sees them; empty chunks are passed over.
 
     Attributes
     ----------
@@ -300,15 +304,13 @@ class RowChoice(Rows):
         All rows.
     n : int
         How many rows are chosen.
+    choose : callable
+        Returns the chosen rows of a chunk, or None; it is sent to other processes.
     """
 
     whole: Rows
     n: int
-
-    @property
-    @abstractmethod
-    def choose(self) -> Choose:
-        """A function that returns the chosen rows of a chunk, or None; it is sent to other processes."""
+    choose: Choose
 
     @property
     def engine(self) -> Engine:  # type: ignore[override]
@@ -318,7 +320,8 @@ class RowChoice(Rows):
     @property
     def sample(self) -> Dataset:
         """The first rows of the whole: kinds and sizes are the same everywhere."""
-        return self.whole.sample
+        some = self.whole.sample
+        return (self.choose(some) or some) if self.n == self.whole.n else some
 
     def with_groups(self, groups: HostArray) -> Rows:
         """Return the same rows with other groups; those of chosen rows are not known here."""
@@ -336,93 +339,25 @@ def _work_on_chosen(work: Callable[[Dataset], T], choose: Choose, chunk: Dataset
     return None if own is None else (work(own),)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class GroupRows(RowChoice):
-    """The rows of one group."""
-
-    group: Any
-
-    @property
-    def choose(self) -> Choose:
-        """Rows of the group."""
-        return partial(group_rows, self.group)
-
-
 def group_rows(group: Any, chunk: Dataset) -> Dataset | None:
     """Return the rows of a group in a chunk; None where there are none."""
     assert chunk.groups is not None
     return _taken(chunk, np.flatnonzero(chunk.groups == group))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class RandomRows(RowChoice):
-    """Rows whose uniform number is small: every chunk knows its own, whatever the others are.
-
-    Attributes
-    ----------
-    seed, stream : tuple of int, int
-        Where the uniform numbers come from, one per row.
-    most : float
-        The largest number that is chosen.
-    """
-
-    seed: Seed
-    stream: Stream
-    most: float
-
-    @property
-    def choose(self) -> Choose:
-        """Rows whose number is small."""
-        return partial(_random_rows, self.seed, self.stream, self.most)
-
-
-def _random_rows(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Dataset | None:
+def rows_up_to(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Dataset | None:
+    """Return the rows whose uniform number is at most `most`; every chunk knows its own numbers."""
     own = slice(chunk.start, chunk.start + len(chunk.predictions))
     return _taken(chunk, np.flatnonzero(Uniforms(seed, stream).block(slice(0, 1), own)[0] <= most))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Blocked(RowChoice):
-    """All rows, in clusters of consecutive ones.
-
-    Attributes
-    ----------
-    blocks : int
-        Length of a block, at least.
-    """
-
-    blocks: int
-
-    @property
-    def choose(self) -> Choose:
-        """All rows."""
-        return partial(_blocked, self.blocks, self.n)
-
-    @property
-    def sample(self) -> Dataset:
-        """The first rows, with their blocks."""
-        return _blocked(self.blocks, self.n, self.whole.sample)
+def _taken(chunk: Dataset, rows: HostArray) -> Dataset | None:
+    return chunk.take(rows) if rows.size else None
 
 
 def _blocked(blocks: int, n: int, chunk: Dataset) -> Dataset:
+    """Return all rows, in clusters of at least `blocks` consecutive ones."""
     return dataclasses.replace(chunk, clusters=block_ids(blocks, chunk.start, len(chunk.predictions), n))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class OneRater(RowChoice):
-    """All rows, with the label of one rater each, which depends on the seed and the row's number alone."""
-
-    seed: Seed
-
-    @property
-    def choose(self) -> Choose:
-        """All rows."""
-        return partial(_one_rater, self.seed)
-
-    @property
-    def sample(self) -> Dataset:
-        """The first rows, with one label each."""
-        return _one_rater(self.seed, self.whole.sample)
 
 
 def one_rater(rows: Rows, seed: Seed) -> tuple[Rows, tuple[str, ...]]:
@@ -435,11 +370,11 @@ def one_rater(rows: Rows, seed: Seed) -> tuple[Rows, tuple[str, ...]]:
     )
     if isinstance(rows.sample.predictions, ClassPredictions):  # which sets without probabilities are not
         note += "; `validity_test` uses all of them"
-    whole = rows.loaded()
-    return OneRater(rows, rows.n, seed) if whole is None else InMemory(_one_rater(seed, whole)), (note,)
+    return rows.changed(partial(_one_rater, seed)), (note,)
 
 
 def _one_rater(seed: Seed, chunk: Dataset) -> Dataset:
+    """Return all rows with the label of one rater each, which the seed and the row's number decide."""
     counts = chunk.batch
     assert isinstance(counts, Counts)
     table = to_host(counts.values)[0].astype(np.float64)
@@ -450,7 +385,3 @@ def _one_rater(seed: Seed, chunk: Dataset) -> Dataset:
     drawn = np.minimum((place[:, None] >= np.cumsum(table, axis=1)).sum(axis=1), last)
     batch = Classes(like(drawn[None], counts.values), counts.n_classes, counts.weights)
     return dataclasses.replace(chunk, labels=batch, weights=None)
-
-
-def _taken(chunk: Dataset, rows: np.ndarray[Any, Any]) -> Dataset | None:
-    return chunk.take(rows) if rows.size else None

@@ -9,7 +9,7 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-from credibly._arrays.checks import as_real, require_finite, require_shape
+from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.namespace import Array, as_float64, device, namespace
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import Predictions, RealPredictions
@@ -48,19 +48,14 @@ class Samples(RealPredictions):
     values: Array
     member_axis: dataclasses.InitVar[int | None] = None
     row_fields: ClassVar[tuple[str, ...]] = ("values",)
+    axes_with_members: ClassVar[int] = 3
 
     def __post_init__(self, member_axis: int | None) -> None:
-        values = as_real(self.values, "values")
-        require_shape(values, "values", ("(n, s)", "(n, m, s)"))
-        shape, what = ("(n, s)", "draws") if values.ndim == 2 else ("(n, m, s)", "members")
-        values = members_second(values, "values", member_axis, shape, what)
+        values = as_real(self.values, "values", "(n, s)", "(n, m, s)")
+        shape = "(n, s)" if values.ndim == 2 else "(n, m, s)"
+        values = members_second(values, "values", member_axis, shape)
         require_finite(values, "values")
         self._set(values=values)
-
-    @property
-    def n_members(self) -> int:
-        """Number of members."""
-        return int(self.values.shape[1]) if self.values.ndim == 3 else 1
 
     @property
     def n_draws(self) -> int:
@@ -196,11 +191,6 @@ class LeftOut(Samples):
 
     def __len__(self) -> int:
         return int(self.pool.shape[0] * self.pool.shape[1])
-
-    @property
-    def n_members(self) -> int:
-        """One: members are pooled."""
-        return 1
 
     @property
     def values(self) -> Array:

@@ -1,4 +1,4 @@
-"""From sums to terms with standard errors, at three levels: totals, columns, cells."""
+"""From sums to terms with standard errors, at two levels: totals and columns."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ from credibly.results.estimates import (
 from credibly.statistics.protocol import State
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
-BIN_REFUSAL = (
-    "a single bin has too few instances for a normal approximation; classes and totals have intervals"
-)
 FEW_CELLS = 5.0
 FEW_CELLS_REFUSAL = (
     f"fewer than {FEW_CELLS:g} non-empty bins contribute, too few for a normal approximation (coverage "
@@ -210,8 +207,8 @@ def levels(
     offered: Terms,
     settings: Mapping[str, Any],
     notes: tuple[str, ...],
-) -> tuple[Level, Level, Level]:
-    """Return totals (), columns (c,) and cells (c, n_bins); row sums make the totals.
+) -> tuple[Level, Level]:
+    """Return totals () and columns (c,); row sums make the totals.
 
     The standard error is that of a weighted mean of independent rows, with n / (n - 1).
     """
@@ -230,14 +227,12 @@ def levels(
     second = moments["second"].reshape(t, t, n_columns, -1)
     rows = level(moments["rows_first"], moments["rows_first2"], moments["rows_second"])
     columns = level(per_cell[0].sum(axis=-1), per_cell[1].sum(axis=-1), second.sum(axis=-1))
-    total3 = float(moments["total3"])
-    single = level(per_cell[0], per_cell[1], second)
     if "clusters" in moments:
-        rows, columns = (_of_clusters(one, moments, offered, total) for one in (rows, columns))
-        return rows, columns, single
+        return _of_clusters(rows, moments, offered, total), _of_clusters(columns, moments, offered, total)
+    total3 = float(moments["total3"])
     rows = rows.with_skewness(offered, moments["rows_third"], total3, total)
     columns = columns.with_skewness(offered, moments["third"], total3, total)
-    return rows, columns, single
+    return rows, columns
 
 
 def _of_clusters(level: Level, moments: State, offered: Terms, total: float) -> Level:

@@ -17,7 +17,7 @@ from typing import Any
 
 from credibly._arrays.namespace import as_float64
 from credibly.predictions import Dataset, as_point, as_rows
-from credibly.raters.levels import BIN_REFUSAL, PLUGIN_REFUSAL, Terms
+from credibly.raters.levels import PLUGIN_REFUSAL, Terms
 from credibly.raters.moments import Evidence, instances_last
 from credibly.raters.population import Population, ratings
 from credibly.raters.two_passes import Debias, check_cut, summarise
@@ -89,7 +89,7 @@ def decompose_loss(
     Returns
     -------
     LossDecomposition
-        All terms with standard errors, in total, per class and per bin, and their plug-in versions.
+        All terms with standard errors, in total and per class, and the plug-in versions of the totals.
 
     Notes
     -----
@@ -129,11 +129,8 @@ def decompose_loss(
         **terms,
         calibration_error=RootEstimate.of(terms["calibration"], "calibration_error"),
         dispersion_error=RootEstimate.of(terms["dispersion"], "dispersion_error"),
-        plugin=LossTerms(**summary.plugin[0].totals(PLUGIN_TERMS, PLUGIN_REFUSALS)),
+        plugin=LossTerms(**summary.plugin.totals(PLUGIN_TERMS, PLUGIN_REFUSALS)),
         per_class=LossTerms(**summary.debiased[1].arrays(TERMS)),
-        per_class_plugin=LossTerms(**summary.plugin[1].arrays(PLUGIN_TERMS, PLUGIN_REFUSALS)),
-        per_bin=LossTerms(**summary.debiased[2].arrays(TERMS, dict.fromkeys(TERMS, BIN_REFUSAL))),
-        per_bin_plugin=LossTerms(**summary.plugin[2].arrays(PLUGIN_TERMS, PLUGIN_REFUSALS)),
         bins=summary.bins,
         all_rows=all_rows,
         n=population.n,

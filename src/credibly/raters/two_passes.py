@@ -76,10 +76,10 @@ def check_cut(
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """Debiased and plug-in levels (totals, columns, cells) and the bins behind them."""
+    """Debiased totals and columns, plug-in totals, and the bins behind them."""
 
-    debiased: tuple[Level, Level, Level]
-    plugin: tuple[Level, Level, Level]
+    debiased: tuple[Level, Level]
+    plugin: Level
     bins: RaterBins
 
 
@@ -111,24 +111,16 @@ def summarise(
     wanted = list(offered.values())
     moments = read(partial(row_moments, pairs=found, products=products, offered=wanted))
     n_columns = found.mean.size // cut.n_bins
-    rows, columns, single = levels(sums, moments, n_columns, offered, settings, notes)
+    rows, columns = levels(sums, moments, n_columns, offered, settings, notes)
     floor = least_variance(sums).reshape(n_columns, cut.n_bins)
     # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
     shared = n_columns / (n_columns - 1) if n_columns > 1 else 1.0
     rows, columns = rows.with_floor(floor.ravel(), shared), columns.with_floor(floor, 1.0)
-    single = single.with_floor(floor[..., None], 1.0)
-
-    def with_loss(loss: HostArray) -> tuple[Level, Level, Level]:
-        own = loss.reshape(n_columns, cut.n_bins)
-        return (
-            rows.with_calibration(loss.sum()),
-            columns.with_calibration(own.sum(axis=1)),
-            single.with_calibration(own),
-        )
-
+    loss = debiased_loss(sums, cut.debias)
+    per_column = loss.reshape(n_columns, cut.n_bins).sum(axis=1)
     return Summary(
-        with_loss(debiased_loss(sums, cut.debias)),
-        with_loss(plugin_loss(sums)),
+        (rows.with_calibration(loss.sum()), columns.with_calibration(per_column)),
+        rows.with_calibration(plugin_loss(sums).sum()),
         _bins(raw, edges, cut.n_bins),
     )
 

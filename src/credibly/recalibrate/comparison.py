@@ -19,7 +19,7 @@ from credibly._arrays.namespace import Array, HostArray, like, namespace, to_hos
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.calibration_test import asking_tests, require_resamples
-from credibly.hypotests.calibration.pit import asking_coverage
+from credibly.hypotests.calibration.pit import asking_shares
 from credibly.hypotests.calibration.reliability import asking_curves
 from credibly.hypotests.resampling.choices import require_drawable
 from credibly.hypotests.resampling.requests import Asking, answered, side_by_side
@@ -487,7 +487,7 @@ def _tests_and_curve(
         if not n_resamples or rows.clusters is not None:
             return {}, None
         chosen = [one for one in chosen if _can_be_drawn(one, given)]
-        asked["curve"] = asking_coverage(rows, 0.05, *drawn)
+        asked["curve"] = asking_shares("coverage", rows, 0.05, *drawn)
     else:
         level = 0.95 if n_resamples else None
         asked["curve"] = asking_curves(rows, ["top_label"], level, *drawn, n_bins=n_bins)

@@ -127,10 +127,7 @@ class CredalRecalibration(Recalibration):
                 f"the smallest p-value of {self.n_resamples} replicates is {1 / (self.n_resamples + 1):.3g}",
                 f"Use at least {round(1 / self.level) * 2}.",
             )
-        if not isinstance(self.held_out, float) or not 0 < self.held_out < 1:
-            raise InputError(
-                "`held_out`", "must lie strictly between 0 and 1", f"got {self.held_out!r}", "Write 0.5."
-            )
+        require_level(self.held_out, "`held_out`", "Write 0.5.")
         values = np.asarray(self.spreads, dtype=np.float64)
         if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
             raise InputError(

@@ -203,12 +203,10 @@ CLAIMS_METHOD = MethodNote(
     "toss with the claimed probability; replicates are such coin tosses. The p-value for the average "
     "coverage is the exact binomial one. "
     "Parts are compared by a chi-square statistic over sizes, or groups; a ridge regression on other folds "
-    "predicts from features which labels are missed; the worst slab is the part of the instances between two "
-    "values along a direction of the features with the lowest coverage.",
+    "predicts from features which labels are missed.",
     "h = 1[label in set],  P(h = 1 | size, group, features) = claimed",
-    "Romano, Sesia and Candès, Classification with valid and adaptive coverage, NeurIPS 2020; Cauchois, "
-    "Gupta and Duchi, Knowing what you know, Journal of Machine Learning Research, 2021; Angelopoulos and "
-    "Bates, A gentle introduction to conformal prediction, 2021.",
+    "Romano, Sesia and Candès, Classification with valid and adaptive coverage, NeurIPS 2020; "
+    "Angelopoulos and Bates, A gentle introduction to conformal prediction, 2021.",
 )
 
 
@@ -217,21 +215,6 @@ def claims_section(claims: SetCoverage, evaluation: Evaluation) -> Section:
     display = ClaimedCoverageDisplay(claims)
     lines = len(display.parts)
     tables = [("Coverage in parts of the instances", display.table())]
-    if claims.slab is not None:
-        names = [f"feature {at}" for at in range(len(claims.slab.direction))]
-        direction = ", ".join(
-            f"{shown(float(weight))} {name}"
-            for name, weight in zip(names, claims.slab.direction, strict=True)
-        )
-        cells = (
-            direction,
-            shown_range((claims.slab.low, claims.slab.high)),
-            str(claims.slab.n),
-            f"{100 * claims.slab.coverage:.1f} %",
-            "" if claims.slab.pvalue is None else shown(claims.slab.pvalue),
-        )
-        columns = ("direction (standardised features)", "from, to", "instances", "held", "p")
-        tables.append(("Worst slab of the features", Table(columns, (cells,))))
     figure = report_figure(
         display,
         "Observed and claimed coverage",

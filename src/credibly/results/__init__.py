@@ -2,12 +2,11 @@
 
 from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.certificates import Certificate, EquivalenceDetails
-from credibly.results.coverage import SetCoverage, Slab, Strata
+from credibly.results.coverage import SetCoverage, Strata
 from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
-    LocatedEstimate,
     MurphyCurve,
     ReliabilityCurve,
     RiskCoverageCurve,
@@ -44,7 +43,6 @@ __all__ = [
     "HypotestResult",
     "HypothesisCheck",
     "LabelPlan",
-    "LocatedEstimate",
     "LossDecomposition",
     "MethodChanges",
     "MurphyCurve",
@@ -56,7 +54,6 @@ __all__ = [
     "RootEstimate",
     "ScoreStability",
     "SetCoverage",
-    "Slab",
     "SpreadCurve",
     "Strata",
     "ValidityDetails",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
-from credibly.results.base import Result, Tested, jsonable, require_level
+from credibly.results.base import Result, WithPvalue, jsonable, require_level
 from credibly.results.tests import Word
 
 WIDE = 0.5
 """A group in which only larger effects could have been seen cannot tell anything."""
 
 _MOST_LISTED = 8
+_MOST_SUMMARISED = 100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +105,7 @@ def _range(low: float, high: float) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class AuditResult(Tested, Result):
+class AuditResult(WithPvalue, Result):
     """Whether the predictions are calibrated for everyone.
 
     Attributes
@@ -119,7 +120,7 @@ class AuditResult(Tested, Result):
     level : float
         Level of the verdicts; the intervals hold simultaneously with probability 1 - level.
     groups : tuple of AuditGroup
-        All groups and measures, the clearest first.
+        All groups and measures, the clearest first; ``pandas.DataFrame(result.groups)`` is a table of them.
     n, n_groups, n_cells : int
         Number of rows, of groups examined, and of cells that make up the groups.
     attributes : tuple of str
@@ -164,11 +165,6 @@ class AuditResult(Tested, Result):
         """Groups in conflict that no other group of this list explains."""
         return tuple(one for one in self.rejected if one.explained_by is None)
 
-    def rejects(self, level: float = 0.05) -> bool:
-        """Tell whether the family-wise p-value is at most `level`."""
-        require_level(level)
-        return self.pvalue <= level
-
     def verdict(self, level: float | None = None) -> Word:
         """Return the answer in one of three words.
 
@@ -190,47 +186,13 @@ class AuditResult(Tested, Result):
         blind = all(one.detectable > WIDE for one in self.groups)
         return "cannot tell" if self.smallest_pvalue > own or blind else "no conflict found"
 
-    def table(self, which: Literal["all", "rejected", "findings"] = "all") -> list[dict[str, Any]]:
-        """Return one row per group and measure.
-
-        Parameters
-        ----------
-        which : {"all", "rejected", "findings"}
-            All groups, those in conflict, or those of them that no other explains.
-
-        Returns
-        -------
-        list of dict
-            The fields of every `AuditGroup`; ``pandas.DataFrame(result.table())`` makes a frame of it.
-        """
-        chosen = {"all": self.groups, "rejected": self.rejected, "findings": self.findings}[which]
-        names = [field.name for field in dataclasses.fields(AuditGroup) if field.name != "conditions"]
-        return [{name: getattr(one, name) for name in names} for one in chosen]
-
-    def summary(self, limit: int = 100) -> dict[str, Any]:
-        """Return everything in JSON-safe types, with only the clearest groups.
-
-        Parameters
-        ----------
-        limit : int
-            Maximum number of groups and measures.
-
-        Returns
-        -------
-        dict
-            Like `to_dict`.
-        """
-        return self.to_dict() | {"groups": jsonable(self.groups[:limit])}
+    def summary(self) -> dict[str, Any]:
+        """Return what `to_dict` does, with only the hundred clearest groups and measures."""
+        return self.to_dict() | {"groups": jsonable(self.groups[:_MOST_SUMMARISED])}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, the answer in words included."""
         return {**super().to_dict(), "verdict": self.verdict(), "headline": self.headline}
-
-    @property
-    def smallest_seen(self) -> tuple[float, float]:
-        """The smallest detectable effects, in the most and in the least informative group."""
-        every = [one.detectable for one in self.groups]
-        return min(every), max(every)
 
     @property
     def headline(self) -> str:
@@ -239,7 +201,6 @@ class AuditResult(Tested, Result):
         named = "" if self.attributes == ("group",) else f" of {', '.join(self.attributes)}"
         looked = count + named
         tested = f"p = {self.pvalue:.3g} for all groups together"
-        least, most = (_points(one) for one in self.smallest_seen)
         word = self.verdict()
         if word == "conflict":
             found = self.findings
@@ -249,6 +210,8 @@ class AuditResult(Tested, Result):
             return f"Miscalibrated for some groups: of {looked}, {off} off ({tested})."
         if word == "cannot tell":
             return f"Too few data or replicates to tell: no labels could have shown a conflict in {looked}."
+        detectable = [one.detectable for one in self.groups]
+        least, most = _points(min(detectable)), _points(max(detectable))
         return (
             f"No conflict found in {looked} ({tested}). The smallest effect that would have been detected "
             f"in 80 % of all cases is {least} in the most informative group and {most} in the least "

@@ -52,6 +52,9 @@ def jsonable(value: Any) -> Any:
 class Result:
     """Shared by all results: `to_dict` with the schema version and the type's name, and `plot`."""
 
+    unwritten: ClassVar[tuple[str, ...]] = ()
+    """Fields that `to_dict` leaves out."""
+
     drawn_as: ClassVar[tuple[str, ...]] = ()
     """Fields whose picture stands for the whole, the first that is not None; none where it has its own."""
 
@@ -60,6 +63,7 @@ class Result:
         fields = {
             field.name: jsonable(getattr(self, field.name))
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if field.name not in self.unwritten
         }
         return {"schema_version": SCHEMA_VERSION, "type": type(self).__name__, **fields}
 
@@ -147,12 +151,21 @@ class Tested:
         )
 
 
-def require_level(level: float) -> None:
-    """Raise unless `level` is a probability strictly between 0 and 1."""
+class WithPvalue(Tested):
+    """A result whose answer is one p-value."""
+
+    pvalue: float
+
+    def rejects(self, level: float = 0.05) -> bool:
+        """Tell whether the p-value, not adjusted for any other test, is at most `level`."""
+        require_level(level)
+        return self.pvalue <= level
+
+
+def require_level(level: float, name: str = "`level`", remedy: str = "Write 0.95 for 95 %.") -> None:
+    """Raise unless `level` is a share strictly between 0 and 1."""
     if not isinstance(level, (float, int, np.floating)) or not 0 < level < 1:
-        raise InputError(
-            "`level`", "must lie strictly between 0 and 1", f"got {level!r}", "Write 0.95 for 95 %."
-        )
+        raise InputError(name, "must lie strictly between 0 and 1", f"got {level!r}", remedy)
 
 
 def require_margin(margin: float) -> float:

@@ -7,7 +7,6 @@ from typing import Any
 
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, require_level
-from credibly.results.estimates import Estimate
 from credibly.results.tests import Details
 
 
@@ -80,7 +79,7 @@ class CombinationDetails(Details):
     test_rows : ndarray
         Instances the statistic was computed on; the others were only learned from.
     combination : object
-        What `combine` and `score` apply to other instances.
+        What `combine` applies to other instances.
     """
 
     _subject = "set"
@@ -104,26 +103,6 @@ class CombinationDetails(Details):
             One distribution per instance, a member of its set.
         """
         return self.combination.apply(predictions, features)
-
-    def score(self, predictions: Any, labels: Any, *, features: Any = None) -> dict[str, Estimate]:
-        """Return accuracy, proper scores and the tested statistic of the combination on any split.
-
-        Parameters
-        ----------
-        predictions : Predictions or array
-            Predictions of the kind that was tested.
-        labels : array (n,)
-            What was observed.
-        features : array (n, d), optional
-            Needed if the weights were learned from features.
-
-        Returns
-        -------
-        dict of str to Estimate
-            By name of the statistic.
-        """
-        found: dict[str, Estimate] = self.combination.score(predictions, labels, features)
-        return found
 
     def regions(
         self,

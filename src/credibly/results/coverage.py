@@ -27,7 +27,8 @@ class Strata(Result):
     n : ndarray (s,)
         Instances of each.
     coverage : ndarray (s,)
-        Share of these whose label is covered.
+        Share of these whose label is covered; for parts by size, the smallest is the size-stratified
+        coverage.
     pvalue : float or None
         Chi-square statistic against replicates: exact. None if nothing was drawn.
     """
@@ -36,38 +37,6 @@ class Strata(Result):
     names: tuple[str, ...]
     n: np.ndarray[Any, Any]
     coverage: np.ndarray[Any, Any]
-    pvalue: float | None
-
-    @property
-    def lowest(self) -> float:
-        """Coverage of the worst part; for parts by size, the size-stratified coverage."""
-        return float(self.coverage.min())
-
-
-@dataclasses.dataclass(frozen=True)
-class Slab(Result):
-    """The slab of features, a <= <v, x> <= b, with the lowest coverage.
-
-    Attributes
-    ----------
-    direction : ndarray (f,)
-        v, for standardised features: x is (feature - mean) / standard deviation, over all instances.
-    low, high : float
-        a and b, in the same units as <v, x>.
-    n : int
-        Instances inside.
-    coverage : float
-        Share of these whose label is covered: too low because the slab was searched for, so look at the
-        p-value.
-    pvalue : float or None
-        Share of replicates whose worst slab is at least as bad: exact. None if nothing was drawn.
-    """
-
-    direction: np.ndarray[Any, Any]
-    low: float
-    high: float
-    n: int
-    coverage: float
     pvalue: float | None
 
 
@@ -98,11 +67,9 @@ class SetCoverage(Result):
     features_pvalue : float or None
         P-value of whether features predict which labels are covered: ridge regression on other folds, exact
         by replicates.
-    slab : Slab or None
-        The worst slab of the features.
     tests : mapping of str to HypotestResult
         All of these tests, with p-values adjusted for each other: ``"set_coverage"``,
-        ``"coverage_by_size"``, ``"coverage_by_group"``, ``"coverage_by_features"`` and ``"worst_slab"``.
+        ``"coverage_by_size"``, ``"coverage_by_group"`` and ``"coverage_by_features"``.
     n, n_resamples : int
         Instances, and replicates behind p-values.
     notes : tuple of str
@@ -119,7 +86,6 @@ class SetCoverage(Result):
     by_size: Strata
     by_group: Strata | None
     features_pvalue: float | None
-    slab: Slab | None
     tests: Mapping[str, HypotestResult]
     n: int
     n_resamples: int

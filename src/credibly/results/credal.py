@@ -58,7 +58,7 @@ class WeightsDetails(CombinationDetails):
     test_rows : ndarray
         Instances the statistic was computed on; weights were learned on the others.
     combination : object
-        What `combine` and `score` apply to other instances.
+        What `combine` applies to other instances.
     weights : ndarray (n, a) or (a,)
         Weights on `weight_names`, per instance (learned) or one vector (constant, mean). The weight of a
         particular member is meaningful only if members differ in kind (another architecture, other data); for

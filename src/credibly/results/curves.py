@@ -1,9 +1,8 @@
-"""Curves: reliability, envelopes, risk against coverage; test locations."""
+"""Curves: reliability, envelopes, risk against coverage."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -11,8 +10,9 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
-from credibly.results.base import Result, Tested, require_level
-from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor
+from credibly.results.base import Result, WithPvalue
+from credibly.results.decompositions import ScoreSplit
+from credibly.results.estimates import Estimate, factor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +99,7 @@ class SpreadCurve(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class CorpCurve(Result):
+class CorpCurve(ScoreSplit):
     """Predicted probability against isotonic recalibration, and the split of a proper score.
 
     The mean score is miscalibration - discrimination + uncertainty.
@@ -156,11 +156,6 @@ class CorpCurve(Result):
     counts: HostArray
     at: HostArray
     score: str
-    loss: Estimate
-    miscalibration: Estimate
-    discrimination: Estimate
-    uncertainty: Estimate
-    skill: Estimate
     gap: float
     n: int
     level: float | None = None
@@ -253,7 +248,7 @@ DRAWS_REPEAT = (
 
 
 @dataclasses.dataclass(frozen=True)
-class EnvelopeCurve(Tested, Result):
+class EnvelopeCurve(WithPvalue, Result):
     """Observed shares against levels, with the envelope of the hypothesis.
 
     Attributes
@@ -312,11 +307,6 @@ class EnvelopeCurve(Tested, Result):
     def outside(self) -> HostArray:
         """Which levels lie outside the envelope."""
         return (self.observed < self.lower) | (self.observed > self.upper)
-
-    def rejects(self, level: float = 0.05) -> bool:
-        """Tell whether the p-value is at most `level`."""
-        require_level(level)
-        return self.pvalue <= level
 
     def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
         """Return the answer in one of three words.
@@ -388,98 +378,3 @@ class RiskCoverageCurve(Result):
             f"risk-coverage curve by {self.by} (n = {self.n}): risk {self.risk[-1]:.4g} of all, area "
             f"{self.area.value:.4g}, {self.excess.value:.4g} above the best order"
         )
-
-
-@dataclasses.dataclass(frozen=True, eq=False)  # comparison with numbers is inherited
-class LocatedEstimate(Estimate):
-    """An error measured at test locations, each a prediction and a label, with the difference at each.
-
-    Attributes
-    ----------
-    name, value, stderr, n, settings, notes, interval_refusal, interval_method, n_clusters, degrees_of_freedom
-        As of any Estimate.
-    predicts : {"mean", "quantile", "probability"}
-        What `predicted` is, for Gaussians, quantiles and classes.
-    predicted : tuple of float
-        The prediction of every location: its mean, its quantile at the level `label`, or its probability of
-        the class `label`.
-    spread : tuple of float
-        Standard deviation of this prediction; empty for quantiles and classes.
-    label : tuple of float
-        The label of every location; of quantiles the level, of classes the number of the class.
-    difference : tuple of float
-        Observed minus predicted weight of labels near `label` (of quantiles: of labels at or below it), mean
-        over all instances, each weighted by how similar its prediction is.
-    difference_stderr : tuple of float
-        Its standard error if labels were drawn from the predictions, independently of each other; of rows in
-        clusters that of leaving out each cluster once, if it is larger.
-    difference_degrees : tuple of float
-        Degrees of freedom of this error at every location; empty for independent rows, whose errors are
-        known.
-    """
-
-    predicts: Literal["mean", "quantile", "probability"] = dataclasses.field(kw_only=True)
-    predicted: tuple[float, ...] = dataclasses.field(kw_only=True)
-    spread: tuple[float, ...] = dataclasses.field(kw_only=True)
-    label: tuple[float, ...] = dataclasses.field(kw_only=True)
-    difference: tuple[float, ...] = dataclasses.field(kw_only=True)
-    difference_stderr: tuple[float, ...] = dataclasses.field(kw_only=True)
-    difference_degrees: tuple[float, ...] = dataclasses.field(default=(), kw_only=True)
-
-    @property
-    def scores(self) -> HostArray:
-        """Differences in standard errors, (j,); infinite where the predictions rule the difference out."""
-        seen, error = np.array(self.difference), np.array(self.difference_stderr)
-        ruled_out = np.where(seen == 0, 0.0, np.copysign(np.inf, seen))
-        found: HostArray = np.divide(seen, error, out=ruled_out, where=error > 0)
-        return found
-
-    def beyond(self, level: float = 0.95) -> HostArray:
-        """Tell which locations chance does not explain, (j,), one of all locations looked at.
-
-        Parameters
-        ----------
-        level : float
-            Probability that all differences of a calibrated model stay within chance (Bonferroni).
-
-        Returns
-        -------
-        ndarray of bool (j,)
-            None of them with fewer than 6 clusters, which are too few to tell.
-        """
-        from scipy.special import ndtri, stdtrit
-
-        require_level(level)
-        scores, share = np.abs(self.scores), 1 - (1 - level) / (2 * len(self.difference))
-        if self.n_clusters is None:
-            found: HostArray = scores > ndtri(share)
-            return found
-        if self.n_clusters < FEWEST_CLUSTERS:
-            return np.zeros(len(scores), dtype=bool)
-        return np.asarray(scores > stdtrit(np.maximum(self.difference_degrees, 1.0), share))
-
-    @property
-    def worst(self) -> int:
-        """The location with the largest difference in standard errors."""
-        return int(np.argmax(np.abs(self.scores)))
-
-    def worst_words(self) -> str:
-        """Say where labels differ most from what was predicted.
-
-        Returns
-        -------
-        str
-            A clause without a full stop.
-        """
-        at = self.worst
-        score, said = float(self.scores[at]), f"{self.predicted[at]:.4g}"
-        where = {
-            "mean": f"labels near {self.label[at]:.4g}, where it predicts mean {said}",
-            "quantile": f"labels at or below the quantile at {self.label[at]:g}, where that is {said},",
-            "probability": f"labels of class {self.label[at]:.0f}, where it gets {said},",
-        }[self.predicts]
-        if self.spread:
-            where += f" and spread {self.spread[at]:.4g},"
-        size = "which it rules out" if math.isinf(score) else f"by {abs(score):.1f} standard errors"
-        often = "more" if score > 0 else "less"
-        return f"{where} occur {often} often than predicted, {size}: the largest of all locations"

@@ -7,18 +7,36 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, require_level
-from credibly.results.estimates import Estimate, Estimates, RootEstimate
+from credibly.results.estimates import Estimate, Estimates, RootEstimate, factor
 
 T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
-class LossTerms(Result, Generic[T]):
+class DisagreementTerms(Result, Generic[T]):
+    """The terms of the squared loss of a predicted disagreement.
+
+    Attributes
+    ----------
+    expected : Estimate or Estimates
+        Squared loss of the predicted probability of disagreement, over pairs of raters.
+    calibration : Estimate or Estimates
+        Its calibration loss.
+    refinement : Estimate or Estimates
+        What is left.
+    """
+
+    expected: T
+    calibration: T
+    refinement: T
+
+
+@dataclasses.dataclass(frozen=True)
+class LossTerms(DisagreementTerms[T]):
     """The terms of the squared loss.
 
     Expected = epistemic + irreducible, and epistemic = calibration + dispersion.
@@ -39,31 +57,9 @@ class LossTerms(Result, Generic[T]):
         Expected - calibration = dispersion + irreducible.
     """
 
-    expected: T
     epistemic: T
     irreducible: T
-    calibration: T
     dispersion: T
-    refinement: T
-
-
-@dataclasses.dataclass(frozen=True)
-class DisagreementTerms(Result, Generic[T]):
-    """The terms of the squared loss of a predicted disagreement.
-
-    Attributes
-    ----------
-    expected : Estimate or Estimates
-        Squared loss of the predicted probability of disagreement, over pairs of raters.
-    calibration : Estimate or Estimates
-        Its calibration loss.
-    refinement : Estimate or Estimates
-        What is left.
-    """
-
-    expected: T
-    calibration: T
-    refinement: T
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,12 +109,43 @@ class RaterBins(Result):
                 "it is known only for the disagreement of pairs",
                 "Use the bins of `decompose_disagreement` without `statistic=`.",
             )
-        half = float(ndtri((1 + level) / 2)) * self.sampling_error
+        half = factor(level) * self.sampling_error
         return np.clip(self.predicted - half, 0, 1), np.clip(self.predicted + half, 0, 1)
 
 
-@dataclasses.dataclass(frozen=True)
-class LossDecomposition(LossTerms[Estimate]):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RaterDecomposition(Result):
+    """What decompositions over raters have in common.
+
+    Attributes
+    ----------
+    calibration_error : RootEstimate
+        Signed root of the calibration loss.
+    bins : RaterBins
+        Predicted against observed values.
+    n : int
+        Number of instances with enough raters, on which the terms are computed.
+    n_left_out : int
+        Number of instances with fewer.
+    raters : tuple of int
+        Smallest and largest number of raters in the population.
+    settings : mapping
+        What the terms were computed with.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    """
+
+    calibration_error: RootEstimate
+    bins: RaterBins
+    n: int
+    n_left_out: int
+    raters: tuple[float, float]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LossDecomposition(RaterDecomposition, LossTerms[Estimate]):
     """Decomposition of the squared loss of a prediction under several labels per instance.
 
     Attributes
@@ -129,10 +156,8 @@ class LossDecomposition(LossTerms[Estimate]):
         Signed roots of calibration and dispersion loss.
     plugin : LossTerms of Estimate
         The same terms with frequencies in place of probabilities; biased, so without intervals.
-    per_class, per_class_plugin : LossTerms of Estimates
+    per_class : LossTerms of Estimates
         The terms of every class, (k,); they sum to the totals.
-    per_bin, per_bin_plugin : LossTerms of Estimates
-        The contribution of every class and bin, (k, n_bins); they sum to the classes.
     bins : RaterBins
         Predicted against observed frequencies.
     all_rows : mapping of str to Estimate
@@ -149,24 +174,14 @@ class LossDecomposition(LossTerms[Estimate]):
         What was accepted, converted or left out on the way.
     """
 
-    calibration_error: RootEstimate
     dispersion_error: RootEstimate
     plugin: LossTerms[Estimate]
     per_class: LossTerms[Estimates]
-    per_class_plugin: LossTerms[Estimates]
-    per_bin: LossTerms[Estimates]
-    per_bin_plugin: LossTerms[Estimates]
-    bins: RaterBins
     all_rows: Mapping[str, Estimate]
-    n: int
-    n_left_out: int
-    raters: tuple[float, float]
-    settings: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class DisagreementDecomposition(DisagreementTerms[Estimate]):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DisagreementDecomposition(RaterDecomposition, DisagreementTerms[Estimate]):
     """Decomposition of the squared loss of predicted disagreement between raters.
 
     Attributes
@@ -190,8 +205,6 @@ class DisagreementDecomposition(DisagreementTerms[Estimate]):
         Mean predicted and observed value per class.
     class_average : DisagreementTerms of Estimate or None
         Average of `per_class` over the classes.
-    class_bins : RaterBins or None
-        Bins per class.
     n : int
         Number of instances with enough raters.
     n_left_out : int
@@ -205,25 +218,36 @@ class DisagreementDecomposition(DisagreementTerms[Estimate]):
     """
 
     name: str
-    calibration_error: RootEstimate
     predicted: Estimate
     observed: Estimate
     plugin: DisagreementTerms[Estimate]
-    bins: RaterBins
     per_class: DisagreementTerms[Estimates] | None
     per_class_predicted: Estimates | None
     per_class_observed: Estimates | None
     class_average: DisagreementTerms[Estimate] | None
-    class_bins: RaterBins | None
-    n: int
-    n_left_out: int
-    raters: tuple[float, float]
-    settings: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
-class CrpsDecomposition(Result):
+class ScoreSplit(Result):
+    """A mean score and its parts: loss = miscalibration - discrimination + uncertainty.
+
+    Attributes
+    ----------
+    loss, miscalibration, discrimination, uncertainty : Estimate
+        The score, and its parts.
+    skill : Estimate
+        Uncertainty minus loss.
+    """
+
+    loss: Estimate
+    miscalibration: Estimate
+    discrimination: Estimate
+    uncertainty: Estimate
+    skill: Estimate
+
+
+@dataclasses.dataclass(frozen=True)
+class CrpsDecomposition(ScoreSplit):
     """The CRPS and its parts: loss = miscalibration - discrimination + uncertainty.
 
     Attributes
@@ -246,11 +270,6 @@ class CrpsDecomposition(Result):
         Number of instances.
     """
 
-    loss: Estimate
-    miscalibration: Estimate
-    discrimination: Estimate
-    uncertainty: Estimate
-    skill: Estimate
     miscalibration_interval: tuple[float, float]
     discrimination_interval: tuple[float, float]
     level: float

@@ -25,14 +25,8 @@ _SAME = "all instances contribute the same number, which carries no information 
 
 
 ONE_INSTANCE = "one instance has no standard error"
+ONE_CLUSTER = "all rows are of one cluster"
 INFINITE_MEAN = "the mean is infinite"
-
-
-def standard_error(values: Array) -> float:
-    """Return the standard error of the mean of values (n,)."""
-    xp = namespace(values)
-    n = values.shape[0]
-    return math.sqrt(float(to_host(xp.sum((values - xp.mean(values)) ** 2))) / (n - 1) / n)
 
 
 def moment_sums(values: Array, weights: Array | None) -> dict[str, Array]:
@@ -257,27 +251,24 @@ def mean_error(values: Array, codes: HostArray | None = None, size: float = 1.0)
         return {"stderr": None, "interval_refusal": ONE_INSTANCE}
     if not bool(namespace(values).all(namespace(values).isfinite(values))):
         return {"stderr": None, "interval_refusal": INFINITE_MEAN}
+    error, refusal = standard_error_of(Moments.of(values[None, :], None), size)
     if codes is None:
-        return {"stderr": standard_error(values), "interval_refusal": mean_refusal(values, size)}
+        return {"stderr": error, "interval_refusal": refusal}
     held = to_host(values).astype(np.float64)
-    every, sizes = np.bincount(codes, held), np.bincount(codes).astype(np.float64)
-    present = sizes > 0
-    every, sizes = every[present], sizes[present]
-    without = (every.sum() - every) / (sizes.sum() - sizes)
-    return cluster_error(float(held.mean()), without, sizes, standard_error(held), size)
+    return mean_error_of_clusters(np.bincount(codes, held), np.bincount(codes), error, size)
 
 
-def mean_refusal(values: Array, size: float = 1.0) -> str | None:
-    """Return why the mean of values (n,) has no normal interval; None where it has one. See `mean_error`."""
-    xp = namespace(values)
-    n = values.shape[0]
-    centred = values - xp.mean(values)
-    largest = float(to_host(xp.max(xp.abs(centred))))
-    if largest <= _ROUNDING * max(size, float(to_host(xp.max(xp.abs(values))))):
-        return _SAME
-    scaled = centred / largest  # cubes of tiny numbers underflow
-    skewness = abs(float(to_host(xp.mean(scaled**3)))) / float(to_host(xp.mean(scaled**2))) ** 1.5
-    return skewness_refusal(skewness, n)
+def mean_error_of_clusters(
+    total: HostArray, weight: HostArray, independent: float | None, size: float = 1.0
+) -> dict[str, Any]:
+    """Return the same from the total and the weight, or number of rows, of every cluster, (c,) each."""
+    present = weight > 0
+    total, weight = total[present], weight[present].astype(np.float64)
+    if weight.size < 2:
+        return {"stderr": None, "interval_refusal": ONE_CLUSTER, "n_clusters": 1}
+    with np.errstate(invalid="ignore"):  # of infinite totals, which are refused
+        without = (total.sum() - total) / (weight.sum() - weight)
+    return cluster_error(float(total.sum() / weight.sum()), without, weight, independent, size)
 
 
 def skewness_refusal(skewness: float, n: int) -> str | None:
@@ -480,11 +471,6 @@ class RootEstimate(Estimate):
         """Whether the squared error has one."""
         return self.squared.has_interval
 
-    @property
-    def below_zero(self) -> bool:
-        """Whether the squared error was estimated as negative, as noise around zero is."""
-        return self.value < 0
-
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the interval of the squared error, mapped through the signed root.
 
@@ -502,19 +488,19 @@ class RootEstimate(Estimate):
         return signed_root(low), signed_root(high)
 
     def __str__(self) -> str:
-        return f"{self.name} {self.value:.6g}{' (below zero)' if self.below_zero else ''} (n = {self.n})"
+        return f"{self.name} {self.value:.6g}{' (below zero)' if self.value < 0 else ''} (n = {self.n})"
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimates(Result):
-    """One number with its standard error per class, or per class and bin.
+    """One number with its standard error per class.
 
     Attributes
     ----------
     name : str
         The term.
     value : ndarray
-        Values, (k,) or (k, n_bins).
+        Values, (k,).
     stderr : ndarray or None
         Standard errors over instances, of the same shape.
     n : int
@@ -538,11 +524,11 @@ class Estimates(Result):
     n_clusters: int | None = None
     degrees_of_freedom: HostArray | None = None
 
-    def __getitem__(self, index: Any) -> Estimate:
+    def __getitem__(self, index: int) -> Estimate:
         if np.ndim(self.value[index]):
             raise InputError(
                 f"an entry of `{self.name}`",
-                f"needs one index for each of {self.value.ndim} axes",
+                "is that of one class",
                 f"got {index!r}",
                 "Take `.value` and `.stderr` for slices.",
             )
@@ -574,11 +560,9 @@ class Estimates(Result):
         tuple of ndarray
             Lower and upper ends; NaN for entries without an interval.
         """
-        require_level(level)
-        refused = np.full(self.value.shape, self.interval_refusal is not None)
-        if self.interval_refusal is not None and self.refused is not None:
-            refused = self.refused
-        if self.stderr is None or refused.all():
-            self[(0,) * self.value.ndim].interval(level)  # raises with the reason
-        half = factor(level, self.degrees_of_freedom) * np.where(refused, np.nan, np.asarray(self.stderr))
-        return self.value - half, self.value + half
+        every = [self[place] for place in range(self.value.size)]
+        if not any(one.has_interval for one in every):
+            every[0].interval(level)  # raises with the reason
+        nothing = math.nan, math.nan
+        ends = np.array([one.interval(level) if one.has_interval else nothing for one in every])
+        return ends[:, 0], ends[:, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 
 from credibly._arrays.errors import InputError, nearest, one_of
@@ -65,17 +66,13 @@ class PowerCurve(Result):
             raise InputError(
                 "`statistic`", "must be one of the check", f"got {statistic!r}", nearest(statistic, power)
             )
-        noticed = power[statistic] >= self.wanted
-        below, above = None, None
-        for amount, found in sorted(zip(self.grid, noticed, strict=True), key=lambda pair: pair[0]):
-            if amount >= self.neutral or not found:
-                break
-            below = float(amount)
-        for amount, found in sorted(zip(self.grid, noticed, strict=True), key=lambda pair: -pair[0]):
-            if amount <= self.neutral or not found:
-                break
-            above = float(amount)
-        return below, above
+        ordered = sorted(zip(self.grid.tolist(), power[statistic] >= self.wanted, strict=True))
+        below = [amount for amount, found in itertools.takewhile(lambda at: at[1], ordered)]
+        above = [amount for amount, found in itertools.takewhile(lambda at: at[1], reversed(ordered))]
+        return (
+            max((amount for amount in below if amount < self.neutral), default=None),
+            min((amount for amount in above if amount > self.neutral), default=None),
+        )
 
     def __str__(self) -> str:
         head = f"Power of {self.injection} (level {self.level:g}, {self.n_repeats} data sets per amount)"
@@ -104,8 +101,6 @@ class LabelPlan(Result):
         ``"margin"`` within which a calibrated model is shown to be.
     width, gap, margin : float or None
         These sizes; None if not requested.
-    labels_each : int
-        Labels per instance.
     level, power : float
         Confidence of the interval and the certificate, and probability of reaching the aim.
     confidence : float
@@ -120,7 +115,6 @@ class LabelPlan(Result):
     width: float | None
     gap: float | None
     margin: float | None
-    labels_each: int
     level: float
     power: float
     confidence: float
@@ -131,11 +125,6 @@ class LabelPlan(Result):
     def instances(self) -> int:
         """Number of instances that is enough for every aim."""
         return max(self.aims.values())
-
-    @property
-    def labels(self) -> int:
-        """All labels together."""
-        return self.instances * self.labels_each
 
     def sentence(self) -> str:
         """Return the plan in words.
@@ -152,9 +141,8 @@ class LabelPlan(Result):
             "margin": f"a certificate that a calibrated model is within {_points(self.margin)} ({sure} sure, "
             f"reached {likely} of the time)",
         }
-        each = "" if self.labels_each == 1 else f", {self.labels_each} labels each"
         aims = " and for ".join(told[name] for name in self.aims)
-        found = f"Label {self.instances} instances{each}: enough for {aims}."
+        found = f"Label {self.instances} instances: enough for {aims}."
         if self.instances > self.n:
             found += f" These are only {self.n}: find {self.instances - self.n} more like them."
         return found

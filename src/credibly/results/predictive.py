@@ -73,6 +73,8 @@ class PredictiveCheck(Tested, Result):
         What `power` calls; it keeps the predictions.
     """
 
+    unwritten = ("simulate_power",)
+
     bayesian: HypothesisCheck | None
     independent: HypothesisCheck | None
     n: int
@@ -116,35 +118,6 @@ class PredictiveCheck(Tested, Result):
         """
         one_of("`hypothesis`", hypothesis, self.hypotheses)
         return self.hypotheses[hypothesis]
-
-    def group_table(
-        self, statistic: str, quantity: str = "pvalue", hypothesis: str | None = None
-    ) -> dict[str, float]:
-        """Return one number per group, as in the tables of P21.
-
-        Parameters
-        ----------
-        statistic : str
-            Which statistic.
-        quantity : {"pvalue", "adjusted_pvalue", "paper_pvalue", "sharpness", "statistic", "effect_size"}
-            Which number.
-        hypothesis : {"bayesian", "independent"}, optional
-            Which hypothesis. Default: the Bayesian one if it was tested.
-
-        Returns
-        -------
-        dict
-            Group to number.
-        """
-        one_of(
-            "`quantity`",
-            quantity,
-            ("pvalue", "adjusted_pvalue", "paper_pvalue", "sharpness", "statistic", "effect_size"),
-        )
-        groups = self._groups(hypothesis)
-        one_of("`statistic`", statistic, self.statistics)
-        known = {name: vars(own[statistic]) | vars(own[statistic].details) for name, own in groups.items()}
-        return {name: float(fields[quantity]) for name, fields in known.items()}
 
     def count_verdicts(
         self, level: float = 0.05, hypothesis: str | None = None
@@ -230,12 +203,6 @@ class PredictiveCheck(Tested, Result):
         return self.simulate_power(
             injection, grid, n_repeats=n_repeats, level=level, wanted=wanted, rng=rng, progress=progress
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types, except the predictions."""
-        found = Result.to_dict(dataclasses.replace(self, simulate_power=None))
-        del found["simulate_power"]
-        return found
 
     def summary(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, except predictions, replicates and single members."""

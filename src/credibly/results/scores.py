@@ -73,16 +73,12 @@ class Dependence(Result):
     n: int
 
     @property
-    def change(self) -> float:
-        """Score with the other choice minus the score."""
-        return self.other_score - self.score
-
-    @property
     def share(self) -> float:
         """The change as a share of the score; infinite if the score is 0 and its change is not."""
-        if self.change == 0:
+        change = self.other_score - self.score
+        if change == 0:
             return 0.0
-        return self.change / self.score if self.score else math.copysign(math.inf, self.change)
+        return change / self.score if self.score else math.copysign(math.inf, change)
 
     def __str__(self) -> str:
         what = "budget of focal sets" if self.on == "budget" else "number of members"
@@ -222,6 +218,8 @@ class DetectionScore(Result):
         Which rows belong together; errors then allow for these clusters.
     """
 
+    unwritten = ("auroc_influence", "aupr_influence", "fpr_draws", "clusters")
+
     by: str
     auroc: Estimate
     aupr: Estimate
@@ -230,15 +228,6 @@ class DetectionScore(Result):
     aupr_influence: HostArray
     fpr_draws: HostArray
     clusters: HostArray | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the numbers per instance and per draw, in JSON-safe types."""
-        found = super().to_dict()
-        return {
-            name: one
-            for name, one in found.items()
-            if not name.endswith(("_influence", "_draws", "clusters"))
-        }
 
     def minus(self, other: DetectionScore) -> dict[str, Estimate]:
         """Return the paired differences from another measure, or another model, on the same instances.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly.results.base import Result, Tail, Tested, require_level
+from credibly.results.base import Result, Tail, WithPvalue, require_level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,7 +102,7 @@ class Details:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class HypotestResult(Tested, Result, Generic[Known]):
+class HypotestResult(WithPvalue, Result, Generic[Known]):
     """A null hypothesis, a statistic and a p-value, and what only this test knows.
 
     Attributes
@@ -188,11 +188,6 @@ class HypotestResult(Tested, Result, Generic[Known]):
         ``details.member_pvalue``.
         """
         return self.details._deciding_pvalue(self)
-
-    def rejects(self, level: float = 0.05) -> bool:
-        """Tell whether the test's own p-value, not adjusted for any other, is at most `level`."""
-        require_level(level)
-        return self.pvalue <= level
 
     def verdict(self, level: float = 0.05) -> Word:
         """Return the test's answer in one of three words.

@@ -118,8 +118,8 @@ class WitnessDetails(CombinationDetails):
     test_rows : ndarray
         Instances that were tested; the others were only learned from.
     combination : object
-        What `combine` and `score` apply to other instances: the points of the sets nearest to what was
-        learned about the labels.
+        What `combine` applies to other instances: the points of the sets nearest to what was learned about
+        the labels.
     given : {"predictions", "features"}
         What the witness may use: the set alone, or also the features.
     evalue : float

@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from credibly._arrays.engines import Cluster, Engine
+from credibly._arrays.engines import Engine
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, LabelCounts, Rows
 from credibly.predictions.labels import no_weight
+from credibly.scale.engines import Cluster
 from credibly.scale.pieces import ArrayPiece, rows_and_axis
 from credibly.scale.scan import Shape, first_rows, work_on
 

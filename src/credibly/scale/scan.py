@@ -14,11 +14,12 @@ from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any, Literal, TypeVar
 
-from credibly._arrays.engines import Engine, Serial, as_engine
+from credibly._arrays.engines import Engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions import ClassPredictions, Dataset, Rows
+from credibly.scale.engines import as_engine
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
 from credibly.statistics.over_rows import gathered
@@ -97,7 +98,7 @@ class Scan(Rows):
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""
         shape = Shape.of(self.sample)
         results: Iterator[T]
-        if isinstance(self.engine, Serial):
+        if self.engine.name == "serial":
             ready = read_ahead(self.pieces)
             results = (work_on(work, shape, chunk, piece.name) for piece, chunk in ready)
         else:

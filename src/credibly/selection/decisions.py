@@ -36,7 +36,7 @@ from credibly.predictions import (
 )
 from credibly.results.base import require_level
 from credibly.results.curves import MurphyCurve
-from credibly.results.estimates import Estimate, cluster_error, mean_error
+from credibly.results.estimates import Estimate, mean_error, mean_error_of_clusters
 from credibly.results.scores import DecisionCosts
 
 FEWEST = 30
@@ -207,7 +207,7 @@ def murphy_curve(
     stderr = np.sqrt(np.maximum(square - cost**2, 0.0) / max(n - 1, 1))
     of_clusters: dict[str, Any] = {}
     if codes is not None:
-        stderr, degrees = _cluster_errors(p, events, codes, t, cost, stderr)
+        stderr, degrees = _cluster_errors(p, events, codes, t, stderr)
         of_clusters = {"n_clusters": int(codes.max()) + 1, "degrees_of_freedom": degrees}
     return MurphyCurve(
         name=f"class {target}",
@@ -223,19 +223,18 @@ def murphy_curve(
 
 
 def _cluster_errors(
-    p: HostArray, events: HostArray, codes: HostArray, t: HostArray, cost: HostArray, alone: HostArray
+    p: HostArray, events: HostArray, codes: HostArray, t: HostArray, alone: HostArray
 ) -> tuple[HostArray, HostArray]:
     """Return standard errors of the costs at thresholds (t,) and their degrees of freedom.
 
     Both are NaN where clusters are too few, or one of them decides.
     """
-    sizes = np.bincount(codes).astype(np.float64)
+    sizes = np.bincount(codes)
     found = np.full((2, len(t)), np.nan)
-    for at, (threshold, value) in enumerate(zip(t, cost, strict=True)):
+    for at, threshold in enumerate(t):
         wrong = np.where(events, p <= threshold, p > threshold)
         paid = np.where(events, 1 - threshold, threshold) * wrong
-        without = (paid.sum() - np.bincount(codes, paid)) / (len(p) - sizes)
-        error = cluster_error(float(value), without, sizes, float(alone[at]))
+        error = mean_error_of_clusters(np.bincount(codes, paid), sizes, float(alone[at]))
         if error["interval_refusal"] is None:
             found[:, at] = error["stderr"], error["degrees_of_freedom"]
     return found[0], found[1]

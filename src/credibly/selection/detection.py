@@ -27,7 +27,8 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
-from credibly.predictions import Classes, ClassPredictions, Dataset, Point, as_point, as_rows
+from credibly.credal.envelope import MAX_CLASSES
+from credibly.predictions import Belief, Classes, ClassPredictions, Dataset, Point, as_point, as_rows
 from credibly.results.estimates import Estimate, mean_error
 from credibly.results.scores import Detection, DetectionScore
 
@@ -174,8 +175,9 @@ def _measured(rows: Any, given: ClassPredictions, by: Any) -> dict[str, HostArra
             raise InputError("`by`", "must name at least one", "got none", "Name one.")
         return {str(name): _numbers(one, rows.n, str(name)) for name, one in by.items()}
     known = OF_ALL if isinstance(given, Point) else {**OF_ALL, **OF_SETS}
-    if type(given).__name__ == "Belief":  # its decomposition has no such part
-        known = {name: one for name, one in known.items() if name != "aleatoric"}
+    if isinstance(given, Belief):  # its decomposition has no such part, and its corners are soon too many
+        left_out = ("aleatoric",) if given.n_classes <= MAX_CLASSES else ("aleatoric", "lower_entropy")
+        known = {name: one for name, one in known.items() if name not in left_out}
     chosen = [by] if isinstance(by, str) else list(known if by is None else by)
     for name in chosen:
         one_of("`by`", name, known)

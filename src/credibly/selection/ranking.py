@@ -33,11 +33,11 @@ from credibly.predictions import (
     Rows,
     as_point,
     as_rows,
-    matched_models,
 )
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.selection.matching import matched_models
 from credibly.selection.score import (
     NOTABLE,
     labels_of,

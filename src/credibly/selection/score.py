@@ -24,7 +24,7 @@ import numpy as np
 
 from credibly._arrays.checks import scalar
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, entropy_of_rows, like, namespace, to_host
 from credibly._arrays.notes import Note, merged
 from credibly._arrays.philox import takes_rng
 from credibly.credal import distance as distance_to
@@ -32,7 +32,6 @@ from credibly.credal.distances import Divergence, soft_target
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import OWN_MASSES, Negative
 from credibly.credal.nonspecificity import EXACT_CLASSES
-from credibly.credal.objectives import entropy
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import (
     Belief,
@@ -243,7 +242,7 @@ def _score(settings: ScoreSettings, n: int | None, data: Dataset) -> ScoredRows:
         *average,
         right,
         namespace(distance).max(as_float64(mean.probs), axis=-1),
-        entropy(mean.probs) / log_base(settings.base),
+        entropy_of_rows(mean.probs) / log_base(settings.base),
         target,
         few,
         type(given).__name__,

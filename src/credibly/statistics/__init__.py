@@ -8,12 +8,7 @@ from credibly.statistics.crps import crps
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
-from credibly.statistics.logistic import (
-    LogisticCalibration,
-    calibration_in_the_large,
-    calibration_slope,
-    logistic_calibration,
-)
+from credibly.statistics.logistic import LogisticCalibration, logistic_calibration
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Statistic, Traits
@@ -27,7 +22,6 @@ from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
-from credibly.statistics.ucme import ucme
 from credibly.statistics.walks import ecce, truthful_ce
 
 __all__ = [
@@ -38,8 +32,6 @@ __all__ = [
     "Traits",
     "accuracy",
     "brier",
-    "calibration_in_the_large",
-    "calibration_slope",
     "classwise_ece",
     "confidence_ece",
     "confidence_gap",
@@ -75,5 +67,4 @@ __all__ = [
     "t_cal",
     "top_label_ece",
     "truthful_ce",
-    "ucme",
 ]

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, namespace
-from credibly.statistics.cells import CellStatistic, cell_traits, dyadic_cells
+from credibly.statistics.cells import CellStatistic, dyadic_cells
 from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
 from credibly.statistics.walks import Target
@@ -58,8 +58,8 @@ class TCal(CellStatistic):
     most_bins: int = 64
     target: Target = "top_label"
     name: ClassVar[str] = "t_cal"
-    traits: ClassVar[Traits] = cell_traits(
-        None, labels=frozenset[LabelKind]({"classes"}), duplicate_invariant=False
+    traits: ClassVar[Traits] = Traits(
+        tail="greater", labels=frozenset[LabelKind]({"classes"}), range=None, duplicate_invariant=False
     )
     reference: ClassVar[str] = "Lee et al. 2023"
     story: ClassVar[Story] = Story(

@@ -13,40 +13,27 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Rows
-from credibly.statistics.cells import (
-    Binning,
-    CellStatistic,
-    Closed,
-    bin_edges,
-    bin_index,
-    cell_traits,
-    check_bins,
-)
+from credibly._arrays.namespace import Array, namespace
+from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, bin_index, class_cells
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Plan, State, Story, Traits
 from credibly.statistics.terms import Events
 
 
 @dataclasses.dataclass(frozen=True)
-class BinnedStatistic(CellStatistic):
+class BinnedError(BinnedStatistic):
     """Base of the binned calibration errors."""
 
-    n_bins: int = 15
-    binning: Binning = "equal_width"
-    closed: Closed = "left"
     p: float = 1.0
     debiased: bool = False
 
     def __post_init__(self) -> None:
-        check_bins(self.n_bins, self.binning, self.closed)
+        super().__post_init__()
         if not isinstance(self.p, (int, float, np.number)) or not self.p >= 1:
             raise InputError(
                 "`p`", "must be a number of at least 1", f"got {self.p!r}", "Use 1, 2 or `math.inf`."
@@ -71,14 +58,6 @@ class BinnedStatistic(CellStatistic):
             object.__setattr__(self, "needs", frozenset({"expected", "square"}))
             object.__setattr__(self, "refusal", None)
 
-    def _plan(self, rows: Rows) -> Plan:
-        """Return the number of instances and the bin edges."""
-        return Plan(rows.n, bin_edges(rows, self.binned_values, self.n_bins, self.binning, self.closed))
-
-    @abstractmethod
-    def binned_values(self, probs: Array) -> Array:
-        """Return the numbers that are binned, (n,) or (n, k)."""
-
     def value(self, sums: State) -> Array:
         """Return (sum |cell| / n |observed - expected|^p)^(1/p), or the debiased squared error."""
         size, gap = sums["size"], sums["observed"] - sums["expected"]
@@ -102,7 +81,7 @@ _M23: dict[str, dict[str, Any]] = {"M23": {"n_bins": 10}}
 
 
 @dataclasses.dataclass(frozen=True)
-class ConfidenceECE(BinnedStatistic):
+class ConfidenceECE(BinnedError):
     """Expected calibration error of the top label: confidence against accuracy in bins of confidence.
 
     Parameters
@@ -126,7 +105,7 @@ class ConfidenceECE(BinnedStatistic):
     """
 
     name: ClassVar[str] = "confidence_ece"
-    traits: ClassVar[Traits] = cell_traits()
+    traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Guo et al. 2017"
     story: ClassVar[Story] = Story(
         title="Confidence ECE",
@@ -183,7 +162,7 @@ class TopLabelECE(ConfidenceECE):
     """
 
     name: ClassVar[str] = "top_label_ece"
-    traits: ClassVar[Traits] = cell_traits()
+    traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Gupta and Ramdas 2022"
     story: ClassVar[Story] = Story(
         title="Top-label ECE",
@@ -206,7 +185,7 @@ class TopLabelECE(ConfidenceECE):
 
 
 @dataclasses.dataclass(frozen=True)
-class ClasswiseECE(BinnedStatistic):
+class ClasswiseECE(BinnedError):
     """Calibration error of every class's probability, averaged over classes.
 
     Parameters
@@ -230,7 +209,7 @@ class ClasswiseECE(BinnedStatistic):
     """
 
     name: ClassVar[str] = "classwise_ece"
-    traits: ClassVar[Traits] = cell_traits()
+    traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Kull et al. 2019"
     story: ClassVar[Story] = Story(
         title="Class-wise ECE",
@@ -255,11 +234,8 @@ class ClasswiseECE(BinnedStatistic):
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return classes in the pair of class and bin."""
-        probs, k = predictions.probs, predictions.n_classes
-        xp = namespace(probs)
-        bins = xp.astype(bin_index(probs, plan.edges, self.closed), xp.int32)
-        columns = xp.arange(k, dtype=xp.int32, device=device(probs)) * self.n_bins
-        return Events(probs, bins + columns[None, :], self.n_bins * k)
+        probs = predictions.probs
+        return class_cells(probs, bin_index(probs, plan.edges, self.closed), self.n_bins)
 
     # |cells| of all classes sum to n k, so the average over classes needs no factor of its own.
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, namespace
 from credibly.predictions import Predictions, as_point
-from credibly.statistics.cells import CellStatistic, cell_traits, dyadic_cells
+from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
 from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
@@ -59,7 +59,7 @@ class CalibrationIndex(CellStatistic):
     span: float = 2 / 3
     target: Target = "classwise"
     name: ClassVar[str] = "ici"
-    traits: ClassVar[Traits] = cell_traits((0.0, math.inf))
+    traits: ClassVar[Traits] = dataclasses.replace(CELL_TRAITS, range=(0.0, math.inf))
     reference: ClassVar[str] = "Austin and Steyerberg 2019"
     story: ClassVar[Story] = Story(
         title="Integrated calibration index",

@@ -44,14 +44,7 @@ from credibly._arrays.namespace import (
 from credibly.predictions import Classes, Dataset, Labels, Rows, as_point
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.proper import top_label
-from credibly.statistics.protocol import (
-    CLASS_LABELS,
-    SECOND_LOOK,
-    LabelKind,
-    Plan,
-    State,
-    Traits,
-)
+from credibly.statistics.protocol import CLASS_LABELS, SECOND_LOOK, Plan, State, Traits
 from credibly.statistics.terms import PLUGIN_REFUSAL, SPARSE_REFUSAL, Events, are_sparse
 
 Binning = Literal["equal_width", "equal_mass"]
@@ -73,18 +66,6 @@ def check_bins(n_bins: int, binning: str, closed: str) -> None:
 def width_edges(n_bins: int) -> np.ndarray[Any, Any]:
     """Return the correctly rounded j / n_bins; `linspace` is off by one unit in the last place."""
     return np.arange(n_bins + 1) / n_bins
-
-
-def bin_edges(
-    rows: Rows, values_of: Callable[[Array], Array], n_bins: int, binning: Binning, closed: Closed
-) -> np.ndarray[Any, Any]:
-    """Return edges (n_bins + 1,), or (k, n_bins + 1) for equal masses in the columns of (n, k).
-
-    `values_of` takes probabilities (n, k) to what is binned.
-    """
-    if binning == "equal_width":
-        return width_edges(n_bins)
-    return with_ends(rows.ranked(partial(_binned, values_of), edge_ranks(rows.n, n_bins, closed)))
 
 
 def _binned(values_of: Callable[[Array], Array], rows: Dataset) -> Array:
@@ -142,9 +123,14 @@ def dyadic_cells(probs: Array, n_cells: int, target: str) -> Events:
     if target == "top_label":
         confidence, predicted = top_label(probs)
         return Events(confidence, _dyadic_index(confidence, n_cells), n_cells, predicted)
+    return class_cells(probs, _dyadic_index(probs, n_cells), n_cells)
+
+
+def class_cells(probs: Array, bins: Array, n_bins: int) -> Events:
+    """Return every class as an event, in a cell for its pair of class and bin, (n, k) or (n, 1)."""
     xp = namespace(probs)
-    columns = xp.arange(probs.shape[1], dtype=xp.int32, device=device(probs)) * n_cells
-    return Events(probs, _dyadic_index(probs, n_cells) + columns[None, :], n_cells * probs.shape[1])
+    columns = xp.arange(probs.shape[1], dtype=xp.int32, device=device(probs)) * n_bins
+    return Events(probs, xp.astype(bins, xp.int32) + columns[None, :], n_bins * probs.shape[1])
 
 
 def _dyadic_index(values: Array, n_cells: int) -> Array:
@@ -153,23 +139,8 @@ def _dyadic_index(values: Array, n_cells: int) -> Array:
     return xp.astype(clip(xp.floor(as_float64(values) * n_cells), 0.0, n_cells - 1.0), xp.int32)
 
 
-def cell_traits(
-    bounds: tuple[float, float] | None = (0.0, 1.0),
-    *,
-    labels: frozenset[LabelKind] = CLASS_LABELS,
-    multiplicities: bool = True,
-    duplicate_invariant: bool = True,
-) -> Traits:
-    """Return the traits of an error over cells."""
-    return Traits(
-        reduction="sum",
-        tail="greater",
-        labels=labels,
-        differentiable=False,
-        multiplicities=multiplicities,
-        duplicate_invariant=duplicate_invariant,
-        range=bounds,
-    )
+CELL_TRAITS = Traits(tail="greater", labels=CLASS_LABELS, range=(0.0, 1.0))
+"""Of an error over cells."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,3 +175,26 @@ class CellStatistic(LinearStatistic):
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return that of shares of labels and mean predictions, of which an error is the difference."""
         return 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class BinnedStatistic(CellStatistic):
+    """Base of errors whose cells are bins of predictions."""
+
+    n_bins: int = 15
+    binning: Binning = "equal_width"
+    closed: Closed = "left"
+
+    def __post_init__(self) -> None:
+        check_bins(self.n_bins, self.binning, self.closed)
+
+    @abstractmethod
+    def binned_values(self, probs: Array) -> Array:
+        """Return the numbers that are binned, (n,) or (n, k)."""
+
+    def _plan(self, rows: Rows) -> Plan:
+        """Return the number of instances and the bin edges."""
+        if self.binning == "equal_width":
+            return Plan(rows.n, width_edges(self.n_bins))
+        ranks = edge_ranks(rows.n, self.n_bins, self.closed)
+        return Plan(rows.n, with_ends(rows.ranked(partial(_binned, self.binned_values), ranks)))

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -26,14 +25,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import (
-    Array,
-    HostArray,
-    as_float64,
-    like,
-    namespace,
-    to_host,
-)
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.predictions import (
     Classes,
@@ -51,15 +43,8 @@ from credibly.results.base import require_level
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.places import CentralPlaces, Inside, OrderedSteps, Places, moments_of_share
-from credibly.statistics.protocol import (
-    BIASED_UPWARDS,
-    Bound,
-    Plan,
-    State,
-    Story,
-    Traits,
-)
-from credibly.statistics.regression import RealMean, central_interval, real_traits
+from credibly.statistics.protocol import BIASED_UPWARDS, Bound, Plan, State, Story, Traits
+from credibly.statistics.regression import REAL_TRAITS, RealMean, central_interval
 from credibly.statistics.terms import Losses
 
 MOST_LEVELS = 10_000
@@ -85,7 +70,7 @@ class IntervalCoverage(RealMean):
     name: ClassVar[str] = "picp"
     is_share: ClassVar[bool] = True
     is_skewed: ClassVar[bool] = False  # counts move in steps
-    traits: ClassVar[Traits] = real_traits(bounds=(0.0, 1.0))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, range=(0.0, 1.0))
     reference: ClassVar[str] = "Khosravi et al. 2011"
     story: ClassVar[Story] = Story(
         title="Interval coverage",
@@ -150,7 +135,7 @@ class QuantileCalibrationError(LinearStatistic):
     has_moments: ClassVar[bool] = False
     refusal: ClassVar[str | None] = BIASED_UPWARDS
     name: ClassVar[str] = "quantile_calibration_error"
-    traits: ClassVar[Traits] = real_traits(tail="greater", bounds=(0.0, math.inf))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, tail="greater")
     reference: ClassVar[str] = "Kuleshov, Fenner and Ermon 2018"
     story: ClassVar[Story] = Story(
         title="Quantile calibration error",

@@ -17,19 +17,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.namespace import (
-    Array,
-    as_float64,
-    device,
-    namespace,
-    ndtr,
-)
+from credibly._arrays.namespace import Array, as_float64, device, namespace, ndtr
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.samples import LeftOut
 from credibly.statistics.mixture_tables import Grid, Loss, distances_on_grid
 from credibly.statistics.protocol import Story, Traits
-from credibly.statistics.regression import RealMean, members_first, of_one_normal, real_traits
+from credibly.statistics.regression import SCORE_TRAITS, RealMean, members_first, of_one_normal
 
 FEW_LEVELS = 10
 """Quantiles below which the CRPS depends on their levels as much as on the predictions."""
@@ -60,7 +54,7 @@ class ContinuousRankedProbabilityScore(RealMean):
     every_member: ClassVar[bool] = True
     name: ClassVar[str] = "crps"
     term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
+    traits: ClassVar[Traits] = SCORE_TRAITS
     reference: ClassVar[str] = "Matheson and Winkler 1976"
     story: ClassVar[Story] = Story(
         title="CRPS",

@@ -9,9 +9,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.sums import State
-from credibly.predictions import Dataset, Rows, as_rows
+from credibly.predictions import Dataset, Rows, as_rows, require_single
 from credibly.predictions.passes import Sums
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
@@ -100,13 +99,7 @@ def decompose_brier(
     errors = ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed, p=2, debiased=debiased)
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
     task = StatisticsTask.of([errors, brier], rows)
-    if rows.sample.batch.weights is not None:
-        raise UnsupportedError(
-            "`decompose_brier`",
-            "counts every instance once",
-            "the chunks have sample weights",
-            "Scan without `sample_weight`.",
-        )
+    require_single(rows.sample, "`decompose_brier`")
     (total,) = rows.merged([task.sums])
     found = task.finish(total)
     loss, error = found["brier"], found[errors.name]

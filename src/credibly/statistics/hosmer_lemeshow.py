@@ -16,17 +16,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import one_of
-from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Rows
-from credibly.statistics.cells import (
-    Binning,
-    CellStatistic,
-    Closed,
-    bin_edges,
-    bin_index,
-    cell_traits,
-    check_bins,
-)
+from credibly._arrays.namespace import Array, namespace
+from credibly.statistics.cells import BinnedStatistic, Binning, bin_index, class_cells
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
@@ -41,7 +32,7 @@ _REFUSAL = (
 
 
 @dataclasses.dataclass(frozen=True)
-class HosmerLemeshow(CellStatistic):
+class HosmerLemeshow(BinnedStatistic):
     """Sum over classes and bins of (observed - expected)^2 / expected counts.
 
     Parameters
@@ -62,15 +53,14 @@ class HosmerLemeshow(CellStatistic):
     0.6666666666666666
     """
 
-    n_bins: int = 15
     binning: Binning = "equal_mass"
-    closed: Closed = "left"
     grouping: Literal["class", "confidence"] = "class"
     refusal: ClassVar[str | None] = _REFUSAL
     name: ClassVar[str] = "hosmer_lemeshow"
-    traits: ClassVar[Traits] = cell_traits(
-        (0.0, math.inf),
+    traits: ClassVar[Traits] = Traits(
+        tail="greater",
         labels=frozenset[LabelKind]({"classes"}),
+        range=(0.0, math.inf),
         multiplicities=False,  # equal-mass edges are quantiles of the rows, which weights do not repeat
         duplicate_invariant=False,
     )
@@ -88,12 +78,8 @@ class HosmerLemeshow(CellStatistic):
     papers: ClassVar[dict[str, dict[str, Any]]] = {"M23": {"n_bins": 5, "binning": "equal_mass"}}
 
     def __post_init__(self) -> None:
-        check_bins(self.n_bins, self.binning, self.closed)
+        super().__post_init__()
         one_of("`grouping`", self.grouping, ("class", "confidence"))
-
-    def _plan(self, rows: Rows) -> Plan:
-        """Return the number of instances and the bin edges."""
-        return Plan(rows.n, bin_edges(rows, self.binned_values, self.n_bins, self.binning, self.closed))
 
     def binned_values(self, probs: Array) -> Array:
         """Return the numbers that are binned: all probabilities (n, k), or the confidence (n,)."""
@@ -101,16 +87,9 @@ class HosmerLemeshow(CellStatistic):
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return classes in the pair of class and bin."""
-        probs = predictions.probs
-        xp = namespace(probs)
-        k = probs.shape[1]
-        if self.grouping == "class":
-            bins = xp.astype(bin_index(probs, plan.edges, self.closed), xp.int32)
-        else:
-            single = xp.astype(bin_index(top_label(probs)[0], plan.edges, self.closed), xp.int32)
-            bins = xp.broadcast_to(single[:, None], probs.shape)
-        columns = xp.arange(k, dtype=xp.int32, device=device(probs)) * self.n_bins
-        return Events(probs, bins + columns[None, :], self.n_bins * k)
+        bins = bin_index(self.binned_values(predictions.probs), plan.edges, self.closed)
+        bins = bins if bins.ndim == 2 else bins[:, None]
+        return class_cells(predictions.probs, bins, self.n_bins)
 
     def value(self, sums: State) -> Array:
         """Return the sum over cells; 0 / 0 counts as 0, a label in a cell that expects none as infinite."""

@@ -62,17 +62,9 @@ class SmoothedError(PairStatistic):
         return mean
 
 
-def smoother_traits(bounds: tuple[float, float] | None) -> Traits:
-    """Return the traits of the smoothed errors."""
-    return Traits(
-        reduction="smoother",
-        tail="greater",
-        labels=CLASS_LABELS,
-        differentiable=True,
-        multiplicities=True,
-        duplicate_invariant=False,
-        range=bounds,
-    )
+_TRAITS = Traits(
+    tail="greater", labels=CLASS_LABELS, reduction="smoother", differentiable=True, duplicate_invariant=False
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +94,7 @@ class KdeCe(SmoothedError):
 
     p: float = 2.0
     name: ClassVar[str] = "kde_ce"
-    traits: ClassVar[Traits] = smoother_traits((0.0, 2.0))
+    traits: ClassVar[Traits] = dataclasses.replace(_TRAITS, range=(0.0, 2.0))
     reference: ClassVar[str] = "Popordanoska et al. 2022"
     story: ClassVar[Story] = Story(
         title="KDE calibration error",
@@ -169,7 +161,7 @@ class KlCe(SmoothedError):
 
     clip: float = 0.0
     name: ClassVar[str] = "kl_ce"
-    traits: ClassVar[Traits] = smoother_traits(None)
+    traits: ClassVar[Traits] = _TRAITS
     reference: ClassVar[str] = "Popordanoska et al. 2024"
     story: ClassVar[Story] = Story(
         title="KL calibration error",

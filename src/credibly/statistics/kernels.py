@@ -237,17 +237,17 @@ def median_distance(probs: Array, distance: str = "euclidean distance") -> tuple
     points = taken(probs, chosen)
     if not tracks_gradient(probs):
         points = as_float64(to_host(points))
-    pairs = distances(points, points)[np.triu_indices(chosen.size, 1)]
-    if tracks_gradient(probs):
-        xp = namespace(probs)
-        ordered = xp.sort(pairs)
-        middle = pairs.shape[0] // 2
-        # the median's own gradient belongs to the gradient of the number that is returned
-        found = ordered[middle] if pairs.shape[0] % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
-    else:
-        found = float(np.median(pairs))
+    found = median(distances(points, points)[np.triu_indices(chosen.size, 1)])
     what = f"the median {distance} of {chosen.size} distinct predictions"
     return found, (f"bandwidth {as_number(found):.4g} is {what}",)
+
+
+def median(values: Array) -> Any:
+    """Return the median; its own gradient belongs to the gradient of the number that is returned."""
+    if not tracks_gradient(values):
+        return float(np.median(values))
+    ordered, middle = namespace(values).sort(values), values.shape[0] // 2
+    return ordered[middle] if values.shape[0] % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
 
 
 def as_number(value: Any) -> float:

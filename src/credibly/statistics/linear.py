@@ -19,10 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import (
-    Array,
-    HostArray,
-)
+from credibly._arrays.namespace import Array, HostArray
 from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, Quantiles, as_point
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
@@ -36,7 +33,7 @@ class LinearStatistic(Statistic):
     """A statistic that is a function of sums over cells."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    """Which sums `value` reads beyond size and observed: expected, variance, square, fourth (variance^2)."""
+    """Which sums `value` reads beyond size and observed: expected, variance, square."""
     refusal: ClassVar[str | None] = None
     """Why there is no standard error; None if there is one."""
     has_moments: ClassVar[bool] = True

@@ -35,16 +35,11 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.clusters import Clusters
+from credibly.predictions.dataset import joined
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
-from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
-from credibly.statistics.pairwise import (
-    BandwidthPlan,
-    ClusterSums,
-    PairBound,
-    PairStatistic,
-    require_pairs,
-)
+from credibly.results.estimates import ONE_CLUSTER, Estimate, Moments, cluster_error, standard_error_of
+from credibly.statistics.pairwise import BandwidthPlan, ClusterSums, PairBound, PairStatistic, require_pairs
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels
 
@@ -186,15 +181,12 @@ def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
     if sums is None:
         return found
     if found.stderr is None and found.interval_refusal is not SECOND_LOOK:
-        return bound.in_clusters(found, sums)
+        return found
     if np.count_nonzero(_sizes(sums)) < 2:  # of a group; all rows have two clusters or more
-        return dataclasses.replace(found, stderr=None, interval_refusal=_ONE_CLUSTER, n_clusters=1)
+        return dataclasses.replace(found, stderr=None, interval_refusal=ONE_CLUSTER, n_clusters=1)
     value, without, sizes = without_each(bound, sums)
     error = cluster_error(value, without, sizes, found.stderr, bound.statistic.term_size)
     return dataclasses.replace(found, value=value, **error, interval_method="normal")
-
-
-_ONE_CLUSTER = "all rows are of one cluster"
 
 
 def _sizes(sums: State) -> HostArray:
@@ -290,27 +282,18 @@ def for_pairs(rows: Rows) -> Dataset:
 
 def gathered(rows: Rows) -> tuple[Point, Labels]:
     """Return mean predictions and labels of all rows in memory, for statistics that compare pairs."""
-    parts = list(rows.map(_mean_and_labels))
-    if len(parts) == 1:  # on its device, with its graph
-        return parts[0]
-    point = type(parts[0][0])._trusted(np.concatenate([to_host(part.probs) for part, _ in parts]))
-    point._set(notes=tuple(dict.fromkeys(note for part, _ in parts for note in part.notes)))
-    first = parts[0][1]
-    values, weights = (
-        None
-        if getattr(first, name) is None
-        else np.concatenate([to_host(getattr(own, name)) for _, own in parts], axis=1)
-        for name in ("values", "weights")
-    )
-    return point, dataclasses.replace(first, values=values, weights=weights)
+    parts = list(rows.map(_means))
+    whole = parts[0] if len(parts) == 1 else joined(parts)  # one part keeps its device and its graph
+    assert isinstance(whole.predictions, Point)
+    return whole.predictions, whole.batch
 
 
-def _mean_and_labels(chunk: Dataset) -> tuple[Point, Labels]:
+def _means(chunk: Dataset) -> Dataset:
     point, notes = as_point(chunk.predictions)
     if notes != point.notes:
         point = copy.copy(point)
         point._set(notes=notes)
-    return point, chunk.batch
+    return Dataset(point, chunk.batch)
 
 
 _LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, temporaries of more large
@@ -346,23 +329,6 @@ Vectors = Callable[[Block], Labels]
 """Returns the label vectors of a block: as they are, or drawn; the same ones whatever stands beside a row."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Posed(RowChoice):
-    """All rows as a statistic of pairs sees them."""
-
-    pose: Pose
-
-    @property
-    def choose(self) -> Pose:
-        """All rows."""
-        return self.pose
-
-    @property
-    def sample(self) -> Dataset:
-        """The first rows."""
-        return self.pose(self.whole.sample)
-
-
 def meets_in_blocks(statistic: Statistic, chunks: Rows) -> bool:
     """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
     return isinstance(statistic, PairStatistic) and chunks.engine.name != "serial"
@@ -383,14 +349,14 @@ class Pairs:
     """
 
     planned: Planned
-    chunks: Posed
+    chunks: RowChoice
     blocks: list[Any]
 
     @classmethod
     def over(cls, statistic: Statistic, rows: Rows, pose: Pose = with_labels) -> Pairs:
         """Plan, and read all chunks once; predictions and labels stay where they were read."""
         require_pairs(statistic.name, rows.n)
-        chunks = Posed(rows, rows.n, pose)
+        chunks = RowChoice(rows, rows.n, pose)
         held = rows.held(partial(_block, pose, rows.clusters))
         return cls(Planned(statistic, statistic.plan(chunks)), chunks, held)
 

@@ -39,7 +39,7 @@ from credibly._arrays.namespace import (
 )
 from credibly.predictions import Labels, Predictions, Quantiles, as_point
 from credibly.statistics.kernels import KernelName, as_number, centred_kernel, kernel_matrix, tracks_gradient
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates, total_weight
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates, stacked, total_weight
 
 _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
 _TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
@@ -413,8 +413,7 @@ def joined(parts: list[Any]) -> Any:
         return parts[0]
     if not isinstance(parts[0], State):
         return type(parts[0]).joined(parts)
-    xp = namespace(next(iter(parts[0].values())))
-    return State({name: xp.concat([part[name] for part in parts], axis=0) for name in parts[0]})
+    return stacked(parts)
 
 
 def product(values: Array, matrix: Array) -> Array:

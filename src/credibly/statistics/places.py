@@ -28,20 +28,12 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.row_search import SortedRows, count_at_most
 from credibly._arrays.sums import count_cells
-from credibly.predictions import (
-    Classes,
-    Labels,
-    Predictions,
-    Quantiles,
-    Reals,
-)
+from credibly.predictions import Classes, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.protocol import (
-    State,
-)
+from credibly.statistics.protocol import State
 from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms, gather
 
 

@@ -19,24 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import (
-    CACHE_ELEMENTS,
-    Array,
-    as_float64,
-    is_numpy,
-    namespace,
-    tiles,
-    to_host,
-)
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_numpy, namespace, tiles, to_host
 from credibly.predictions import label_dtype
 from credibly.statistics.linear import LinearStatistic
-from credibly.statistics.protocol import (
-    CLASS_LABELS,
-    Plan,
-    State,
-    Story,
-    Traits,
-)
+from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Story, Traits
 from credibly.statistics.terms import Events, Outcomes, Terms, gather
 
 
@@ -58,16 +44,8 @@ class ProperScore(LinearStatistic):
         return gather(self.table(probs), labels)
 
 
-def _traits(differentiable: bool, bounds: tuple[float, float] | None) -> Traits:
-    return Traits(
-        reduction="sum",
-        tail="two-sided",
-        labels=CLASS_LABELS,
-        differentiable=differentiable,
-        multiplicities=True,
-        duplicate_invariant=True,
-        range=bounds,
-    )
+_SHARE = Traits(tail="two-sided", labels=CLASS_LABELS, range=(0.0, 1.0))
+_SCORE = Traits(tail="two-sided", labels=CLASS_LABELS, range=(0.0, math.inf), differentiable=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +61,7 @@ class Accuracy(LinearStatistic):
 
     name: ClassVar[str] = "accuracy"
     is_share: ClassVar[bool] = True
-    traits: ClassVar[Traits] = _traits(False, (0.0, 1.0))
+    traits: ClassVar[Traits] = _SHARE
     reference: ClassVar[str] = "Wilson 1927 (its interval)"
     story: ClassVar[Story] = Story(
         title="Accuracy",
@@ -125,7 +103,7 @@ class ConfidenceGap(Accuracy):
     name: ClassVar[str] = "confidence_gap"
     is_share: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"expected"})
-    traits: ClassVar[Traits] = _traits(False, (-1.0, 1.0))
+    traits: ClassVar[Traits] = dataclasses.replace(_SHARE, range=(-1.0, 1.0))
     reference: ClassVar[str] = "Guo et al. 2017"
     story: ClassVar[Story] = Story(
         title="Confidence gap",
@@ -163,7 +141,7 @@ class Brier(ProperScore):
     """
 
     name: ClassVar[str] = "brier"
-    traits: ClassVar[Traits] = _traits(True, (0.0, 2.0))
+    traits: ClassVar[Traits] = dataclasses.replace(_SCORE, range=(0.0, 2.0))
     reference: ClassVar[str] = "Brier 1950"
     story: ClassVar[Story] = Story(
         title="Brier score",
@@ -221,7 +199,7 @@ class LogLoss(ProperScore):
 
     clip: float = 0.0
     name: ClassVar[str] = "log_loss"
-    traits: ClassVar[Traits] = _traits(True, (0.0, math.inf))
+    traits: ClassVar[Traits] = _SCORE
     reference: ClassVar[str] = "Good 1952"
     story: ClassVar[Story] = Story(
         title="Log loss",
@@ -290,7 +268,7 @@ class RankedProbabilityScore(ProperScore):
     """
 
     name: ClassVar[str] = "rps"
-    traits: ClassVar[Traits] = dataclasses.replace(_traits(True, (0.0, math.inf)), ordered=True)
+    traits: ClassVar[Traits] = dataclasses.replace(_SCORE, ordered=True)
     in_evaluations: ClassVar[bool] = False
     reference: ClassVar[str] = "Epstein 1969"
     story: ClassVar[Story] = Story(

@@ -59,18 +59,18 @@ LabelKind = Literal["classes", "counts", "reals"]
 _KINDS: dict[type[Any], LabelKind] = {Classes: "classes", Counts: "counts", Reals: "reals"}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Traits:
     """What a statistic promises; every promise is tested over the registry.
 
     Attributes
     ----------
-    reduction : {"sum", "pairwise", "smoother", "opaque"}
-        How instances combine; all but "opaque" can be merged from chunks of rows.
     tail : {"greater", "two-sided"}
         Which values count against a model.
     labels : frozenset of {"classes", "counts", "reals"}
         Label types it takes.
+    reduction : {"sum", "pairwise", "smoother", "opaque"}
+        How instances combine; all but "opaque" can be merged from chunks of rows.
     differentiable : bool
         Whether values carry gradients with respect to the predictions.
     multiplicities : bool
@@ -83,12 +83,12 @@ class Traits:
         Whether the order of the classes matters; otherwise they may be renamed.
     """
 
-    reduction: Literal["sum", "pairwise", "smoother", "opaque"]
     tail: Tail
     labels: frozenset[LabelKind]
-    differentiable: bool
-    multiplicities: bool
-    duplicate_invariant: bool
+    reduction: Literal["sum", "pairwise", "smoother", "opaque"] = "sum"
+    differentiable: bool = False
+    multiplicities: bool = True
+    duplicate_invariant: bool = True
     range: tuple[float, float] | None = None
     ordered: bool = False
 
@@ -241,16 +241,12 @@ class Bound(ABC):
         )
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return merged `wild_sums` whose replicates scatter no less than labels of independent rows would.
-
-        `expected` may have that variance, summed over rows and cells, as "scatter". Where hardly any of a few
-        expected events happened, residuals are small and alike, and their signs vary too little.
-        """
-        return widened(expected, added)
+        """Return merged `wild_sums` whose replicates scatter no less than those of independent rows."""
+        return expected, added
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values (b,) of pseudo-labels with these signs (b, clusters), from merged `wild_sums`."""
-        return self.finish(moved(expected, added, signs))
+        raise NotImplementedError
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
         """Return the state of every cluster, (number, ...) on the host; None where they do not add up.
@@ -258,10 +254,6 @@ class Bound(ABC):
         Pairs of rows inside a cluster count in no state.
         """
         return None
-
-    def in_clusters(self, found: Estimate, sums: State) -> Estimate:
-        """Return an estimate with what merged `cluster_sums` tell beside its own error: nothing more."""
-        return found
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what merged `observed_sums` make worth knowing (infinite losses, say)."""
@@ -586,21 +578,6 @@ def needs_values(name: str, predictions: Quantiles) -> UnsupportedError:
     )
 
 
-def widened(expected: State, added: State) -> tuple[State, State]:
-    """Return sums over clusters whose signed versions scatter as "scatter" among the expected ones says."""
-    if "scatter" not in expected:
-        return expected, added
-    seen = sum(np.sum(np.square(one)) for one in added.values())
-    wider = widening(expected["scatter"][0], seen)
-    return expected, State({name: wider * one for name, one in added.items()})
-
-
-def moved(expected: State, added: State, signs: HostArray) -> State:
-    """Return what is expected plus what clusters add, each with its sign (b, clusters)."""
-    other = {name: expected[name] + np.tensordot(signs, one, 1) for name, one in added.items()}
-    return State({**expected, **other})
-
-
 def widening(scatter: Any, seen: Any) -> HostArray:
     """Return the factor, at least 1, by which sums over clusters vary less than independent rows would.
 
@@ -638,8 +615,13 @@ def in_cache(state_of: Callable[[Labels], State], labels: Labels) -> State:
     if isinstance(labels, Counts) or not is_numpy(labels.values) or len(labels) == 1:
         return state_of(labels)
     step = max(1, CACHE_ELEMENTS // labels.n)
-    states = [state_of(replicates(labels, reps)) for reps in tiles(len(labels), step)]
-    return State({name: np.concatenate([one[name] for one in states]) for name in states[0]})
+    return stacked([state_of(replicates(labels, reps)) for reps in tiles(len(labels), step)])
+
+
+def stacked(states: Sequence[State]) -> State:
+    """Return the states of batches of label vectors as one."""
+    xp = namespace(next(iter(states[0].values())))
+    return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
 
 
 def total_weight(labels: Labels, rows: slice, like: Array) -> Array:

@@ -65,6 +65,7 @@ from credibly.statistics.kernels import (
     KernelName,
     as_number,
     kernel_matrix,
+    median,
     median_distance,
     spaced,
     spaced_rows,
@@ -290,7 +291,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = Fal
             label_bandwidth = "median"
         if isinstance(label_bandwidth, str) and not standardises(label_bandwidth):
             label_bandwidth, notes = _label_bandwidth(part)
-        ends = list(rows.map(partial(extent, standardised=standardises(label_bandwidth))))
+        ends = list(rows.map(partial(_extent, standardised=standardises(label_bandwidth))))
         low, high = min(one[0] for one in ends), max(one[1] for one in ends)
     centres = isinstance(part, Gaussian) and standardises(label_bandwidth)
     reference = None
@@ -350,10 +351,10 @@ def _require_squares(rows: Dataset) -> None:
             )
 
 
-def extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:
+def _extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:
     """Return the range in which some rows predict labels; standardised, one around 0."""
     given = rows.predictions
-    if isinstance(given, (Pool, Samples)):
+    if isinstance(given, Pool):
         xp, low, high = namespace(given.values), given.values, given.values
     else:
         assert isinstance(given, Gaussian)
@@ -369,7 +370,7 @@ def extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:
 def _label_bandwidth(part: Gaussian | Pool) -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between numbers of pools, or octiles of the members of some rows."""
     if isinstance(part, Pool):
-        return median_label_distance(part.values, "draws")[0], ()
+        return _median_label_distance(part.values, "draws")[0], ()
     mean, std = part.members()
     xp = namespace(mean)
     if part.shares is not None:
@@ -379,7 +380,7 @@ def _label_bandwidth(part: Gaussian | Pool) -> tuple[Any, tuple[str, ...]]:
     octiles = like(np.asarray(_NORMAL_OCTILES), mean)
     values = mean[:, :, None] + std[:, :, None] * octiles
     values = xp.reshape(values, (values.shape[0], -1))
-    return median_label_distance(values, "predicted labels")
+    return _median_label_distance(values, "predicted labels")
 
 
 def _repeated(shares: HostArray) -> HostArray:
@@ -397,7 +398,7 @@ def _repeated(shares: HostArray) -> HostArray:
     return np.stack([np.searchsorted(row, places, side="right") for row in ends])
 
 
-def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...]]:
+def _median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...]]:
     """Return the median distance between numbers of different and the same rows (n, p)."""
     xp = namespace(values)
     ordered = xp.sort(values, axis=1)
@@ -411,13 +412,10 @@ def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...
     numbers = xp.reshape(taken(ordered, rows), (-1,))
     if tracks_gradient(values):
         apart = xp.abs(numbers[:, None] - numbers[None, :])[np.triu_indices(numbers.shape[0], 1)]
-        sorted_, middle = xp.sort(apart), apart.shape[0] // 2
-        found = sorted_[middle] if apart.shape[0] % 2 else 0.5 * (sorted_[middle - 1] + sorted_[middle])
-        largest = as_number(sorted_[-1])
     else:
         ranked = np.sort(to_host(numbers).astype(np.float64))
         apart = np.concatenate([ranked[j + 1 :] - one for j, one in enumerate(ranked)])
-        found, largest = float(np.median(apart)), float(ranked[-1] - ranked[0])
+    found = median(apart)
     if not as_number(found) > 0:
-        found = largest if largest > 0 else 1.0
+        found = as_number(namespace(apart).max(apart)) or 1.0
     return found, (f"label bandwidth {as_number(found):.4g} is the median distance between {what}",)

@@ -26,7 +26,6 @@ from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
-from credibly.statistics.logistic import calibration_in_the_large, calibration_slope
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
@@ -36,7 +35,6 @@ from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
-from credibly.statistics.ucme import ucme
 from credibly.statistics.walks import ecce, truthful_ce
 
 
@@ -110,18 +108,14 @@ class UserStatistic(Statistic):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.label)
-        object.__setattr__(
-            self,
-            "traits",
-            Traits(
-                reduction="opaque",
-                tail=self.tail,
-                labels=frozenset[LabelKind]({"classes", "reals"}),
-                differentiable=False,
-                multiplicities=False,
-                duplicate_invariant=False,
-            ),
+        traits = Traits(
+            tail=self.tail,
+            labels=frozenset[LabelKind]({"classes", "reals"}),
+            reduction="opaque",
+            multiplicities=False,
+            duplicate_invariant=False,
         )
+        object.__setattr__(self, "traits", traits)
         written = inspect.getdoc(self.function) or ""
         story = Story(self.label.replace("_", " "), written.partition("\n")[0])
         object.__setattr__(self, "story", story)
@@ -192,7 +186,6 @@ BUILTIN: tuple[Statistic, ...] = (
     hosmer_lemeshow,
     skce,
     mmd_ce,
-    ucme,
     kde_ce,
     kl_ce,
     smooth_ece,
@@ -200,8 +193,6 @@ BUILTIN: tuple[Statistic, ...] = (
     truthful_ce,
     t_cal,
     ici,
-    calibration_slope,
-    calibration_in_the_large,
     spiegelhalter_z,
     rps,
     picp,
@@ -226,11 +217,13 @@ ENTRY_POINTS = "credibly.statistics"
 _RANKED = (
     "Use `risk_coverage_curve` to see whether the surest answers are right: its area plays the role of AUROC."
 )
+_FITTED = "Use `statistics.logistic_calibration`, which fits it with an interval."
 _ELSEWHERE = {
     "auroc": _RANKED,
     "auc": _RANKED,
     "roc_auc": _RANKED,
     "aurc": "Use `risk_coverage_curve`, whose `area` it is.",
+    **dict.fromkeys(("calibration_slope", "cox_slope", "calibration_in_the_large"), _FITTED),
 }
 """Numbers that people ask for by name and that come from a function that is not a statistic."""
 

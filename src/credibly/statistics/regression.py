@@ -28,14 +28,9 @@ from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, clip, is_numpy, namespace, to_host
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.predictions.regression import over_members
-from credibly.results.base import Tail, require_level
+from credibly.results.base import require_level
 from credibly.statistics.linear import LinearStatistic
-from credibly.statistics.mixture_tables import (
-    MANY_REPLICATES,
-    Grid,
-    Loss,
-    LossTable,
-)
+from credibly.statistics.mixture_tables import MANY_REPLICATES, Grid, Loss, LossTable
 from credibly.statistics.protocol import REAL_LABELS, Plan, State, Story, Traits
 from credibly.statistics.terms import Losses, total_of
 
@@ -132,22 +127,9 @@ class TabledLosses(Losses):
         return namespace(self.labels).sum(self._moved, axis=1) + self.table.rounding(self.labels)
 
 
-def real_traits(
-    *,
-    tail: Tail = "two-sided",
-    differentiable: bool = False,
-    bounds: tuple[float, float] | None = None,
-) -> Traits:
-    """Return the traits of a sum over instances with real labels."""
-    return Traits(
-        reduction="sum",
-        tail=tail,
-        labels=REAL_LABELS,
-        differentiable=differentiable,
-        multiplicities=True,
-        duplicate_invariant=True,
-        range=bounds,
-    )
+REAL_TRAITS = Traits(tail="two-sided", labels=REAL_LABELS, range=(0.0, math.inf))
+"""Of a sum over instances with real labels."""
+SCORE_TRAITS = dataclasses.replace(REAL_TRAITS, range=(-math.inf, math.inf), differentiable=True)
 
 
 def of_one_normal(predictions: RealPredictions, mean: float, variance: float) -> tuple[Array, ...]:
@@ -188,7 +170,7 @@ class IntervalScore(RealMean):
     level: float = 0.9
     name: ClassVar[str] = "interval_score"
     term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
+    traits: ClassVar[Traits] = REAL_TRAITS
     reference: ClassVar[str] = "Gneiting and Raftery 2007"
     story: ClassVar[Story] = Story(
         title="Interval score",
@@ -240,7 +222,7 @@ class RootMeanSquaredError(RealMean):
 
     name: ClassVar[str] = "rmse"
     term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, math.inf))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, differentiable=True)
     reference: ClassVar[str] = "Gneiting 2011"
     story: ClassVar[Story] = Story(
         title="RMSE",
@@ -298,7 +280,7 @@ class MeanAbsoluteError(RealMean):
 
     name: ClassVar[str] = "mae"
     term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
+    traits: ClassVar[Traits] = REAL_TRAITS
     reference: ClassVar[str] = "Gneiting 2011"
     story: ClassVar[Story] = Story(
         title="Mean absolute error",
@@ -348,7 +330,7 @@ class GaussianLogLoss(RealMean):
 
     every_member: ClassVar[bool] = True
     name: ClassVar[str] = "gaussian_log_loss"
-    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
+    traits: ClassVar[Traits] = SCORE_TRAITS
     reference: ClassVar[str] = "Good 1952"
     story: ClassVar[Story] = Story(
         title="Gaussian log loss",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from credibly._arrays.namespace import Array, HostArray, namespace
 from credibly.predictions import Labels, Quantiles, Reals, Samples
 from credibly.predictions.samples import Pool
-from credibly.statistics.protocol import Bound, State, Statistic, replicates
+from credibly.statistics.protocol import Bound, State, Statistic, replicates, stacked
 
 
 class SeenBound(Bound):
@@ -84,9 +84,7 @@ class SeenBound(Bound):
             bound, own = self.see(labels)
             return bound.state(own, **settings)
         each = (self.see(replicates(labels, slice(at, at + 1))) for at in range(len(labels)))
-        states = [bound.state(own, **settings) for bound, own in each]
-        xp = namespace(next(iter(states[0].values())))
-        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
+        return stacked([bound.state(own, **settings) for bound, own in each])
 
     def finish(self, state: State) -> Array:
         """Turn sums into values, (b,)."""
@@ -140,7 +138,7 @@ class EachChoice(Bound):
         for choice in xp.astype(labels.values, xp.int64):
             seen = xp.take_along_axis(self.pool.labels, choice[:, None], axis=1)[:, 0]
             states.append(self.bind(self.pool.samples(choice)).state(Reals(seen[None, :], labels.weights)))
-        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
+        return stacked(states)
 
     def finish(self, state: State) -> Array:
         """Turn sums into values."""

@@ -45,15 +45,7 @@ from credibly.statistics.pairwise import (
     require_pairs,
     require_same_n,
 )
-from credibly.statistics.protocol import (
-    ALL_LABELS,
-    CLASS_LABELS,
-    Bound,
-    Plan,
-    Story,
-    Traits,
-    label_values,
-)
+from credibly.statistics.protocol import ALL_LABELS, CLASS_LABELS, Bound, Plan, Story, Traits, label_values
 from credibly.statistics.real_kernels import (
     STANDARDISED,
     RealPlan,
@@ -127,15 +119,9 @@ class KernelError(PairStatistic):
         return PairBound(resolved, sides, plan, notes)
 
 
+# Values lie in -2 / (n - 1) to 2, but only an n-free range could be compared with an acceptance region.
 KERNEL_TRAITS = Traits(
-    reduction="pairwise",
-    tail="greater",
-    labels=CLASS_LABELS,
-    differentiable=True,
-    multiplicities=True,
-    duplicate_invariant=False,
-    # Values lie in -2 / (n - 1) to 2, but only an n-free range could be compared with an acceptance region.
-    range=None,
+    tail="greater", labels=CLASS_LABELS, reduction="pairwise", differentiable=True, duplicate_invariant=False
 )
 
 

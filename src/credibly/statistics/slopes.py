@@ -26,7 +26,7 @@ from credibly._arrays.namespace import Array, HostArray, like, namespace, to_hos
 from credibly.predictions import Dataset, Labels, Predictions, RealPredictions, Rows, Samples
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.protocol import SECOND_LOOK, Plan, State, Story, Traits
-from credibly.statistics.regression import real_traits
+from credibly.statistics.regression import REAL_TRAITS
 from credibly.statistics.spread import (
     FEW_DRAWS,
     OF_EQUAL_DRAWS,
@@ -251,7 +251,7 @@ class MeanSlope(Slope):
 
     of_equal_draws: ClassVar[str] = "those with another label were left out"
     name: ClassVar[str] = "mean_slope"
-    traits: ClassVar[Traits] = dataclasses.replace(real_traits(), range=(-math.inf, math.inf))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, range=(-math.inf, math.inf))
     reference: ClassVar[str] = "Mincer and Zarnowitz 1969"
     story: ClassVar[Story] = Story(
         title="Mean slope",
@@ -337,7 +337,7 @@ class SpreadSlope(Slope):
     """
 
     name: ClassVar[str] = "spread_slope"
-    traits: ClassVar[Traits] = dataclasses.replace(real_traits(), range=(-math.inf, math.inf))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, range=(-math.inf, math.inf))
     reference: ClassVar[str] = "Pernot 2022"
     story: ClassVar[Story] = Story(
         title="Spread slope",

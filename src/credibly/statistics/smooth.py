@@ -23,7 +23,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, HostArray, like, namespace
-from credibly.statistics.cells import CellStatistic, cell_traits, dyadic_cells
+from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
 from credibly.statistics.protocol import Plan, State, Story, Traits
 from credibly.statistics.terms import Events
 from credibly.statistics.walks import Target
@@ -63,7 +63,7 @@ class SmoothECE(CellStatistic):
     bandwidth: float | None = None
     target: Target = "top_label"
     name: ClassVar[str] = "smooth_ece"
-    traits: ClassVar[Traits] = cell_traits()
+    traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Blasiok and Nakkiran 2024"
     story: ClassVar[Story] = Story(
         title="Smooth ECE",

@@ -42,14 +42,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.notes import counted
 from credibly.predictions import Labels
-from credibly.statistics.kernels import (
-    as_number,
-    distinct_rows,
-    exponential,
-    flushed,
-    set_diagonal,
-    taken,
-)
+from credibly.statistics.kernels import as_number, distinct_rows, exponential, flushed, set_diagonal, taken
 from credibly.statistics.pairwise import BandwidthPlan, Meeting, PairBound, Sides, joined, product
 from credibly.statistics.protocol import Bound, State, label_values, replicates, total_weight
 

@@ -4,18 +4,6 @@
     spread_ratio   mean z^2                                   1 where the stated variance is right on average
     ence           mean over bins of sigma of |rmv - rmse| / rmv
                    rmv^2 = mean sigma^2, rmse^2 = mean (y - mu)^2
-    debiased       mean over bins of (1 - sqrt q)^2 - sqrt(q) c / 4,      q = rmse^2 / rmv^2
-
-c is the relative variance of q, var(q) / q^2, from the squared errors of the bin. Noise raises
-f(q) = (1 - sqrt q)^2 by f''(q) var(q) / 2 = sqrt(q) c / 4 on average, to second order. The rest has variance
-
-    f'(q)^2 var(q) + f''(q)^2 var(q)^2 / 2 = (q - sqrt q)^2 c + q c^2 / 8
-
-to the same order. With q estimated, that is three times the variance at calibration, where intervals are
-wide. Without the second term, intervals with 10 to 20 rows in a bin cover 90 to 92 % where errors are 0.7
-times as large as stated.
-Squared errors scatter less around their own mean, relative to it: of m normal ones, c is too small by
-m / (m + 2). So c is the sample value times 1 + c. Coverage by simulation is in docs/theory/regression.md.
 
 Of s draws, sigma^2 is their variance with s - 1 in the denominator. The spread of few draws is uncertain, so
 mean z^2 is above 1 even for a calibrated model: (1 + 1/s) (s - 1) / (s - 3) for normal draws.
@@ -26,14 +14,13 @@ Levi, Gispan, Giladi and Fetaya 2022 (ENCE); Pernot 2022 (z-scores, consistency 
 from __future__ import annotations
 
 import dataclasses
-import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, clip, device, namespace, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.sums import count_cells, group_sums
@@ -42,7 +29,7 @@ from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.cells import bin_index, edge_ranks
-from credibly.statistics.linear import Linear, LinearStatistic
+from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import (
     BIASED_UPWARDS,
@@ -54,22 +41,13 @@ from credibly.statistics.protocol import (
     in_cache,
     widening,
 )
-from credibly.statistics.regression import RealMean, real_traits
-from credibly.statistics.terms import (
-    SPARSE_REFUSAL,
-    Losses,
-    Terms,
-    are_sparse,
-    gather,
-    why_pools_are_infinite,
-)
+from credibly.statistics.regression import REAL_TRAITS, RealMean
+from credibly.statistics.terms import Losses, Terms, gather, why_pools_are_infinite
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
 NO_SPREAD = 1e15
 """Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
-
-PLUGIN_REFUSAL = f"{BIASED_UPWARDS}; `debiased=True` has one"
 
 OF_EQUAL_DRAWS = "the z-scores are 0 or infinite"
 
@@ -191,7 +169,7 @@ class SpreadRatio(OfSpread, RealMean):
     """
 
     name: ClassVar[str] = "spread_ratio"
-    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, math.inf))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, differentiable=True)
     reference: ClassVar[str] = "Pernot 2022"
     story: ClassVar[Story] = Story(
         title="Spread ratio",
@@ -349,10 +327,9 @@ class SpreadTerms(MomentTerms):
     The error does not use z-scores; pictures do, and one pass over drawn labels is enough for both.
     """
 
-    def __init__(self, predictions: RealPredictions, edges: HostArray, *, debiased: bool) -> None:
+    def __init__(self, predictions: RealPredictions, edges: HostArray) -> None:
         super().__init__(predictions)
-        self.debiased, self.edges = debiased, edges
-        self.n_cells = edges.size - 1
+        self.edges, self.n_cells = edges, edges.size - 1
         self.bins = self._bins(self.predicted_variance)
 
     def _bins(self, variance: Array) -> Array:
@@ -374,8 +351,7 @@ class SpreadTerms(MomentTerms):
         """Return what a row adds to the sums of its bin."""
         square = (labels - mean) ** 2
         one = namespace(variance).ones_like(variance)
-        terms = {"size": one, "stated": variance, "observed": square, "z": square / variance}
-        return terms | _products(square - variance, variance) if self.debiased else terms
+        return {"size": one, "stated": variance, "observed": square, "z": square / variance}
 
     def cells(self, variance: Array) -> tuple[Array | None, int]:
         """Return the bins of stated variances."""
@@ -386,16 +362,6 @@ class SpreadTerms(MomentTerms):
         bins, terms = self._bins(variance), self.each(labels, mean, variance)
         every = {name: own if weights is None else weights * own for name, own in terms.items()}
         return State({name: count_cells(bins, self.n_cells, own) for name, own in every.items()})
-
-    def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
-        """Return the sums per bin of every cluster; products of sums leave no pair inside one."""
-        terms, weight = self.on_rows(labels)
-        place = codes * self.n_cells + to_host(self.bins)
-        size, stated, observed = (
-            np.bincount(place, weight * terms[name], number * self.n_cells).reshape(number, self.n_cells)
-            for name in ("size", "stated", "observed")
-        )
-        return State(size=size, stated=stated, observed=observed, **_products(observed - stated, stated))
 
     def wild_sums(
         self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
@@ -426,22 +392,10 @@ class SpreadTerms(MomentTerms):
         return super().widened(expected, apart)
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
-        """Return the sums of squared errors with these signs, (b, bins); what falls below 0 is 0.
-
-        No pairs inside a cluster count for the debiased error.
-        """
+        """Return the sums of squared errors with these signs, (b, bins); what falls below 0 is 0."""
         moved = {name: np.maximum(expected[name] + signs @ own, 0.0) for name, own in added.items()}
         every = {name: np.broadcast_to(expected[name], moved["z"].shape) for name in ("size", "stated")}
-        state = State({**every, **moved})
-        if self.debiased:
-            nothing = np.zeros_like(state["observed"])
-            state |= {"square": signs**2 @ added["observed"] ** 2, "cross": nothing, "power": nothing}
-        return state
-
-
-def _products(beyond: Array, stated: Array) -> dict[str, Array]:
-    """Return squares and products of what errors add to stated variances, and of these variances."""
-    return {"square": beyond**2, "cross": beyond * stated, "power": stated**2}
+        return State({**every, **moved})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -453,9 +407,6 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
     n_bins : int
         Number of equally filled bins (sizes differ by at most one); equal spreads stay together. Every bin
         counts the same.
-    debiased : bool
-        Average the squared relative differences instead, corrected for what chance adds to each: 0 on average
-        for a calibrated model, so it may be negative. It has an interval.
 
     Examples
     --------
@@ -466,14 +417,11 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
     """
 
     n_bins: int = 15
-    debiased: bool = False
     has_moments: ClassVar[bool] = False
-    refusal: ClassVar[str | None] = PLUGIN_REFUSAL
+    refusal: ClassVar[str | None] = BIASED_UPWARDS
     name: ClassVar[str] = "ence"
     # edges are quantiles of the rows, which weights do not repeat
-    traits: ClassVar[Traits] = dataclasses.replace(
-        real_traits(tail="greater", bounds=(0.0, math.inf)), multiplicities=False
-    )
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, tail="greater", multiplicities=False)
     reference: ClassVar[str] = "Levi et al. 2022"
     story: ClassVar[Story] = Story(
         title="ENCE",
@@ -487,11 +435,6 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_bins", require_integer(self.n_bins, "n_bins", 1))
-        one_of("`debiased`", self.debiased, (True, False))
-        if self.debiased:  # noise takes it below 0, and repeated rows have less of it
-            promised = dataclasses.replace(type(self).traits, duplicate_invariant=False, range=None)
-            object.__setattr__(self, "traits", promised)
-            object.__setattr__(self, "refusal", None)
 
     def _plan(self, rows: Rows) -> Plan:
         """Return edges of the stated variance."""
@@ -500,25 +443,15 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
 
     def terms(self, predictions: Any, plan: Plan) -> SpreadTerms:
         """Return sums per bin of the stated spread."""
-        return SpreadTerms(predictions, np.asarray(plan.edges), debiased=self.debiased)
+        return SpreadTerms(predictions, np.asarray(plan.edges))
 
     def notes(self, predictions: Predictions) -> tuple[str, ...]:
         """Say what few draws do to their spread."""
         return few_draws_notes(predictions)
 
-    def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return that of relative differences, from which the debiased error subtracts."""
-        return 1.0 if self.debiased else 0.0
-
     def value(self, sums: State) -> Array:
-        """Average relative differences over filled bins; debiased squares over bins of several rows."""
+        """Average relative differences over filled bins."""
         xp = namespace(sums["size"])
-        if self.debiased:
-            ratio, variance, several = _ratios(sums)
-            root = xp.sqrt(ratio)
-            found = xp.where(several, (1.0 - root) ** 2 - root * variance / 4.0, xp.zeros_like(root))
-            number = xp.sum(xp.astype(several, xp.float64), axis=1)
-            return xp.sum(found, axis=1) / xp.clip(number, 1.0, None)
         filled = sums["size"] > 0
         size = xp.where(filled, sums["size"], xp.ones_like(sums["size"]))
         stated = xp.sqrt(xp.where(filled, sums["stated"] / size, xp.ones_like(size)))
@@ -526,43 +459,9 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
         found = xp.abs(stated - error) / xp.clip(stated, _TINY, None)
         return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
 
-    def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of the debiased error, from the relative variance of every bin."""
-        if labels.weights is not None:
-            return None, "with weighted instances the debiased error has no standard error"
-        if are_sparse(to_host(sums["size"])[0]):
-            return None, SPARSE_REFUSAL
-        ratio, variance, several = (to_host(one)[0] for one in _ratios(sums))
-        each = (ratio - np.sqrt(ratio)) ** 2 * variance + ratio * variance**2 / 8.0
-        return math.sqrt(each[several].sum()) / np.count_nonzero(several), None
-
     def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say where draws are equal, and which bins the debiased error leaves out."""
-        said, size = equal_draws_notes(sums, OF_EQUAL_DRAWS), to_host(sums["size"])[0]
-        alone, several = int((size == 1.0).sum()), bool((size > 1.0).any())
-        if not self.debiased or not alone:
-            return said
-        if not several:
-            nothing = "every bin contains a single instance, which leaves nothing to debias: the value is 0"
-            return (*said, nothing)
-        left_out = counted(alone, "bin of a single instance was", "bins of a single instance were")
-        return (*said, f"{left_out} left out, because it takes two to debias")
-
-
-def _ratios(sums: State) -> tuple[Array, Array, Array]:
-    """Return q, its relative variance c, and which bins have several rows, (b, bins) each."""
-    xp, size, observed = namespace(sums["size"]), sums["size"], sums["observed"]
-    several = size > 1.0
-    one = xp.ones_like(size)
-    stated = xp.where(several, xp.clip(sums["stated"], _TINY, None), one)
-    ratio = xp.where(several, observed, one) / stated
-    beyond = ratio - 1.0  # of e - q sigma^2 = (e - sigma^2) - (q - 1) sigma^2, e the squared error
-    squares = sums["square"] - 2.0 * beyond * sums["cross"] + beyond**2 * sums["power"]
-    known = several & (observed > _TINY)
-    found = squares / xp.where(known, observed, one) ** 2
-    found = found * size / xp.where(several, size - 1.0, one)
-    found = xp.where(known, xp.clip(found, 0.0, 1.0), xp.zeros_like(found))
-    return ratio, found * (1.0 + found), several
+        """Say where draws are equal."""
+        return equal_draws_notes(sums, OF_EQUAL_DRAWS)
 
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:

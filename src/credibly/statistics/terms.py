@@ -39,7 +39,7 @@ from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_or
 from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.protocol import State, in_cache, moved, needs_values, widened
+from credibly.statistics.protocol import State, in_cache, needs_values, widening
 
 PLUGIN_REFUSAL = (
     "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
@@ -173,11 +173,16 @@ class Terms(ABC):
         If hardly any of a few expected events happened, residuals are small and alike, and their signs vary
         too little.
         """
-        return widened(expected, added)
+        if "scatter" not in expected:
+            return expected, added
+        seen = sum(np.sum(np.square(one)) for one in added.values())
+        wider = widening(expected["scatter"][0], seen)
+        return expected, State({name: wider * one for name, one in added.items()})
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs (b, clusters), from `wild_sums`."""
-        return moved(expected, added, signs)
+        moved = {name: expected[name] + np.tensordot(signs, one, 1) for name, one in added.items()}
+        return State({**expected, **moved})
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
         """Return the sums per cell of every cluster; a debiased error has no pairs inside one."""
@@ -266,7 +271,7 @@ class Terms(ABC):
         if name == "third":
             return self.third
         amount = self.mean if name in ("expected", "square") else self.variance
-        return amount**2 if name in ("square", "fourth") else amount
+        return amount**2 if name == "square" else amount
 
     def _size(self, weights: Array | None) -> Array:
         reference = self.reference

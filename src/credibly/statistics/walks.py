@@ -31,34 +31,22 @@ from credibly._arrays.namespace import (
     HostArray,
     as_float64,
     device,
-    is_numpy,
     like,
     namespace,
     tiles,
     to_host,
 )
-from credibly.predictions import Counts, Labels, Predictions, Rows, as_point
-from credibly.statistics.cells import cell_traits
+from credibly.predictions import Labels, Predictions, Rows, as_point, label_dtype
+from credibly.statistics.cells import CELL_TRAITS
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
-from credibly.statistics.protocol import (
-    Bound,
-    Plan,
-    State,
-    Statistic,
-    Story,
-    Traits,
-    replicates,
-    widening,
-)
-from credibly.statistics.terms import PLUGIN_REFUSAL
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits, in_cache, widening
+from credibly.statistics.terms import PLUGIN_REFUSAL, Events
 
 Target = Literal["top_label", "classwise"]
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
-
-
-_TRAITS = dataclasses.replace(cell_traits(), reduction="opaque")
+_TRAITS = dataclasses.replace(CELL_TRAITS, reduction="opaque")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,23 +61,24 @@ class _Column:
         The predictions in that order.
     ends : array (n,) of bool
         Whether the next prediction is larger: the walk is read there, since equal ones have no order.
-    event : array (n,) or int
-        The class whose probability was predicted, of every instance or of all.
+    events : Events
+        That the label is the class whose probability was predicted.
     """
 
     order: Array
     values: Array
     ends: Array
-    event: Array | int
+    events: Events
 
     @classmethod
-    def of(cls, probs: Array, event: Array | int) -> _Column:
+    def of(cls, probs: Array, event: Array) -> _Column:
+        """Sort the predictions of one class per instance."""
         xp = namespace(probs)
         order = xp.argsort(probs, stable=True)
         values = xp.take(as_float64(probs), order)
         last = xp.ones((1,), dtype=xp.bool, device=device(probs))
         ends = xp.concat([values[1:] - values[:-1] > _ROUNDING, last])
-        return cls(order, values, ends, event)
+        return cls(order, values, ends, Events(probs, event=event))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,7 +87,9 @@ class WalkStatistic(Statistic):
 
     def columns(self, probs: Array) -> list[_Column]:
         """Return the predictions whose walks are looked at."""
-        return [_Column.of(probs[:, c], c) for c in range(probs.shape[1])]
+        xp, (n, k) = namespace(probs), probs.shape
+        kind = {"dtype": label_dtype(xp, k), "device": device(probs)}
+        return [_Column.of(probs[:, c], xp.full((n,), c, **kind)) for c in range(k)]
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
@@ -128,19 +119,15 @@ class WalkBound(Bound):
 
     def state(self, labels: Labels) -> State:
         """Return the values themselves, replicates in tiles that stay in cache."""
-        if not is_numpy(labels.values) or len(labels) == 1:
-            return State(value=self._values(labels))
-        step = max(1, CACHE_ELEMENTS // labels.n)
-        parts = [self._values(replicates(labels, reps)) for reps in tiles(len(labels), step)]
-        return State(value=np.concatenate(parts))
+        return in_cache(self._state, labels)
 
-    def _values(self, labels: Labels) -> Array:
+    def _state(self, labels: Labels) -> State:
         found = [self.statistic.of_walk(self.walk(labels, one), one) for one in self.columns]
-        return sum(found[1:], found[0]) / len(found)
+        return State(value=sum(found[1:], found[0]) / len(found))
 
     def walk(self, labels: Labels, column: _Column) -> Array:
         """Return W_1, ..., W_n, (b, n)."""
-        event = _events(labels, column)
+        event = column.events.contributions(labels)
         xp = namespace(event)
         residual = xp.take(event, column.order, axis=1) - column.values
         weights = labels.weights
@@ -156,7 +143,7 @@ class WalkBound(Bound):
         for one in self.columns:
             order, values = to_host(one.order), to_host(one.values)
             share = weight[order] / weight.sum()
-            steps.append(share * (to_host(_events(labels, one))[0][order] - values))
+            steps.append(share * (to_host(one.events.contributions(labels))[0][order] - values))
             own.append(codes[order])
             scatter.append(share**2 @ (values * (1.0 - values)))
         return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(own))
@@ -189,21 +176,6 @@ class WalkBound(Bound):
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return no standard error, and why."""
         return None, PLUGIN_REFUSAL
-
-
-def _events(labels: Labels, column: _Column) -> Array:
-    """Return 1 where the event happened, of label counts the share of raters who say so, (b, n)."""
-    values = labels.values
-    xp = namespace(values)
-    event = column.event
-    if not isinstance(labels, Counts):
-        return xp.astype(values == (event if isinstance(event, int) else event[None, :]), xp.float64)
-    share = Counts(values).block(slice(None), slice(None))
-    if isinstance(event, int):
-        return share[:, :, event]
-    classes = xp.arange(share.shape[2], device=device(values))
-    chosen = xp.astype(event, classes.dtype)[:, None] == classes
-    return xp.sum(xp.where(chosen[None, ...], share, xp.zeros_like(share)), axis=-1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly.credal import contains, sample
+from credibly.credal import contains
 from credibly.credal.pictures import simplex_picture
 from credibly.evaluation import shown, shown_range
 from credibly.hypotests import calibration_test
@@ -24,6 +24,7 @@ from credibly_studies.j25 import ERRORS
 from credibly_studies.judging import holds
 from credibly_studies.outcomes import all_of
 from credibly_studies.results import Cell, Claim, Design, Drawing, Findings, Outcome, StudyTable, drawn
+from credibly_studies.set_draws import sample
 from credibly_studies.simplex_maps import SimplexMap, SimplexMapDisplay, error_over_weights
 from credibly_studies.study import Run, Study
 

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range
-from credibly.results.estimates import Estimate, mean_refusal
+from credibly.results.estimates import Estimate, mean_error
 from credibly_studies.results import Outcome
 
 LEVEL = 0.95
@@ -38,9 +38,10 @@ def offered_interval(estimate: Estimate, level: float = LEVEL) -> Interval | Non
 
 def mean_interval(values: HostArray, level: float = LEVEL) -> Interval | None:
     """Return the normal interval of the mean of independent values (n,); None where a few decide the mean."""
-    if len(values) < 2 or not np.isfinite(values).all() or mean_refusal(values) is not None:
+    error = mean_error(values)
+    if error["interval_refusal"] is not None:
         return None
-    return normal_interval(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)), level)
+    return normal_interval(float(values.mean()), error["stderr"], level)
 
 
 def difference_interval(first: HostArray, second: HostArray, level: float = LEVEL) -> Interval | None:
@@ -53,9 +54,8 @@ def difference_interval(first: HostArray, second: HostArray, level: float = LEVE
     own, other = (float(values.std(ddof=1)) / math.sqrt(len(values)) for values in (first, second))
     wider = first if own >= other else second
     close = min(own, other) > _SMALL_SHARE * max(own, other)
-    if mean_refusal(wider) is not None or (
-        close and mean_refusal(second if own >= other else first) is not None
-    ):
+    narrower = second if own >= other else first
+    if any(mean_error(values)["interval_refusal"] for values in ((wider, narrower) if close else (wider,))):
         return None
     return normal_interval(float(first.mean() - second.mean()), math.hypot(own, other), level)
 

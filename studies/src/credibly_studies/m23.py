@@ -27,7 +27,6 @@ from credibly.hypotests.credal.constant_weights import (
 )
 from credibly.hypotests.credal.task import SetTask, WeightsTask
 from credibly.hypotests.credal.weights_test import HYPOTHESES, weights_result
-from credibly.hypotests.resampling.loop import paired_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure
@@ -37,6 +36,7 @@ from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow
 from credibly.statistics.registry import as_statistic
+from credibly_studies.bootstrap import paired_values
 from credibly_studies.credal_tests import CredalTest
 from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than, most_of, near

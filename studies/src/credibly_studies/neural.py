@@ -136,7 +136,7 @@ class NeuralLearner(Learner):
         import torch
 
         where = self.device or (str(lesson.points.probs.device) if is_torch(lesson.points.probs) else "cpu")
-        basis = Basis("raw").fit(lesson.features, lesson.rng)
+        basis = Basis("raw").fit(lesson.features)
         members = torch.tensor(to_host(lesson.points.probs), dtype=torch.float64, device=where)
         classes = torch.tensor(to_host(lesson.labels).astype(np.int64), device=where)
         generator = np.random.default_rng([*lesson.rng, Stream.NETWORKS])

@@ -10,12 +10,13 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from credibly._arrays.engines import Engine, Serial, as_engine
+from credibly._arrays.engines import Engine
 from credibly._arrays.errors import one_of
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly.evaluation.work import version
 from credibly.results.base import jsonable
+from credibly.scale.engines import as_engine
 from credibly_studies.checkpoints import Checkpoints
 from credibly_studies.results import Design, Findings, StudyResult, size_in_words
 
@@ -41,7 +42,7 @@ class Run:
     """
 
     seed: Seed
-    engine: Engine = dataclasses.field(default_factory=Serial)
+    engine: Engine = dataclasses.field(default_factory=Engine)
     parts: Path | None = None
     progress: Progress | None = None
 

@@ -408,7 +408,7 @@ class Undeclared(MulticlassWorld):
         ({"n": 1.5}, "`n` must be an integer"),
         ({"engine": "threads"}, '`engine` must be "serial", a concurrent.futures.Executor'),
         ({"out": 7}, "`path` must be a path"),
-        ({"progress": "yes"}, "`progress` must be True or callable"),
+        ({"progress": "yes"}, "`progress` must be True, False or callable"),
     ],
 )
 def test_bad_input(changes: dict[str, Any], match: str) -> None:

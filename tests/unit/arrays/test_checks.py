@@ -12,11 +12,11 @@ from credibly._arrays import checks
 from credibly._arrays.checks import (
     as_array,
     as_real,
+    as_two_reals,
     describe_rows,
     find_rows,
     require_distributions,
     require_integer,
-    require_same_shape,
     require_shape,
     sum_tolerance,
 )
@@ -76,16 +76,16 @@ def test_a_valid_memory_map_stays_one(tmp_path):
 
 
 def test_shapes():
-    require_shape(np.ones((2, 3)), "probs", ("(n, k)", "(n, m, k)"))
-    require_shape(np.ones(2), "weights", ("(m,)",))
+    require_shape(np.ones((2, 3)), "probs", "(n, k)", "(n, m, k)")
+    require_shape(np.ones(2), "weights", "(m,)")
     with pytest.raises(
         cr.InputError, match=r"`probs` must have shape \(n, k\) or \(n, m, k\); got shape \(2,\)"
     ):
-        require_shape(np.ones(2), "probs", ("(n, k)", "(n, m, k)"))
+        require_shape(np.ones(2), "probs", "(n, k)", "(n, m, k)")
     with pytest.raises(cr.InputError, match=r"at least one instance; got shape \(0, 3\)"):
-        require_shape(np.ones((0, 3)), "probs", ("(n, k)",))
+        require_shape(np.ones((0, 3)), "probs", "(n, k)")
     with pytest.raises(cr.InputError, match=r"`a` and `b` must have the same shape; got \(2,\) and \(3,\)"):
-        require_same_shape(np.ones(2), np.ones(3), ("a", "b"))
+        as_two_reals(np.ones(2), np.ones(3), ("a", "b"), "(n,)")
 
 
 def test_numbers_are_read_as_real(library):

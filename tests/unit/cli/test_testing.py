@@ -169,11 +169,9 @@ def test_flags_of_another_method_are_refused(
 
 def test_a_plan_needs_no_labels(credibly: Command, world: World, tmp_path: Path) -> None:
     np.save(tmp_path / "alone.npy", world.calibrated)
-    ran = credibly("plan", tmp_path / "alone.npy", "--width", 0.05, "--labels-each", 2)
-    plan = cr.plan_labels(world.calibrated, width=0.05, labels_each=2)
-    assert ran.rows == [
-        {"aim": "width", "size": "0.05", "instances": str(plan.instances), "labels": str(plan.labels)}
-    ]
+    ran = credibly("plan", tmp_path / "alone.npy", "--width", 0.05)
+    plan = cr.plan_labels(world.calibrated, width=0.05)
+    assert ran.rows == [{"aim": "width", "size": "0.05", "instances": str(plan.instances)}]
     assert plan.sentence() in ran.err
     found = credibly("plan", tmp_path / "alone.npy", "--json")
     assert json.loads(found.out)["aims"] == dict(cr.plan_labels(world.calibrated).aims)

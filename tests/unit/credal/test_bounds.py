@@ -7,6 +7,8 @@ import pytest
 from scipy.optimize import linprog
 
 import credibly as cr
+from credibly.credal.bounds import support_of
+from credibly.credal.envelope import envelope_of
 from unit.credal.oracles import KINDS, corners, every_kind, lower_by_loop, random_intervals, subsets
 
 
@@ -17,7 +19,7 @@ def test_every_event_against_corners(kind: str, k: int) -> None:
     events = subsets(k)
     expected = lower_by_loop(credal)
     assert cr.credal.lower_probability(credal, events) == pytest.approx(expected, abs=1e-12)
-    assert cr.credal.lower_envelope(credal) == pytest.approx(expected, abs=1e-12)
+    assert envelope_of(credal) == pytest.approx(expected, abs=1e-12)
     # upper(A) = 1 - lower(not A): event number a has the complement 2^k - 1 - a
     assert cr.credal.upper_probability(credal, events) == pytest.approx(1 - expected[:, ::-1], abs=1e-12)
 
@@ -60,33 +62,25 @@ def test_support_against_corners(kind: str, k: int) -> None:
     v = rng.normal(size=(3, 4, k))
     v[2] = np.round(v[2])  # ties
     expected = np.array([[(c @ row).max() for c, row in zip(corners(credal), one, strict=True)] for one in v])
-    values, best = cr.credal.support(credal, v, return_maximiser=True)
+    values, best = support_of(credal, v)
     assert values == pytest.approx(expected, abs=1e-12)
     assert (best * v).sum(axis=-1) == pytest.approx(expected, abs=1e-12)
     for one in best:
         assert cr.credal.contains(credal, one, tolerance=1e-9).all()
-    assert cr.credal.support(credal, v[1]) == pytest.approx(expected[1])
 
 
 def test_support_of_events_is_their_upper_probability() -> None:
     credal = every_kind(np.random.default_rng(3), n=5, k=4)["Belief"]
     v = np.broadcast_to([1.0, 0.0, 1.0, 0.0], (5, 4))
-    assert cr.credal.support(credal, v) == pytest.approx(cr.credal.upper_probability(credal, {0, 2}))
-    level = cr.credal.as_set(cr.Dirichlet([[4.0, 3.0, 2.0]]), method="level", rng=0)
-    assert cr.credal.support(level, [[1.0, 0.0, 0.0]])[0] == pytest.approx(level.upper[0, 0])
-
-
-@pytest.mark.parametrize("shape", [(4,), (3, 3), (4, 2), (2, 4, 2)])
-def test_support_needs_one_value_per_class(shape: tuple[int, ...]) -> None:
-    with pytest.raises(cr.InputError, match="directions"):
-        cr.credal.support(np.full((4, 3), 1 / 3), np.zeros(shape))
+    values, _ = support_of(credal, v[None])
+    assert values[0] == pytest.approx(cr.credal.upper_probability(credal, {0, 2}))
 
 
 def test_forms_of_events() -> None:
     ensemble = cr.Ensemble([[[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]]])
     one = cr.credal.lower_probability(ensemble, {0, 2})
     assert one.tolist() == [0.75]  # both members give {0, 2} 0.75
-    for same in ([0, 2], (2, 0), np.array([0, 2]), np.array([True, False, True])):
+    for same in ([0, 2], (2, 0), np.array([True, False, True])):
         assert cr.credal.lower_probability(ensemble, same).tolist() == [0.75]
     several = cr.credal.lower_probability(ensemble, np.array([[True, False, True], [True, False, False]]))
     assert several.tolist() == [[0.75, 0.25]]
@@ -101,6 +95,13 @@ def test_forms_of_events() -> None:
         (np.array([True, False]), r"shape \(3,\) or \(e, 3\)"),
         (5, "must be a set of class indices"),
         ("01", "must be a set of class indices"),
+        ([{0.5}], "whole class indices"),
+        # numbers that mark classes would be read as the classes 0 and 1
+        ([1, 0, 1], "each at most once"),
+        ([[1, 0, 1]], "each at most once"),
+        ([True, False, False], "whole class indices"),
+        (np.array([1, 0, 1]), r"must be boolean .*as an array; got int64 of shape \(3,\)"),
+        (np.array([[1.0, 0.0, 1.0]]), "must be boolean"),
     ],
 )
 def test_bad_events(events: object, words: str) -> None:
@@ -116,26 +117,6 @@ def test_dirichlet_by_samples_is_reproducible_and_stated() -> None:
         cr.credal.upper_probability(dirichlet, n_samples=50, rng=3).tolist()
         == hull.probs.max(axis=1).tolist()
     )
-
-
-def test_level_set_bounds_hold_its_draws() -> None:
-    alpha = np.array([[20.0, 3.0, 2.0], [1.0, 1.0, 1.0], [5.0, 1.0, 1.0]])
-    region = cr.credal.as_set(cr.Dirichlet(alpha), method="level", level=0.9, rng=0)
-    rng = np.random.default_rng(1)
-    for row, (low, high) in enumerate(zip(region.lower, region.upper, strict=True)):
-        draws = rng.dirichlet(alpha[row], size=20_000)
-        density = np.log(draws) @ (alpha[row] - 1)
-        inside = draws[density >= np.quantile(density, 0.1)]
-        # The region's own bounds, up to the noise of the threshold and of the draws.
-        assert inside.min(axis=0) == pytest.approx(low, abs=0.02)
-        assert inside.max(axis=0) == pytest.approx(high, abs=0.02)
-    assert region.lower[1].tolist() == [0.0, 0.0, 0.0]  # a flat density leaves everything in
-    assert region.upper[1].tolist() == [1.0, 1.0, 1.0]
-
-
-def test_level_set_needs_a_bounded_density() -> None:
-    with pytest.raises(cr.InputError, match=r"must be at least 1 .*row 0 holds 0\.5.*samples"):
-        cr.credal.as_set(cr.Dirichlet([[0.5, 2.0]]), method="level")
 
 
 def test_intervals_of_an_ensemble_hold_its_hull() -> None:
@@ -160,27 +141,3 @@ def test_tightening_does_not_lose_tiny_probabilities() -> None:
     saturated = cr.Intervals([[1e-20, 1.0]], [[1e-20, 1.0]])
     assert cr.credal.upper_probability(saturated).tolist() == [[1e-20, 1.0]]
     assert cr.credal.distance(saturated, [0])[0] == pytest.approx(20 * np.log(10))
-
-
-MARKED = [np.array([[1, 0, 1]]), np.array([[1.0, 0.0, 1.0]]), [[1, 0, 1]], np.array([[True, False, True]])]
-
-
-@pytest.mark.parametrize("events", MARKED)
-def test_rows_of_zero_and_one_mark_classes(events: object) -> None:
-    ensemble = cr.Ensemble([[[0.3, 0.5, 0.2], [0.1, 0.51, 0.39]]])
-    # P({0, 2}) of the members: 0.5 and 0.49; {0, 1} would be 0.8
-    assert cr.credal.upper_probability(ensemble, events) == pytest.approx(np.array([[0.5]]))
-    assert cr.credal.upper_probability(ensemble, events[0]) == pytest.approx([0.5])
-    assert cr.credal.upper_probability(ensemble, np.array([0, 2])) == pytest.approx([0.5])
-
-
-def test_numbers_that_may_mean_two_things_are_refused() -> None:
-    pair = cr.Ensemble([[[0.3, 0.7], [0.6, 0.4]]])
-    with pytest.raises(cr.InputError, match=r"the classes 0 and 1, or a 1 for each class of the event"):
-        cr.credal.upper_probability(pair, np.array([[1, 0]]))
-    assert cr.credal.upper_probability(pair, np.array([[1, 0], [1, 1]])) == pytest.approx(
-        np.array([[0.6, 1.0]])
-    )
-    assert cr.credal.upper_probability(pair, [0, 1]) == pytest.approx([1.0])
-    with pytest.raises(cr.InputError, match="whole class indices"):
-        cr.credal.upper_probability(pair, np.array([[0.5, 1.0]]))

@@ -9,6 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly.credal.filling import _sweep
+from credibly_studies.set_draws import sample
 from unit.credal.oracles import (
     KINDS,
     best_over_hull,
@@ -35,16 +36,7 @@ def test_labels_by_all_corners(kind: str, divergence: str) -> None:
         for y, points in zip(labels, corners(credal), strict=True)
     ]
     nearest = cr.credal.distance(credal, labels, divergence=divergence)
-    farthest = cr.credal.distance(credal, labels, divergence=divergence, to="farthest")
     assert nearest == pytest.approx([min(row) for row in values], abs=1e-9)
-    finite = np.isfinite([max(row) for row in values])
-    assert farthest[finite] == pytest.approx(np.array([max(row) for row in values])[finite], abs=1e-9)
-    # What rounding makes of a zero in a corner may be finite; ours is at least as large.
-    assert (farthest[~finite] > 30).all()
-    middle = [
-        DIVERGENCES[divergence](np.eye(4)[y], p) for y, p in zip(labels, credal.mean().probs, strict=True)
-    ]
-    assert cr.credal.distance(credal, labels, divergence=divergence, to="mean") == pytest.approx(middle)
 
 
 def targets(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
@@ -63,17 +55,11 @@ def test_soft_targets_by_slsqp_and_corners(kind: str, divergence: str) -> None:
     target = targets(rng, 6, 3)
     function = DIVERGENCES[divergence]
     nearest = cr.credal.distance(credal, target, divergence=divergence)
-    farthest = cr.credal.distance(credal, target, divergence=divergence, to="farthest")
     for row, listed in enumerate(corners(credal)):
         points = np.unique(np.clip(listed, 0, 1).round(12), axis=0)
         best = best_over_hull(lambda p, row=row: function(target[row], p), points, rng)
         assert nearest[row] <= best + 1e-8
         assert nearest[row] == pytest.approx(best, abs=2e-6)
-        worst = max(function(target[row], p) for p in points)
-        if math.isfinite(worst) and worst < 20:
-            assert farthest[row] == pytest.approx(worst, abs=1e-7)
-        else:
-            assert farthest[row] > 20
 
 
 def test_closed_form_is_the_soft_answer_for_one_hot_targets() -> None:
@@ -87,15 +73,9 @@ def test_closed_form_is_the_soft_answer_for_one_hot_targets() -> None:
             assert soft == pytest.approx(hard, abs=1e-7), kind
 
 
-def test_the_mean_of_a_dirichlet_needs_no_draws() -> None:
-    dirichlet = cr.Dirichlet([[3.0, 1.0]])
-    assert cr.credal.distance(dirichlet, [0], to="mean").tolist() == pytest.approx([-math.log(0.75)])
-
-
 def test_values_by_hand() -> None:
     ensemble = cr.Ensemble([[[0.5, 0.5], [0.25, 0.75]]])
     assert cr.credal.distance(ensemble, [0]).tolist() == pytest.approx([math.log(2)])
-    assert cr.credal.distance(ensemble, [0], to="farthest").tolist() == pytest.approx([math.log(4)])
     # JS of a corner and (q, 1 - q), q = 0.5: 1/2 [ln(2 / 1.5) + 0.5 ln(1 / 1.5) + 0.5 ln 2]
     expected = 0.5 * (math.log(2 / 1.5) + 0.5 * math.log(1 / 1.5) + 0.5 * math.log(2))
     assert cr.credal.distance(ensemble, [0], divergence="js").tolist() == pytest.approx([expected])
@@ -120,20 +100,10 @@ def test_zeros_in_the_target_leave_no_root_in_narrow_intervals() -> None:
     )
 
 
-def test_the_farthest_distribution_may_leave_out_a_class_of_the_target() -> None:
-    target = np.array([[0.5, 0.5]])
-    for credal in (cr.Belief([[0.6, 0.4]], [{0}, {0, 1}]), cr.Intervals([[0.6, 0.0]], [[1.0, 0.4]])):
-        assert cr.credal.distance(credal, target, to="farthest").tolist() == [math.inf]
-        # (1, 0) is the farthest in Jensen-Shannon as well
-        expected = js(target[0], np.array([1.0, 0.0]))
-        found = cr.credal.distance(credal, target, to="farthest", divergence="js")
-        assert found == pytest.approx([expected], abs=1e-9)
-
-
 def test_targets_inside_have_distance_zero() -> None:
     rng = np.random.default_rng(3)
     for credal in (random_ensemble(rng, 10, 5, 4), random_intervals(rng, 10, 4), random_belief(rng, 10, 4)):
-        inside = cr.credal.sample(credal, 1, method="hit_and_run", rng=0, n_steps=5).probs[:, 0]
+        inside = sample(credal, 1, method="hit_and_run", rng=0, n_steps=5).probs[:, 0]
         for divergence in ("kl", "js"):
             assert cr.credal.distance(credal, inside, divergence=divergence) == pytest.approx(
                 np.zeros(10), abs=2e-9
@@ -159,15 +129,13 @@ def test_beliefs_with_many_classes_are_the_same_problem(divergence: str) -> None
     assert [function(t, p) for t, p in zip(target, found, strict=True)] == pytest.approx(exact, abs=1e-8)
 
 
-def test_farthest_beyond_16_classes() -> None:
-    # Class 17 is free to take any of 0.3; the farthest distribution gives nothing to the target's class 0.
+def test_soft_targets_beyond_16_classes() -> None:
+    # Class 0 may take all of the 0.3 that it shares with class 17.
     sets = [{j} for j in range(18)] + [{0, 17}]
     masses = np.append(np.full(18, 0.7 / 18), 0.3)[None, :]
     belief = cr.Belief(masses, sets)
     target = np.zeros((1, 18))
     target[0, 0] = 1.0
-    found = cr.credal.distance(belief, target, to="farthest")
-    assert found == pytest.approx([-math.log(0.7 / 18)])
     assert cr.credal.distance(belief, target) == pytest.approx([-math.log(0.7 / 18 + 0.3)])
 
 
@@ -180,7 +148,6 @@ def test_farthest_beyond_16_classes() -> None:
         (np.array([[0.5, 0.6], [0.5, 0.5]]), {}, r"row 0 sums to 1\.1"),
         (np.array([[0.5, 0.5]]), {}, r"must have shape \(2, 2\) like the predictions; got \(1, 2\)"),
         ([0, 1], {"divergence": "k"}, "`divergence` must be one of"),
-        ([0, 1], {"to": "near"}, "Did you mean 'nearest'"),
         ([0, 1], {"tolerance": 0}, "`tolerance` must be a positive number"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly.credal import corners as corners_module
-from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
+from credibly.credal.corners import least_over_intervals, least_over_orders
 from credibly.credal.filling import _sweep
 from credibly.credal.newton import _gradient, nearest_weights
 from unit.credal.oracles import (
@@ -26,10 +26,6 @@ from unit.credal.oracles import (
 
 def negative_entropy(p: np.ndarray) -> float:
     return -entropy(p)
-
-
-def entropy_terms(p: np.ndarray, *_: object) -> np.ndarray:
-    return np.where(p > 0, -p * np.log(np.where(p > 0, p, 1.0)), 0.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -86,8 +82,8 @@ def test_greedy_filling_in_class_order_is_wrong_and_not_what_is_done() -> None:
 def test_branch_and_bound_is_the_shortest_path(k: int) -> None:
     intervals = random_intervals(np.random.default_rng(k), 30, k).reachable()
     low, high = intervals.lower, intervals.upper
-    bounded = least_over_intervals(low, high, low, entropy_terms, 1e-9)
-    path = least_over_orders(intervals, entropy_terms)
+    bounded = least_over_intervals(low, high, 1e-9)
+    path = least_over_orders(intervals)
     assert bounded == pytest.approx(path, abs=2e-9)
 
 
@@ -108,7 +104,6 @@ def test_many_classes_stay_certified() -> None:
     assert (low < high).all()
     belief = random_belief(rng, 3, 20, f=10)
     upper = cr.credal.upper_entropy(belief, tolerance=1e-8)
-    assert (cr.credal.lower_entropy(belief) <= entropy_of(belief.pignistic().probs) + 1e-12).all()
     assert (upper >= entropy_of(belief.pignistic().probs) - 1e-8).all()
 
 
@@ -121,18 +116,6 @@ def test_levelling_sets_in_turn_is_the_greedy_algorithm() -> None:
     exact = cr.credal.upper_entropy(belief)
     levelled = _sweep(belief, np.ones((20, 5)), "entropy", 1e-10)
     assert entropy_of(levelled) == pytest.approx(exact, abs=1e-9)
-
-
-def test_assignments_are_the_shortest_path() -> None:
-    belief = random_belief(np.random.default_rng(5), 10, 6)
-    found = [least_over_assignments(row, belief.membership, entropy_terms, 1e-10) for row in belief.masses]
-    assert found == pytest.approx(cr.credal.lower_entropy(belief), abs=1e-9)
-
-
-def test_assignments_that_do_not_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credibly.credal.corners._MAX_NODES", 1)
-    with pytest.raises(cr.UnsupportedError, match=r"the gap is .* after 1 nodes\. Pass a larger"):
-        cr.credal.lower_entropy(random_belief(np.random.default_rng(6), 5, 18, f=20), tolerance=1e-12)
 
 
 @pytest.mark.parametrize(("m", "k"), [(2, 3), (10, 10), (40, 4), (6, 50), (3, 3)])

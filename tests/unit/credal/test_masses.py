@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.credal.envelope import commonalities, moebius
+from credibly.credal.envelope import envelope_of, moebius
 from unit.credal.oracles import (
     KINDS,
     corners,
@@ -24,7 +24,7 @@ from unit.credal.oracles import (
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_fast_moebius_is_the_definition(kind: str, k: int) -> None:
-    lower = cr.credal.lower_envelope(every_kind(np.random.default_rng(k), n=3, k=k)[kind])
+    lower = envelope_of(every_kind(np.random.default_rng(k), n=3, k=k)[kind])
     masses = moebius(lower)
     assert masses == pytest.approx(moebius_by_definition(lower, k), abs=1e-12)
     events = subsets(k)
@@ -32,23 +32,14 @@ def test_fast_moebius_is_the_definition(kind: str, k: int) -> None:
     assert masses @ inside.T == pytest.approx(lower, abs=1e-12)
 
 
-def test_commonality_is_the_sum_over_supersets() -> None:
-    masses = np.random.default_rng(0).normal(size=(2, 16))
-    events = subsets(4)
-    expected = [
-        [sum(row[b] for b in range(16) if events[a] <= events[b]) for a in range(16)] for row in masses
-    ]
-    assert commonalities(masses) == pytest.approx(np.array(expected))
-
-
 def test_masses_of_a_belief_come_back_from_its_envelope() -> None:
     belief = random_belief(np.random.default_rng(1), 4, 4)
-    again = moebius(cr.credal.lower_envelope(belief))
+    again = moebius(envelope_of(belief))
     for mass, members in zip(belief.masses.T, belief.focal_sets, strict=True):
         assert again[:, sum(2**j for j in members)] == pytest.approx(mass, abs=1e-12)
 
 
-def test_mass_function_reads_as_belief_plausibility_commonality() -> None:
+def test_mass_function_reads_as_belief_and_plausibility() -> None:
     ensemble = random_ensemble(np.random.default_rng(2), 4, 4, 4)
     masses = cr.credal.mass_function(ensemble)
     events = subsets(4)[1:]
@@ -57,10 +48,6 @@ def test_mass_function_reads_as_belief_plausibility_commonality() -> None:
         cr.credal.upper_probability(ensemble, events), abs=1e-12
     )
     assert masses.plausibility() == pytest.approx(cr.credal.upper_probability(ensemble), abs=1e-12)
-    # The commonality of a single class is its plausibility; that of everything is the mass of everything.
-    assert masses.commonality() == pytest.approx(masses.plausibility(), abs=1e-12)
-    everything = masses.focal_sets.index(frozenset(range(4)))
-    assert masses.commonality({0, 1, 2, 3}) == pytest.approx(masses.masses[:, everything])
     assert masses.pignistic().probs.sum(axis=1) == pytest.approx(np.ones(4))
     assert repr(masses) == "MassFunction(n=4, f=15, k=4)"
 
@@ -122,9 +109,14 @@ def test_budgets_that_cannot_be(size: int) -> None:
 
 def test_all_events_are_refused_beyond_16_classes() -> None:
     wide = cr.Point(np.full((1, 17), 1 / 17))
-    for call in (cr.credal.lower_envelope, cr.credal.mass_function):
+    belief = cr.Belief([[1.0]], [set(range(17))])
+    for call in (
+        lambda: cr.credal.mass_function(wide),
+        lambda: cr.credal.lower_entropy(belief),
+        lambda: cr.uncertainty(belief, decomposition="credal"),
+    ):
         with pytest.raises(cr.InputError, match="at most 16 classes; got 17 classes"):
-            call(wide)
+            call()
     assert cr.credal.mass_function(wide, budget=[{0, 1}]).masses[0] == pytest.approx([2 / 17, 15 / 17])
 
 

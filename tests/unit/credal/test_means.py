@@ -21,7 +21,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 MEASURES = {
     "hull": cr.credal.distance,
-    "js": partial(cr.credal.distance, divergence="js", to="farthest"),
+    "js": partial(cr.credal.distance, divergence="js"),
     "hartley": cr.credal.nonspecificity,
     "pal": partial(cr.credal.nonspecificity, measure="pal"),
     "size": cr.credal.size,

@@ -7,7 +7,8 @@ import pytest
 
 import credibly as cr
 from credibly.credal.rays import hull_ray_lengths
-from credibly.credal.simplex_method import game_values, least_total
+from credibly.credal.simplex_method import least_total
+from credibly_studies.set_draws import sample
 from unit.credal.oracles import (
     corners,
     distance_to_hull,
@@ -46,7 +47,7 @@ def test_against_linear_programs(kind: str) -> None:
     credal = every_kind(rng, n=20, k=4)[kind]
     asked = np.concatenate(
         [
-            cr.credal.sample(credal[:10], 1, method="hit_and_run", rng=0).probs[:, 0],
+            sample(credal[:10], 1, method="hit_and_run", rng=0).probs[:, 0],
             rng.dirichlet(np.ones(4), 10),
         ]
     )
@@ -84,15 +85,6 @@ def test_a_point_and_a_ray_without_direction() -> None:
     assert (where.tolist(), fraction.tolist()) == ([[0.3, 0.7]], [np.inf])
     assert cr.credal.contains(point, [[0.3 + 5e-8, 0.7 - 5e-8]]).tolist() == [True]
     assert cr.credal.contains(point, [[0.31, 0.69]]).tolist() == [False]
-
-
-def test_start_may_be_chosen_inside_only() -> None:
-    ensemble = cr.Ensemble([[[0.8, 0.2], [0.2, 0.8]]])
-    found, fraction = cr.credal.boundary(ensemble, [0], start=[[0.2, 0.8]], return_fraction=True)
-    assert found == pytest.approx(np.array([[0.8, 0.2]]))
-    assert fraction == pytest.approx([0.75])  # from 0.2 to 0.8 on the way to 1
-    with pytest.raises(cr.InputError, match=r"`start` must lie in the set; row 0 does not"):
-        cr.credal.boundary(ensemble, [0], start=[[0.1, 0.9]])
 
 
 def test_boundary_towards_a_corner_inside_goes_on() -> None:
@@ -134,9 +126,6 @@ def test_simplex_method_by_hand() -> None:
     # u_1 (1, 0) + u_2 (0, 1) + u_3 (1, 1) = (2, 3): u_3 = 2, u_2 = 1 has the least sum, 3
     columns = np.array([[[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]] * 2)
     assert least_total(columns, np.array([[2.0, 3.0], [-1.0, 0.0]])).tolist() == [3.0, np.inf]
-    # Matching pennies has value 0; a dominant row has its own least payoff.
-    games = np.array([[[1.0, -1.0], [-1.0, 1.0]], [[0.5, 0.25], [0.0, 0.0]]])
-    assert game_values(games) == pytest.approx([0.0, 0.25])
 
 
 def test_a_cycle_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,7 @@ def real_kinds() -> list[Any]:
 def test_every_kind_of_real_prediction(predictions: Any) -> None:
     labels = 9.0 + np.random.default_rng(6).normal(size=40)
     evaluation = cr.evaluate(predictions, labels, n_resamples=199)
-    expected = set(REAL_STATISTICS) - {"ucme"}  # which is computed where it is named
+    expected = set(REAL_STATISTICS)
     for what in ("mean", "spread"):
         if f"all instances state the same {what}" in dict(evaluation.not_run).get(f"{what}_slope", ""):
             expected.remove(f"{what}_slope")
@@ -273,11 +273,7 @@ def test_one_draw_per_instance_is_tested_too() -> None:
 
 def test_real_values_without_tests() -> None:
     evaluation = cr.evaluate(cr.Gaussian([0.0, 1.0], [1.0, 1.0]), [0.5, 1.5], tests=False)
-    assert set(evaluation.estimates) == set(REAL_STATISTICS) - {
-        "skce",
-        "ucme",
-        "spread_slope",
-    }  # pairs; named; one spread
+    assert set(evaluation.estimates) == set(REAL_STATISTICS) - {"skce", "spread_slope"}  # pairs; one spread
     assert not evaluation.tests
     assert evaluation.reals is None
 
@@ -465,7 +461,6 @@ def test_several_labels_per_instance_are_taken_apart() -> None:
     assert any("raters: " in note and "fewer than 2 raters" in note for note in evaluation.notes)
     found = evaluation.to_dict()["raters"]
     assert found["loss"]["expected"]["value"] == direct.expected.value
-    assert "per_bin" not in found["loss"]
     assert found["disagreement"]["per_class"]["expected"]["value"]
 
 

@@ -67,9 +67,9 @@ def test_a_comparison_shows_its_line_too(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_line_is_wiped_where_a_stage_fails() -> None:
     stream = Terminal()
-    line = lines.StageLine(stream)
+    line = lines.StatusLine(stream)
     line.began -= 2
-    line("tests", 1, 4)
+    line.stage("tests", 1, 4)
     line.close()
     assert stream.getvalue() == "\rtests: 25%\r          \r"
 

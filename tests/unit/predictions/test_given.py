@@ -249,15 +249,6 @@ def test_weights_of_any_size_are_shares(size: float) -> None:
         assert weighted == pytest.approx(float(statistic(PROBS, LABELS)), rel=1e-9)
 
 
-def test_a_walk_in_a_hull_that_rounding_swallows() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        members = np.abs(rng.dirichlet(np.ones(4)) + 1e-12 * rng.normal(size=(1, 5, 4)))
-        members /= members.sum(axis=-1, keepdims=True)
-        drawn = cr.credal.sample(cr.Ensemble(members), 3, method="hit_and_run", rng=0)
-        np.testing.assert_allclose(np.asarray(drawn.probs), members[:, :3], atol=1e-10)
-
-
 def test_a_pair_of_predictions_and_labels_is_no_array() -> None:
     with pytest.raises(cr.InputTypeError, match="must be a rectangular array"):
         cr.evaluate((np.full((4, 2), 0.5), np.zeros(4, dtype=int)))

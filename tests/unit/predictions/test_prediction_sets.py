@@ -61,7 +61,7 @@ def test_numbers_that_are_0_and_1_are_booleans_whatever_their_type(library: Libr
 def test_bad_rows_are_named() -> None:
     with pytest.raises(cr.InvalidRowsError, match="must be booleans, or 0 and 1; row 1 holds 2"):
         cr.PredictionSets([[0, 1], [2, 0]], 0.9)
-    with pytest.raises(cr.InputTypeError, match="for probabilities use `Point`"):
+    with pytest.raises(cr.InvalidRowsError, match=r"row 0 holds 0\.5 .*for probabilities use `Point`"):
         cr.PredictionSets([[0.5, 0.5]], 0.9)
     for low, high in ((1.0, 0.0), (np.nan, 1.0), (np.inf, np.inf), (-np.inf, -np.inf)):
         with pytest.raises(

@@ -11,7 +11,6 @@ from scipy.stats import norm
 
 import credibly as cr
 from credibly.hypotests.resampling.replicates import RealReplicates
-from credibly.statistics.locations import _expected_near
 from credibly_studies.p21 import member_functions
 from libraries import Library, read
 
@@ -82,36 +81,11 @@ def test_members_that_are_repeated_by_row(label_bandwidth: Any) -> None:
     statistic = cr.skce.with_(label_bandwidth=label_bandwidth)
     first, second = (statistic(one, LABELS) for one in (weighted, again))
     assert first.value == pytest.approx(second.value, rel=1e-9, abs=1e-13)
-    for method in ("resample", "asymptotic"):
-        first, second = (
-            cr.calibration_test(one, LABELS, statistics=statistic, method=method, n_resamples=99, rng=0)
-            for one in (weighted, again)
-        )
-        assert first.pvalue == pytest.approx(second.pvalue, rel=1e-9)
-
-
-def test_what_locations_expect() -> None:
-    """sum_j w_j c / sqrt(c^2 + s_j^2) exp(-(mu_j - t)^2 / (2 (c^2 + s_j^2)))."""
-    targets, c = np.array([-1.0, 0.5]), 0.7
-    total = c**2 + STD**2
-    near = c / np.sqrt(total) * np.exp(-((MEAN - targets[:, None, None]) ** 2) / (2 * total))
-    found = _expected_near(MIXED, targets, c)
-    np.testing.assert_allclose(found, (WEIGHTS * near).sum(axis=2), rtol=1e-12)
-    share = np.array([0.5, 0.3, 0.2])
     first, second = (
-        cr.statistics.ucme(cr.Gaussian(MEAN, STD, weights=one), LABELS)
-        for one in (share, np.tile(share, (N, 1)))
+        cr.calibration_test(one, LABELS, statistics=statistic, n_resamples=99, rng=0)
+        for one in (weighted, again)
     )
-    assert first.label == pytest.approx(second.label)
-    assert first.value == pytest.approx(second.value, rel=1e-9)
-
-
-def test_rows_with_the_same_members_and_other_weights_are_different_locations() -> None:
-    mean, std = np.tile([0.0, 4.0], (6, 1)), np.ones((6, 2))
-    share = np.linspace(0.1, 0.9, 6)
-    given = cr.Gaussian(mean, std, weights=np.column_stack([share, 1 - share]))
-    found = cr.statistics.ucme(given, np.arange(6.0), locations=6)
-    assert sorted(found.predicted) == pytest.approx(sorted(4 * (1 - share)))
+    assert first.pvalue == pytest.approx(second.pvalue, rel=1e-9)
 
 
 def test_labels_are_drawn_by_the_weights_of_their_row() -> None:
@@ -127,7 +101,7 @@ def test_labels_are_drawn_by_the_weights_of_their_row() -> None:
 
 def test_tables_of_losses_are_those_of_the_rows() -> None:
     """Hundreds of replicates look losses up between nodes; few compute them."""
-    asked = {"statistics": ["crps", "gaussian_log_loss"], "rng": 0, "method": "resample"}
+    asked = {"statistics": ["crps", "gaussian_log_loss"], "rng": 0}
     many = cr.calibration_test(MIXED, LABELS, n_resamples=999, **asked)
     few = cr.calibration_test(MIXED, LABELS, n_resamples=150, **asked)
     for name, one in many.components.items():
@@ -307,7 +281,7 @@ def test_in_every_library(library: Library) -> None:
     for levels in ([0.2, 0.5], np.arange(1, 40) / 40):
         found = read(given.quantile(library.asarray(np.asarray(levels))))
         np.testing.assert_allclose(found, MIXED.quantile(levels), rtol=1e-9, atol=1e-12)
-    for statistic in (cr.crps, cr.gaussian_log_loss, cr.skce, cr.statistics.ucme, cr.statistics.spread_ratio):
+    for statistic in (cr.crps, cr.gaussian_log_loss, cr.skce, cr.statistics.spread_ratio):
         assert statistic(given, labels).value == pytest.approx(statistic(MIXED, LABELS).value, rel=1e-9)
     first, second = (
         cr.calibration_test(one, y, n_resamples=19, rng=0).pvalue

@@ -31,11 +31,6 @@ MEASURES = {
     "variance": lambda given: given.variance(),
     "pit": lambda given: cr.pit(given, LABELS),
     "skce": lambda given: cr.skce(given, LABELS, label_bandwidth=1.0).value,
-    "limit of skce": lambda given: (
-        cr.calibration_test(
-            given, LABELS, statistics=cr.skce.with_(label_bandwidth=1.0), method="asymptotic", rng=0
-        ).pvalue
-    ),
     "scaling": lambda given: (
         cr.recalibrate.SpreadScaling().fit(given, LABELS).apply(given[1:]).cdf(LABELS[1:])
     ),

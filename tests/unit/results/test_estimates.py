@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.results.estimates import mean_refusal, standard_error
+from credibly.results.estimates import mean_error
+
+
+def mean_refusal(values: np.ndarray) -> str | None:
+    return mean_error(values)["interval_refusal"]
 
 
 def test_standard_error_by_hand() -> None:
     # mean 2, squares 1 + 0 + 1, variance 2 / 2, over 3 instances
-    assert standard_error(np.array([1.0, 2.0, 3.0])) == pytest.approx((1 / 3) ** 0.5)
+    assert mean_error(np.array([1.0, 2.0, 3.0]))["stderr"] == pytest.approx((1 / 3) ** 0.5)
 
 
 def test_skewness_against_the_number_of_instances() -> None:

@@ -199,3 +199,12 @@ def test_what_differs_by_rounding_is_tied() -> None:
         exact[outliers][:, None] == exact[~outliers]
     )
     assert u["upper_entropy"][0].auroc.value == pytest.approx(pairs.mean(), abs=1e-12)
+
+
+def test_beliefs_over_many_classes_have_no_lower_entropy() -> None:
+    sets = [*({j} for j in range(17)), set(range(17))]
+    masses = np.random.default_rng(0).dirichlet(np.ones(18), size=40)
+    labels = np.arange(40) % 17
+    found = cr.selection.detection(cr.Belief(masses, sets), labels, n_resamples=9, rng=0)
+    assert "upper_entropy" in found.scores
+    assert "lower_entropy" not in found.scores

@@ -166,7 +166,7 @@ def test_no_warning_where_nothing_depends(rng: np.random.Generator) -> None:
         warnings.simplefilter("error")
         score = cr.epistemic_score(same, labels)
         cr.epistemic_score(member[:, 0], labels)
-    assert score.dependences[0].change == pytest.approx(0.0, abs=1e-12)
+    assert score.dependences[0].share == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("closed", [True, False])

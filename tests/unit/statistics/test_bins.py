@@ -9,17 +9,26 @@ import pytest
 from credibly import InputError
 from credibly._arrays.namespace import to_host
 from credibly.predictions import Dataset, InMemory, Point
-from credibly.statistics.cells import bin_edges, bin_index, check_bins
+from credibly.statistics.binned import ClasswiseECE
+from credibly.statistics.cells import bin_index, check_bins
 from optional import torch
 
 LIBRARIES = {"numpy": np, "torch": torch, "strict": array_api_strict}
+
+
+class FirstColumn(ClasswiseECE):
+    """Bins of the probability of the first class alone."""
+
+    def binned_values(self, probs):
+        return probs[:, 0]
 
 
 def edges_of(values, n_bins: int, binning: str, closed: str):
     """Edges of bins of these numbers, (n,) or (n, k), as if they were probabilities."""
     columns = values if values.ndim == 2 else values[:, None]
     rows = InMemory(Dataset(Point._trusted(columns), None))
-    return bin_edges(rows, lambda given: given if values.ndim == 2 else given[:, 0], n_bins, binning, closed)
+    statistic = ClasswiseECE if values.ndim == 2 else FirstColumn
+    return statistic(n_bins=n_bins, binning=binning, closed=closed).plan(rows).edges
 
 
 def bins(values, n_bins: int, closed: str, library: str = "numpy", dtype=np.float64) -> list[int]:

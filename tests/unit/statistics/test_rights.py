@@ -15,7 +15,7 @@ from credibly.predictions import Classes, Dataset, Reals
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.protocol import Plan, Story, Traits
 from credibly.statistics.real_kernels import pooled_with
-from credibly.statistics.regression import real_traits
+from credibly.statistics.regression import REAL_TRAITS
 from credibly.statistics.rights import RIGHTS, _examples, rights, that_take
 from credibly.statistics.terms import Means
 
@@ -126,7 +126,7 @@ class _Signs(Means):
 class _Above(LinearStatistic):
     name: ClassVar[str] = "above"
     reference: ClassVar[str] = "-"
-    traits: ClassVar[Traits] = real_traits(bounds=(0.0, 1.0))
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, range=(0.0, 1.0))
     story: ClassVar[Story] = Story("Above", "Share of labels above the mean of their draws.")
 
     def terms(self, predictions: cr.Samples, plan: Plan) -> _Signs:

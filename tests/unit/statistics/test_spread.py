@@ -66,83 +66,13 @@ def test_ence_and_curve_in_bins() -> None:
     assert len(display.table().rows) == 5
 
 
-@pytest.mark.parametrize("given", [GIVEN, cr.Samples(RNG.normal(size=(N, 8)), member_axis=1)])
-def test_debiased_ence_by_a_plain_loop(given: cr.Gaussian | cr.Samples) -> None:
-    if isinstance(given, cr.Gaussian):
-        centre, variance = CENTRE, VARIANCE
-    else:
-        centre, variance = given.values.mean(axis=1), given.values.var(axis=1, ddof=1)
-    values, errors = [], []
-    for rows in np.split(np.argsort(variance), 5):
-        e, v = (Y[rows] - centre[rows]) ** 2, variance[rows]
-        q = e.mean() / v.mean()
-        noise = np.sum((e - q * v) ** 2) / (len(rows) - 1) / len(rows) / e.mean() ** 2  # var(q) / q^2
-        noise *= 1 + noise
-        values.append((1 - np.sqrt(q)) ** 2 - np.sqrt(q) * noise / 4)
-        errors.append((q - np.sqrt(q)) ** 2 * noise + q * noise**2 / 8)
-    found = cr.statistics.ence(given, Y, n_bins=5, debiased=True)
-    assert found.value == pytest.approx(np.mean(values), rel=1e-9)
-    assert found.stderr == pytest.approx(np.sqrt(np.sum(errors)) / 5, rel=1e-9)
-    cut = cr.statistics.ence(cr.scan(given, Y, chunk_rows=70), n_bins=5, debiased=True)
-    assert cut.stderr == pytest.approx(found.stderr, rel=1e-9)
-
-
-def test_interval_of_the_debiased_ence() -> None:
-    plain = cr.statistics.ence(GIVEN, Y)
-    with pytest.raises(cr.UnsupportedError, match=r"biased upwards.*`debiased=True` has one"):
-        plain.interval()
-    low, high = cr.statistics.ence(GIVEN, Y, debiased=True).interval()
-    assert low < 0.3**2 < high  # labels are spread by 1.3
-    with pytest.raises(cr.UnsupportedError, match="fewer than 10 instances"):
-        cr.statistics.ence(GIVEN, Y, n_bins=25, debiased=True).interval()
-    weighted = cr.statistics.ence(GIVEN, Y, debiased=True, sample_weight=np.arange(N) % 2 + 1)
-    assert not weighted.has_interval
-    with pytest.raises(cr.InputError, match="`debiased` must be one of True, False"):
-        cr.statistics.ence(GIVEN, Y, debiased="yes")
-
-
-def test_chance_adds_nothing_to_the_debiased_ence() -> None:
-    rng = np.random.default_rng(12)
-    std = rng.uniform(0.5, 2.0, size=(200, 100))
-    plain, own = np.mean(
-        [
-            [
-                cr.statistics.ence(cr.Gaussian(np.zeros(100), s), y, n_bins=5, debiased=debiased).value
-                for debiased in (False, True)
-            ]
-            for s, y in zip(std, std * rng.normal(size=(200, 100)), strict=True)
-        ],
-        axis=0,
-    )
-    assert plain > 0.1
-    assert abs(own) < 0.005  # four standard errors of the mean
-
-
-def test_debiased_ence_of_clusters() -> None:
-    """Rows of a cluster share their errors: each cluster is left out once, and pairs inside have no say."""
-    ids = np.arange(N) // 5
-    shared = np.repeat(np.random.default_rng(2).normal(size=40), 5)
-    labels = CENTRE + np.sqrt(VARIANCE) * shared
-    apart, together = (
-        cr.statistics.ence(GIVEN, labels, n_bins=4, debiased=True, clusters=one) for one in (None, ids)
-    )
-    assert together.n_clusters == 40
-    assert together.value < apart.value  # more of it is chance
-    assert together.stderr > 1.5 * apart.stderr
-    bound = cr.statistics.ence.with_(n_bins=4, debiased=True).bind(GIVEN)
-    sums = bound.cluster_sums(Reals(labels[None, :]), ids, 40)
-    total = {name: one.sum(axis=0) for name, one in sums.items()}
-    q = total["observed"] / total["stated"]
-    noise = np.zeros(4)
-    for c in range(40):
-        noise += (sums["observed"][c] - q * sums["stated"][c]) ** 2
-    noise *= total["size"] / (total["size"] - 1) / total["observed"] ** 2
-    noise *= 1 + noise
-    assert together.value == pytest.approx(np.mean((1 - np.sqrt(q)) ** 2 - np.sqrt(q) * noise / 4), rel=1e-9)
+def test_ence_has_no_interval() -> None:
+    with pytest.raises(cr.UnsupportedError, match="biased upwards"):
+        cr.statistics.ence(GIVEN, Y).interval()
 
 
 @pytest.mark.parametrize("kind", ["normal", "draws"])
-def test_debiased_ence_is_tested_as_the_plain_one_is(kind: str) -> None:
+def test_ence_is_tested_with_and_without_clusters(kind: str) -> None:
     rng = np.random.default_rng(3)
     ids, scale = np.repeat(np.arange(30), 8), 2.0
     if kind == "normal":
@@ -151,7 +81,7 @@ def test_debiased_ence_is_tested_as_the_plain_one_is(kind: str) -> None:
     else:
         given = cr.Samples(rng.normal(size=(240, 20)), member_axis=1)
         labels = rng.normal(size=240)
-    statistic = cr.statistics.ence.with_(n_bins=4, debiased=True)
+    statistic = cr.statistics.ence.with_(n_bins=4)
     for clusters in (None, ids):
         right, wrong = (
             cr.calibration_test(given, y, statistics=[statistic], clusters=clusters, n_resamples=99, rng=0)
@@ -531,7 +461,6 @@ def test_an_evaluation_leaves_out_only_these_tests() -> None:
         cr.statistics.spread_ratio,
         cr.statistics.spread_slope,
         cr.statistics.ence,
-        cr.statistics.ence.with_(debiased=True, n_bins=3),
     ],
 )
 def test_equal_draws_keep_every_number_finite(statistic: cr.statistics.Statistic) -> None:
@@ -549,18 +478,6 @@ def test_a_line_through_two_points_has_no_error() -> None:
     assert found.stderr is None
     with pytest.raises(cr.UnsupportedError, match="two instances"):
         found.interval()
-
-
-def test_bins_of_one_instance_are_named_where_they_are_left_out() -> None:
-    given, labels = cr.Gaussian(np.zeros(6), np.linspace(1, 2, 6)), np.linspace(-9, 9, 6)
-    alone = cr.statistics.ence(given, labels, debiased=True)
-    assert (alone.value, alone.notes) == (0.0, (alone.notes[0],))
-    assert "every bin contains a single instance" in alone.notes[0]
-    some = cr.statistics.ence(given, labels, n_bins=4, debiased=True)
-    assert some.notes == ("2 bins of a single instance were left out, because it takes two to debias",)
-    assert some.value != 0.0
-    assert cr.statistics.ence(given, labels, n_bins=3, debiased=True).notes == ()
-    assert cr.statistics.ence(given, labels).notes == ()
 
 
 def test_a_spread_curve_prints_a_sentence() -> None:

@@ -50,10 +50,10 @@ from credibly.predictions import (
     Rows,
     as_rows,
     one_rater,
+    require_single,
 )
 from credibly.predictions.joining import aligned
 from credibly.predictions.passes import detached
-from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.audit import WIDE, AuditGroup, AuditResult
 from credibly.results.base import require_level
 from credibly.results.tests import Word
@@ -174,17 +174,23 @@ def audit(
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks)), seed)
-    given = _checked(rows)
-    as_sets = _tests_sets(given, hypothesis)
+    require_single(rows.sample, "`audit`")
+    given = rows.sample.predictions
+    as_sets, together = _tests_sets(given, hypothesis), rows.clusters
+    if as_sets and together is not None:
+        raise UnsupportedError(
+            "`clusters` with sets",
+            "need the joint distribution of a whole cluster, which sets for single labels do not give",
+            'got hypothesis="set"',
+            'Use hypothesis="mean", or one row per cluster.',
+        )
     table, joined = _attributes(rows, groups)
     lattice = lattice_of(table, rows.n, depth=depth, n_quantiles=n_quantiles, min_size=min_size)
     counted, left_out = _measures(given, measures, as_sets)
     scoring = Scoring(counted, lattice.n_cells, seed, as_sets)
-    together = rows.clusters
     if together is None:
         source = drawn_sums(rows, lattice, scoring, report)
     else:
-        _require_no_sets(as_sets)
         source = wild_sums(rows, lattice, scoring, together, report)
     tested = adjusted_pvalues(source, n_resamples, level, separate=as_sets)
     names = rows.sample.classes
@@ -219,25 +225,6 @@ def audit(
 
 
 # What was given
-
-
-def _checked(rows: Rows) -> Predictions:
-    some = rows.sample
-    if not isinstance(some.predictions, (ClassPredictions, RealPredictions)):
-        raise InputTypeError(
-            "`audit`",
-            "needs predicted probabilities or distributions",
-            f"got {type(some.predictions).__name__}",
-            remedy_for(some.predictions, "Pass predictions first, then labels."),
-        )
-    if some.batch.weights is not None:
-        raise UnsupportedError(
-            "`audit`",
-            "counts every instance once",
-            "the rows have sample weights",
-            "Leave out `sample_weight`.",
-        )
-    return some.predictions
 
 
 def _tests_sets(given: Predictions, hypothesis: str | None) -> bool:
@@ -280,16 +267,6 @@ def _own_groups(chunk: Dataset) -> Any:
     return chunk.groups
 
 
-def _require_no_sets(as_sets: bool) -> None:
-    if as_sets:
-        raise UnsupportedError(
-            "`clusters` with sets",
-            "need the joint distribution of a whole cluster, which sets for single labels do not give",
-            'got hypothesis="set"',
-            'Use hypothesis="mean", or one row per cluster.',
-        )
-
-
 def _measures(
     given: Predictions, asked: Sequence[str] | None, as_sets: bool
 ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
@@ -298,35 +275,28 @@ def _measures(
         raise InputTypeError(
             "`measures`", "must be a sequence", f"got {asked!r}", "Pass a list, even for a single measure."
         )
-    notes: list[str] = []
+    real = isinstance(given, RealPredictions)
+    kinds = ("rank", "coverage") if real else ("confidence", "classes")
+    chosen, notes = kinds if asked is None else tuple(asked), []
+    for name in chosen:
+        one_of(f"a measure of {'real values' if real else 'classes'}", name, kinds)
+    if "coverage" in chosen and central_interval(given) is None:
+        chosen = tuple(name for name in chosen if name != "coverage")
+        notes.append("coverage was left out: no two levels are l and 1 - l")
+    k = given.n_classes if isinstance(given, ClassPredictions) else 0
+    if asked is None and k > (MOST_CLASSES // 2 if as_sets else MOST_CLASSES):
+        chosen = ("confidence",)
+        notes.append(
+            f"classes were not counted one by one, because there are {k}; request it with `measures`"
+        )
     found: list[Measure] = []
-    if isinstance(given, RealPredictions):
-        for name in ("rank", "coverage") if asked is None else asked:
-            one_of("a measure of real values", name, ("rank", "coverage"))
-            found += [Measure("rank" if name == "rank" else "coverage")]
-        ends = central_interval(given)
-        if ends is None:
-            found = [one for one in found if one.kind != "coverage"]
-            notes.append("coverage was left out: no two levels are l and 1 - l")
-    else:
-        assert isinstance(given, ClassPredictions)
-        k = given.n_classes
-        most = MOST_CLASSES // 2 if as_sets else MOST_CLASSES
-        chosen = ("confidence", "classes") if asked is None else asked
-        if asked is None and k > most:
-            chosen = ("confidence",)
-            notes.append(
-                f"classes were not counted one by one, because there are {k}; request it with `measures`"
-            )
-        for name in chosen:
-            one_of("a measure of classes", name, ("confidence", "classes"))
-            if name == "confidence":
-                found.append(Measure("confidence"))
-            else:
-                # of two classes the second tells all about the first
-                found += [Measure("class", label) for label in (range(k) if k > 2 else (1,))]
-        if as_sets:
-            found = [dataclasses.replace(one, bound=side) for one in found for side in ("upper", "lower")]
+    for name in chosen:
+        if name == "classes":  # of two the second tells all about the first
+            found += [Measure("class", label) for label in (range(k) if k > 2 else (1,))]
+        else:
+            found.append(Measure(name))
+    if as_sets:
+        found = [dataclasses.replace(one, bound=side) for one in found for side in ("upper", "lower")]
     if not found:
         raise InputError("`measures`", "must name at least one", "none of them applies", "Leave it out.")
     return tuple(dict.fromkeys(found)), tuple(notes)

@@ -7,9 +7,8 @@ not.   Broecker and Smith 2007; Vaicenavicius et al. 2019.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +17,10 @@ from credibly._arrays.errors import (
     InputError,
     InputTypeError,
     UnsupportedError,
-    one_of,
     require_positive,
 )
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.asymptotic import asymptotic_test
 from credibly.hypotests.calibration.certificate import equivalence_test
 from credibly.hypotests.resampling.choices import (
     drawing_notes,
@@ -33,7 +30,7 @@ from credibly.hypotests.resampling.choices import (
 )
 from credibly.hypotests.resampling.loop import Resampled, targets_of
 from credibly.hypotests.resampling.parts import comes_in_parts
-from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
+from credibly.hypotests.resampling.pvalues import omnibus, single_result
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
@@ -42,16 +39,15 @@ from credibly.predictions import (
     ClassPredictions,
     Dataset,
     InMemory,
-    Labels,
     Point,
     Predictions,
     RealPredictions,
     Rows,
     as_rows,
     one_rater,
+    require_single,
 )
 from credibly.predictions.passes import detached
-from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.over_rows import for_pairs
@@ -78,7 +74,6 @@ def calibration_test(
     labels: Any = None,
     *,
     statistics: str | Statistic | Sequence[str | Statistic] | None = None,
-    method: Literal["resample", "asymptotic"] = "resample",
     margin: float | None = None,
     n_resamples: int = 999,
     sample_weight: Any = None,
@@ -108,9 +103,6 @@ def calibration_test(
         replicates. ``"omnibus"`` is the family that detects the most kinds of miscalibration, ``("skce",
         "log_loss")`` for classes and the default one for real values, on all instances; time grows with n
         squared.
-    method : {"resample", "asymptotic"}
-        "resample" draws replicates of the labels, exact for every statistic. "asymptotic" uses a limit or
-        reference distribution, if the statistic has one.
     margin : float, optional
         Equivalence test: test whether the error is smaller than this share, 0.02 for two points. The result
         says "within 2 points, 95 % sure" or "not shown". The statistics must be ones that
@@ -139,10 +131,10 @@ def calibration_test(
 
     Notes
     -----
-    With ``method="resample"`` the p-value is exact for any n and any statistic: P(p <= level) <= level. For
-    `Samples`, every label is exchanged with one of its draws, which is exact for any number of draws; for
-    `Quantiles`, the cell of a label is drawn, and statistics that need its value are refused. The data must
-    not have been used to fit or recalibrate the model.
+    The p-value is exact for any n and any statistic: P(p <= level) <= level. For `Samples`, every label is
+    exchanged with one of its draws, which is exact for any number of draws; for `Quantiles`, the cell of a
+    label is drawn, and statistics that need its value are refused. The data must not have been used to fit or
+    recalibrate the model.
 
     With clusters the hypothesis is that every row is calibrated given its prediction and that clusters are
     independent. Only statistics that are functions of residuals can be tested; others are refused. Pairs
@@ -167,7 +159,6 @@ def calibration_test(
     >>> print(cr.calibration_test(probs, labels, margin=0.1).sentence())
     confidence_gap is within 10 points, 95 % sure: it is at most 8.38 points.
     """
-    one_of("`method`", method, ("resample", "asymptotic"))
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(
@@ -175,7 +166,7 @@ def calibration_test(
     )
     asked = statistics
     if asked is None:
-        asked, left_out = ("confidence_gap", ()) if margin is not None else _unasked(rows, method, seed)
+        asked, left_out = ("confidence_gap", ()) if margin is not None else _unasked(rows, seed)
         said = (*said, *left_out)
     if isinstance(asked, str) and asked == "omnibus":
         given = rows.sample.predictions
@@ -185,37 +176,10 @@ def calibration_test(
     require_distinct(chosen)
     require_resamples(n_resamples)
     if margin is not None:
-        if method != "resample":
-            raise UnsupportedError(
-                "`margin`",
-                "asks for an upper bound of the error, which needs no resampling",
-                f"got method={method!r}",
-                "Leave it out.",
-            )
         return equivalence_test(rows, chosen, margin, said)
     require_sides(rows, chosen)
-    if method == "resample":
-        found = answered(asking_consistency(rows, chosen, n_resamples, seed, report))
-        return omnibus_of(rows, found, seed, said) if several else _results(rows, found, seed, said)[0]
-    if rows.clusters is not None:
-        raise UnsupportedError(
-            "a test of rows in clusters",
-            'needs method="resample"',
-            f"got method={method!r}",
-            "Leave it out.",
-        )
-    whole = _together(rows, chosen)
-    observed = _observed(whole)
-    if several:
-        raise UnsupportedError(
-            "an omnibus test",
-            "needs replicates that its statistics share",
-            f"got method={method!r}",
-            'Use method="resample".',
-        )
-    bound = chosen[0].bind(whole.predictions)
-    result = asymptotic_test(bound, observed, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed)
-    return dataclasses.replace(result, notes=(*result.notes, *said))
+    found = answered(asking_consistency(rows, chosen, n_resamples, seed, report))
+    return omnibus_of(rows, found, seed, said) if several else _results(rows, found, seed, said)[0]
 
 
 def _settings(seed: Seed) -> dict[str, Any]:
@@ -253,7 +217,7 @@ def asking_consistency(
     progress: Progress | None = None,
 ) -> Asking[list[Resampled]]:
     """Evaluate statistics on labels drawn from the predictions, or on signs of the clusters of rows."""
-    _observed(rows.sample)
+    require_single(rows.sample, "`calibration_test`", weighted=True)
     if rows.clusters is not None:
         return wild(chosen, rows, rows.clusters, seed, n_resamples, progress)
     if not all(comes_in_parts(one, rows) for one in chosen):
@@ -309,13 +273,11 @@ CLASS_DEFAULT = "confidence_ece"
 """What a test of class predictions compares where nothing is named."""
 
 
-def _unasked(rows: Rows, method: str, seed: Seed) -> tuple[str | Sequence[str | Statistic], tuple[str, ...]]:
+def _unasked(rows: Rows, seed: Seed) -> tuple[str | Sequence[str | Statistic], tuple[str, ...]]:
     """Return what a test compares if nothing is named, of many rows the pairs of some, and what to note."""
     if not isinstance(rows.sample.predictions, RealPredictions):
         return CLASS_DEFAULT, ()
     pairs, *sums = _real_omnibus(rows.sample.predictions)
-    if method != "resample":
-        return pairs, ()
     reason = "it compares pairs" if rows.n < 2 else why_no_sides(rows, as_statistic(pairs))
     if reason is not None:
         return sums if len(sums) > 1 else sums[0], (f"{pairs} was left out: {reason}",)
@@ -332,18 +294,6 @@ def _real_omnibus(predictions: RealPredictions) -> tuple[str, ...]:
     except CrediblyError:
         flat = True
     return REAL_OMNIBUS[:-1] if flat else REAL_OMNIBUS
-
-
-def _observed(rows: Dataset) -> Labels:
-    """Return one label per instance, of classes or real values."""
-    if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
-        raise InputTypeError(
-            "`calibration_test`",
-            "needs predicted probabilities or distributions",
-            f"got {type(rows.predictions).__name__}",
-            remedy_for(rows.predictions, "Pass predictions first, then labels."),
-        )
-    return rows.batch
 
 
 def observed_classes(
@@ -369,7 +319,12 @@ def require_distinct(chosen: Sequence[Statistic]) -> None:
         raise InputError("`statistics`", "must name at least one", "got none", "Name one.")
     names = [one.name for one in chosen]
     if len(set(names)) < len(names):
-        raise InputError("`statistics`", "must be distinct", f"got {names}", "Name each statistic once.")
+        raise InputError(
+            "`statistics`",
+            "must be distinct",
+            f"got {names}",
+            "Name each once; give your own a name with `cr.statistic(..., name=...)`.",
+        )
 
 
 def require_resamples(n_resamples: int) -> None:

@@ -44,7 +44,7 @@ from credibly.results.base import require_level, require_margin
 from credibly.results.certificates import Certificate, EquivalenceDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
+from credibly.statistics.binned import BinnedError, ClasswiseECE, ConfidenceECE
 from credibly.statistics.proper import ConfidenceGap, top_label
 from credibly.statistics.registry import as_statistic
 from credibly.statistics.smooth import SmoothECE
@@ -123,7 +123,7 @@ def certificate(
         return Certificate(
             chosen.name, value, level, rows.n, settings, notes, hits=round(hits), confidence=mean
         )
-    found = chosen(*_arguments(rows))
+    found = chosen(rows)
     return Certificate(
         chosen.name, abs(found.value), level, rows.n, found.settings, found.notes, largest_change=change
     )
@@ -174,12 +174,6 @@ def _is_gap(statistic: Statistic) -> bool:
     )
 
 
-def _arguments(rows: Rows) -> tuple[Any, ...]:
-    """Return what a statistic takes: rows in chunks as they are."""
-    whole = rows.loaded()
-    return (rows,) if whole is None else (whole.predictions, whole.labels)
-
-
 def _totals(chunk: Dataset) -> tuple[float, float]:
     """Return the number of hits and the sum of confidences."""
     confidence, predicted = top_label(as_point(chunk.predictions)[0].probs)
@@ -191,7 +185,7 @@ def _totals(chunk: Dataset) -> tuple[float, float]:
 def _largest_change(statistic: Statistic, n_classes: int) -> float:
     """Return by how much one label moves the statistic at most, times n; raise where no bound is known."""
     convex = isinstance(statistic, SmoothECE | Ecce | ConfidenceGap) or (
-        isinstance(statistic, BinnedStatistic) and statistic.p == 1 and not statistic.debiased
+        isinstance(statistic, BinnedError) and statistic.p == 1 and not statistic.debiased
     )
     if not convex:
         raise UnsupportedError(

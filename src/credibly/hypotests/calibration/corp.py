@@ -34,7 +34,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import betaincinv
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
@@ -96,25 +96,6 @@ def _log_loss(p: HostArray) -> tuple[HostArray, HostArray]:
 
 
 SCORES: dict[str, Score] = {"brier": _brier, "log_loss": _log_loss}
-_TRIED = np.linspace(0.01, 0.99, 99)
-
-
-def _proper(score: str | Score) -> tuple[str, Score]:
-    """Return a score with its name; raise where a frequency is not the best prediction of itself."""
-    if not callable(score):
-        one_of("`score`", score, tuple(SCORES))
-        return score, SCORES[score]
-    named = getattr(score, "__name__", "score")
-    excess = _divergence(score, _TRIED[:, None], np.broadcast_to(_TRIED, (99, 99)))
-    if np.min(excess) < -1e-9:
-        true, best = np.unravel_index(np.argmin(excess), excess.shape)
-        raise InputError(
-            "`score`",
-            "must be proper: the true frequency is the best prediction",
-            f"`{named}` prefers {_TRIED[best]:.2f} where the frequency is {_TRIED[true]:.2f}",
-            "Use 'brier' or 'log_loss', or a loss that is proper.",
-        )
-    return named, score
 
 
 @takes_rng
@@ -123,7 +104,7 @@ def corp_curve(
     labels: Any = None,
     *,
     target: int | str = "top_label",
-    score: Literal["brier", "log_loss"] | Score = "brier",
+    score: Literal["brier", "log_loss"] = "brier",
     level: float | None = 0.95,
     n_resamples: int = 999,
     clusters: Any = None,
@@ -140,10 +121,9 @@ def corp_curve(
         Observed labels. Leave out for rows that carry their own.
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
-    score : {"brier", "log_loss"} or callable
+    score : {"brier", "log_loss"}
         The proper score to split. It refers to the event alone: the Brier score is (p - event)^2, for two
-        classes half of `brier`. A callable takes probabilities (n,) and returns two arrays: the loss if the
-        event happens, and the loss if it does not.
+        classes half of `brier`.
     level : float or None
         Coverage of the bands and intervals; None leaves them out.
     n_resamples : int
@@ -197,10 +177,11 @@ def corp_curves(
     n_resamples: int,
     seed: Seed,
     *,
-    score: Literal["brier", "log_loss"] | Score = "brier",
+    score: Literal["brier", "log_loss"] = "brier",
 ) -> list[CorpCurve]:
     """Return one curve per target, their bands from the same labels; see :func:`corp_curve`."""
-    named, losses = _proper(score)
+    one_of("`score`", score, tuple(SCORES))
+    losses = SCORES[score]
     given = rows.sample.predictions
     confidence_ece.require_predictions(given)
     assert isinstance(given, ClassPredictions)
@@ -223,12 +204,12 @@ def corp_curves(
             **_blocks(groups, fitted),
             counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
             at=groups.predicted[groups.kept],
-            score=named,
+            score=score,
             gap=float(np.sum(groups.size * np.abs(groups.predicted - fitted)) / groups.n),
             n=groups.n,
             level=level,
             n_resamples=n_drawn,
-            **_split(groups, events, fitted, named, losses, point.notes, codes),
+            **_split(groups, events, fitted, score, losses, point.notes, codes),
             **({} if level is None else _bands(groups, events, curves, losses, level, codes, seed)),
         )
         found.append(curve)

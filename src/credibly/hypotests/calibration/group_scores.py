@@ -35,6 +35,7 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.sums import State
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.sets import as_set
+from credibly.hypotests.resampling.choices import Drawn
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import Drawing, Replicates, consistent
 from credibly.predictions import (
@@ -71,7 +72,7 @@ class Measure:
         Of sets: which bound may be broken.
     """
 
-    kind: Literal["confidence", "class", "rank", "coverage"]
+    kind: str
     label: int | None = None
     bound: Literal["", "upper", "lower"] = ""
 
@@ -197,20 +198,6 @@ class _Scores:
         return np.moveaxis(np.concatenate(wide, axis=2)[:, :, self.columns], 2, 1)
 
 
-@dataclasses.dataclass(frozen=True)
-class _InOrder:
-    """Labels that a device draws, rows in another order."""
-
-    drawn: Drawing
-    order: Array
-    on_device: bool = True
-
-    def labels(self, reps: slice) -> Classes | Reals:
-        """Return replicates `reps` of all rows."""
-        labels = self.drawn.labels(reps)
-        return dataclasses.replace(labels, values=labels.values[:, self.order])
-
-
 def _of_classes(scoring: Scoring, chunk: Dataset) -> _Scores:
     """Return scores of classes whose labels are drawn from the mean prediction."""
     probs, labels = as_point(chunk.predictions)[0].probs, chunk.batch.values
@@ -223,7 +210,7 @@ def _of_classes(scoring: Scoring, chunk: Dataset) -> _Scores:
         short = np.uint16 if scoring.n_cells <= 2**16 else np.intp  # short numbers are sorted by digits
         order = like(np.argsort(cells.astype(short), kind="stable"), probs)
         probs, labels, cells = probs[order, :], labels[:, order], like(cells, probs)[order]
-        draw = partial(_InOrder, draw(), order)
+        draw = partial(_in_order, draw(), order)
     confidence, predicted = top_label(probs)
     terms = [Events(probs)] if any(one.kind == "class" for one in scoring.measures) else []
     width = sum(one.n_cells for one in terms)
@@ -231,6 +218,16 @@ def _of_classes(scoring: Scoring, chunk: Dataset) -> _Scores:
     if width in columns:
         terms.append(Events(confidence, event=predicted))
     return _Scores(Classes(labels, int(probs.shape[1])), draw, terms, columns, cells)
+
+
+def _in_order(drawing: Drawing, order: Array) -> Drawn:
+    """Return labels that a device draws, rows in another order."""
+
+    def labels(reps: slice) -> Classes | Reals:
+        drawn = drawing.labels(reps)
+        return dataclasses.replace(drawn, values=drawn.values[:, order])
+
+    return Drawn(labels, on_device=True)
 
 
 def _cells(chunk: Dataset) -> Array:
@@ -255,18 +252,6 @@ def _of_sets(scoring: Scoring, chunk: Dataset) -> Iterator[_Scores]:
         coins = np.stack([1.0 - most, most], axis=1)
         draw = partial(Replicates, coins, scoring.seed, chunk.start)
         yield _Scores(happened, draw, [terms], [0], _cells(chunk))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Ranks:
-    """Places of labels in the distributions they are drawn from, 0 to 1."""
-
-    drawn: Callable[[slice], Array]
-    on_device: bool = False
-
-    def labels(self, reps: slice) -> Reals:
-        """Return replicates `reps` of all rows."""
-        return Reals(self.drawn(reps))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -298,12 +283,12 @@ def drawn_ranks(chunk: Dataset, seed: Seed) -> RankDrawing:
         observed = observed if on_device else to_host(observed)
         uniforms, rows = Uniforms(seed, Stream.RESTS), slice(chunk.start, chunk.start + len(chunk))
         place = partial(uniforms.block, instances=rows, reference=observed if on_device else None)
-        return RankDrawing(observed, _Ranks(place, on_device), None, None)
+        return RankDrawing(observed, Drawn(lambda reps: Reals(place(reps)), on_device), None, None)
     source = consistent(seed)
     posed = source.pose(chunk)
     table, weights = _choices(posed.predictions)
     choices = source(posed)
-    drawing = _Ranks(lambda reps: _looked_up(table, choices.labels(reps)))
+    drawing = Drawn(lambda reps: Reals(_looked_up(table, choices.labels(reps))))
     return RankDrawing(_looked_up(table, posed.batch), drawing, table, weights)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
@@ -115,10 +116,7 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     from scipy.sparse import csr_array
 
     notes: list[str] = []
-    attributes = [
-        _attribute(name, values, n, n_quantiles, min_size, notes)
-        for name, values in _columns(groups, n).items()
-    ]
+    attributes = _attributes(groups, n, n_quantiles, min_size, notes)
     table = np.stack([one.codes for one in attributes], axis=1)  # (n, attributes)
     unique, cells, counts = _distinct_rows(table, [len(one.levels) for one in attributes])
     everyone = np.zeros(len(counts), dtype=np.int64)
@@ -170,12 +168,9 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     )
 
 
-def attributes_of(
-    groups: Any, n: int, n_quantiles: int = QUANTILES, min_size: int = FEWEST_ROWS
-) -> list[Attribute]:
-    """Return attributes with their levels."""
-    columns = _columns(groups, n).items()
-    return [_attribute(name, values, n, n_quantiles, min_size, []) for name, values in columns]
+def attributes_of(groups: Any, n: int) -> list[Attribute]:
+    """Return attributes with their levels, as an audit cuts and joins them unasked."""
+    return _attributes(groups, n, QUANTILES, FEWEST_ROWS, notes=[])
 
 
 def crossed_levels(groups: Any, n: int) -> HostArray:
@@ -220,6 +215,11 @@ def _distinct(values: HostArray) -> tuple[HostArray, HostArray, HostArray]:
     return distinct, first, own.reshape(-1)
 
 
+def _attributes(groups: Any, n: int, n_quantiles: int, min_size: int, notes: list[str]) -> list[Attribute]:
+    columns = _columns(groups, n)
+    return [_attribute(name, one, n, n_quantiles, min_size, notes) for name, one in columns.items()]
+
+
 def _columns(groups: Any, n: int) -> dict[str, HostArray]:
     """Return attributes by name, as arrays (n,)."""
     if is_frame(groups):
@@ -238,13 +238,7 @@ def _columns(groups: Any, n: int) -> dict[str, HostArray]:
     columns = {}
     for name, values in groups.items():
         column = to_host(values) if is_array(values) else np.asarray(values)
-        if column.shape != (n,):
-            raise InputError(
-                f"attribute {str(name)!r} of `groups`",
-                f"must have one entry per prediction ({n})",
-                f"got shape {column.shape}",
-                "Check that both come from the same split.",
-            )
+        require_one_each(column.shape, n, f"attribute {str(name)!r} of `groups`")
         columns[str(name)] = column
     return columns
 

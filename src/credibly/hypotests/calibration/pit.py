@@ -17,6 +17,7 @@ Myllymaeki et al. 2017 (extreme rank length); Saeilynoja, Buerkner and Vehtari 2
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
@@ -182,7 +183,7 @@ def pit_test(
     """
     rows = checked_rows(predictions, labels, "`pit_test`", clusters, blocks, classes=True)
     drawn = (level, n_resamples, as_seed(rng), as_progress(progress))
-    return answered(asking_pit(rows, *drawn, levels=levels, hypothesis=hypothesis))
+    return answered(asking_shares("pit", rows, *drawn, levels=levels, hypothesis=hypothesis))
 
 
 @takes_rng
@@ -248,37 +249,69 @@ def coverage_curve(
     """
     rows = checked_rows(predictions, labels, "`coverage_curve`", clusters, blocks)
     drawn = (level, n_resamples, as_seed(rng), as_progress(progress))
-    return answered(asking_coverage(rows, *drawn, levels=levels, hypothesis=hypothesis))
+    return answered(asking_shares("coverage", rows, *drawn, levels=levels, hypothesis=hypothesis))
 
 
-def asking_pit(
+def asking_shares(
+    name: Literal["pit", "coverage"],
     rows: Rows,
     level: float,
     n_resamples: int,
     seed: Seed,
     progress: Progress | None = None,
     *,
-    levels: int | tuple[float, ...] = 100,
+    levels: int | tuple[float, ...] | None = None,
     hypothesis: Hypothesis = "independent",
 ) -> Asking[EnvelopeCurve]:
-    """Return the curve of rows; see :func:`pit_test`."""
-    target = Target(partial(_quantiles, levels), finish=_shares)
-    return _asking("pit", rows, target, hypothesis, level, n_resamples, seed, progress)
-
-
-def asking_coverage(
-    rows: Rows,
-    level: float,
-    n_resamples: int,
-    seed: Seed,
-    progress: Progress | None = None,
-    *,
-    levels: int = 50,
-    hypothesis: Hypothesis = "independent",
-) -> Asking[EnvelopeCurve]:
-    """Return the curve of rows; see :func:`coverage_curve`."""
-    target = Target(partial(_intervals, levels), finish=_shares)
-    return _asking("coverage", rows, target, hypothesis, level, n_resamples, seed, progress)
+    """Return the curve of rows; see :func:`pit_test` and :func:`coverage_curve`."""
+    one_of("`hypothesis`", hypothesis, ("independent", "bayesian"))
+    require_level(level)
+    require_resamples(n_resamples)
+    share, usual = _SHARES[name]
+    bind = partial(share, usual if levels is None else levels)
+    few, clusters = rows.sample.predictions[:1], rows.clusters
+    if hypothesis == "bayesian":
+        require_members(few)
+    require_cells(few, bind(few))
+    if clusters is not None and hypothesis == "bayesian":
+        raise UnsupportedError(
+            'hypothesis="bayesian"',
+            "would draw the labels of all rows from one member",
+            "tests of clustered rows draw no labels",
+            'Use hypothesis="independent".',
+        )
+    words, least = HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER, 0.0
+    if clusters is None:
+        sources = LabelSource.each(hypothesis, seed, n_resamples, few)
+        (every,) = yield [Request([Target(bind, finish=_shares)], rows, sources, n_resamples, progress)]
+        # of several members, the one whose labels these are most like
+        found = max((one for (one,) in every), key=lambda one: curve_pvalues(one.values)[0])
+        bound, curves = found.bound, found.values
+        notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
+    else:
+        bound = bind(few)
+        curves, centre = _wild_curves(rows, bind, clusters, seed, n_resamples)
+        words, least = CLUSTERED, smallest_pvalue(clusters.number)
+        notes = (*bound.notes, *taken_notes(few), *clusters.notes)
+    assert isinstance(bound, Linear)
+    stated = to_host(bound.terms.levels)
+    pvalue, lower, upper = envelope(curves, level) if clusters is None else _even_band(curves, centre, level)
+    return EnvelopeCurve(
+        name=name,
+        levels=stated,
+        observed=curves[0],
+        expected=_expected(curves[1:], stated) if isinstance(few, Samples) else stated,
+        lower=np.maximum(lower, 0.0),
+        upper=np.minimum(upper, 1.0),
+        coverage=1.0 - level,
+        pvalue=max(pvalue, least),
+        hypothesis=words,
+        n=rows.n,
+        m=few.n_members,
+        n_resamples=n_resamples,
+        settings={"hypothesis": hypothesis, "level": level, "seed": list(seed)},
+        notes=notes,
+    )
 
 
 def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> Linear:
@@ -292,6 +325,13 @@ def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> Lin
 def _intervals(levels: int, predictions: Predictions) -> Linear:
     assert isinstance(predictions, RealPredictions)
     return central_coverage(predictions, levels)
+
+
+_SHARES: dict[str, tuple[Callable[..., Linear], int]] = {
+    "pit": (_quantiles, 100),
+    "coverage": (_intervals, 50),
+}
+"""What binds the shares of a curve, and how many levels it has by default."""
 
 
 def checked_rows(
@@ -329,64 +369,6 @@ def checked_rows(
 def _shares(bound: Bound, state: State) -> Array:
     assert isinstance(bound, Linear)
     return bound.shares(state)
-
-
-def _asking(
-    name: Literal["pit", "coverage"],
-    rows: Rows,
-    target: Target,
-    hypothesis: Hypothesis,
-    level: float,
-    n_resamples: int,
-    seed: Seed,
-    progress: Progress | None,
-) -> Asking[EnvelopeCurve]:
-    one_of("`hypothesis`", hypothesis, ("independent", "bayesian"))
-    require_level(level)
-    require_resamples(n_resamples)
-    few, bind, clusters = rows.sample.predictions[:1], target.bind, rows.clusters
-    if hypothesis == "bayesian":
-        require_members(few)
-    require_cells(few, bind(few))
-    if clusters is not None and hypothesis == "bayesian":
-        raise UnsupportedError(
-            'hypothesis="bayesian"',
-            "would draw the labels of all rows from one member",
-            "tests of clustered rows draw no labels",
-            'Use hypothesis="independent".',
-        )
-    words, least = HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER, 0.0
-    if clusters is None:
-        sources = LabelSource.each(hypothesis, seed, n_resamples, few)
-        (every,) = yield [Request([target], rows, sources, n_resamples, progress)]
-        # of several members, the one whose labels these are most like
-        found = max((one for (one,) in every), key=lambda one: curve_pvalues(one.values)[0])
-        bound, curves = found.bound, found.values
-        notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
-    else:
-        bound = bind(few)
-        curves, centre = _wild_curves(rows, bind, clusters, seed, n_resamples)
-        words, least = CLUSTERED, smallest_pvalue(clusters.number)
-        notes = (*bound.notes, *taken_notes(few), *clusters.notes)
-    assert isinstance(bound, Linear)
-    stated = to_host(bound.terms.levels)
-    pvalue, lower, upper = envelope(curves, level) if clusters is None else _even_band(curves, centre, level)
-    return EnvelopeCurve(
-        name=name,
-        levels=stated,
-        observed=curves[0],
-        expected=_expected(curves[1:], stated) if isinstance(few, Samples) else stated,
-        lower=np.maximum(lower, 0.0),
-        upper=np.minimum(upper, 1.0),
-        coverage=1.0 - level,
-        pvalue=max(pvalue, least),
-        hypothesis=words,
-        n=rows.n,
-        m=few.n_members,
-        n_resamples=n_resamples,
-        settings={"hypothesis": hypothesis, "level": level, "seed": list(seed)},
-        notes=notes,
-    )
 
 
 def _expected(replicates: HostArray, stated: HostArray) -> HostArray:

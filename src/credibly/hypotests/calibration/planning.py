@@ -8,9 +8,7 @@ gap of n labels has the variance s^2 / n with s^2 = mean c (1 - c). With z_q the
     certificate within m        n = the smallest with P(bound <= m) >= power, for a calibrated model
 
 with s_g^2 = mean (c - g) (1 - c + g). A gap may have either sign, and the larger n counts. The last uses the
-exact binomial bounds of the certificate and a normal number of right answers. With r labels per instance the
-variance is mean (v + (c (1 - c) - v) / r), where v is the variance, between members, of the probability of
-the answer: raters of one instance share what members disagree about.
+exact binomial bounds of the certificate and a normal number of right answers.
 """
 
 from __future__ import annotations
@@ -20,20 +18,11 @@ from collections.abc import Callable
 from statistics import NormalDist
 from typing import Any
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
-from credibly._arrays.namespace import Array, as_float64, namespace
-from credibly.hypotests.resampling.replicates import member_probs
-from credibly.predictions import (
-    ClassPredictions,
-    Dataset,
-    Dirichlet,
-    Ensemble,
-    as_point,
-    as_rows,
-)
-from credibly.predictions.ensemble import weighted_mean
+from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.namespace import as_float64, namespace
+from credibly.predictions import ClassPredictions, Dataset, as_point, as_rows
 from credibly.predictions.passes import detached
-from credibly.results.base import require_level, require_margin
+from credibly.results.base import require_level
 from credibly.results.certificates import chance_of_as_many
 from credibly.results.power import LabelPlan
 from credibly.statistics.proper import top_label
@@ -49,7 +38,6 @@ def plan_labels(
     width: float | None = None,
     gap: float | None = None,
     margin: float | None = None,
-    labels_each: int = 1,
     level: float = 0.95,
     power: float = 0.8,
 ) -> LabelPlan:
@@ -66,8 +54,6 @@ def plan_labels(
     margin : float, optional
         Margin within which `calibration_test(..., margin=)` should place a calibrated model with probability
         `power`. Default, if no aim is given: a gap and a margin of 0.02.
-    labels_each : int
-        Labels per instance. Tests use one label per instance, so more labels help only an interval.
     level : float
         Confidence of the interval and the certificate; the level of the test is 1 - `level`.
     power : float
@@ -98,20 +84,13 @@ def plan_labels(
     1201
     """
     require_level(level)
-    if not 0 < power < 1:
-        raise InputError("`power`", "must lie strictly between 0 and 1", f"got {power!r}", "Try 0.8.")
-    require_positive("`labels_each`", labels_each, "Use 1.")
+    require_level(power, "`power`", "Try 0.8.")
     if width is None and gap is None and margin is None:
         gap = margin = USUAL
     asked = {"width": width, "gap": gap, "margin": margin}
-    wanted = {name: _share(name, one) for name, one in asked.items() if one is not None}
-    if labels_each > 1 and set(wanted) != {"width"}:
-        raise UnsupportedError(
-            "`labels_each` above 1",
-            "helps only an interval: tests and certificates use one label per instance",
-            f"got labels_each={labels_each} with {', '.join(wanted)}",
-            "Plan for a width, or with one rater.",
-        )
+    wanted = {name: size for name, size in asked.items() if size is not None}
+    for name, size in wanted.items():
+        require_level(size, f"`{name}`", "Write 0.02 for two points.")
     rows = detached(as_rows(predictions))
     if rows.clusters is not None:
         raise UnsupportedError(
@@ -131,27 +110,25 @@ def plan_labels(
         )
     shift = wanted.get("gap", 0.0)
     columns = zip(*rows.map(lambda chunk: _sums(chunk, shift)), strict=True)
-    confidence, alone, shared, below, above = (sum(column) / rows.n for column in columns)
+    confidence, variance, below, above = (sum(column) / rows.n for column in columns)
     normal = NormalDist()
     two_sided, likely = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(power)
     aims: dict[str, int] = {}
     for name, size in wanted.items():
         if name == "width":
-            variance = shared + (alone - shared) / labels_each
             aims[name] = _whole((2 * two_sided / size) ** 2 * variance)
         elif name == "gap":
             noticed = max(
-                two_sided * math.sqrt(alone) + likely * math.sqrt(other) for other in (below, above)
+                two_sided * math.sqrt(variance) + likely * math.sqrt(other) for other in (below, above)
             )
             aims[name] = _whole((noticed / size) ** 2)
         else:
-            aims[name] = _certified(confidence, math.sqrt(alone), size, 1 - level, power)
+            aims[name] = _certified(confidence, math.sqrt(variance), size, 1 - level, power)
     return LabelPlan(
         aims=aims,
         width=width,
         gap=gap,
         margin=margin,
-        labels_each=labels_each,
         level=level,
         power=power,
         confidence=confidence,
@@ -160,46 +137,12 @@ def plan_labels(
     )
 
 
-def _share(name: str, value: float) -> float:
-    """Return a size that is above 0 and below 1, or raise."""
-    if name == "margin":
-        require_margin(value)
-    if isinstance(value, bool) or not isinstance(value, (float, int)) or not 0 < value < 1:
-        raise InputError(
-            f"`{name}`", "must lie strictly between 0 and 1", f"got {value!r}", "Write 0.02 for two points."
-        )
-    return float(value)
-
-
 def _sums(chunk: Dataset, shift: float) -> tuple[float, ...]:
-    """Return sums of confidence, variance, its part that raters share, and variances with a gap."""
-    point = as_point(chunk.predictions)[0]
-    confidence, predicted = top_label(point.probs)
-    c, xp = as_float64(confidence), namespace(confidence)
+    """Return sums of confidence, its variance, and variances with a gap."""
+    c = as_float64(top_label(as_point(chunk.predictions)[0].probs)[0])
+    xp = namespace(c)
     low, high = xp.clip(c - shift, 0.0, 1.0), xp.clip(c + shift, 0.0, 1.0)
-    columns = (
-        c,
-        c * (1 - c),
-        _disagreement(chunk.predictions, c, predicted),
-        low * (1 - low),
-        high * (1 - high),
-    )
-    return tuple(float(xp.sum(one)) for one in columns)
-
-
-def _disagreement(predictions: Any, confidence: Array, predicted: Array) -> Array:
-    """Return the variance between members of the probability of the answer; 0 of other kinds."""
-    xp = namespace(confidence)
-    if not isinstance(predictions, (Ensemble, Dirichlet)):
-        return 0 * confidence
-    probs = as_float64(member_probs(predictions))  # (n, m, k)
-    places = xp.broadcast_to(xp.astype(predicted, xp.int64)[:, None, None], (*probs.shape[:2], 1))
-    own = xp.take_along_axis(probs, places, axis=2)[:, :, 0]
-    spread = (own - confidence[:, None]) ** 2
-    if isinstance(predictions, Dirichlet):  # each member spreads around its mean
-        total = xp.reshape(xp.sum(as_float64(predictions.alpha), axis=-1), own.shape)
-        spread = spread + own * (1 - own) / (1 + total)
-    return weighted_mean(spread, predictions.weights)
+    return tuple(float(xp.sum(one)) for one in (c, c * (1 - c), low * (1 - low), high * (1 - high)))
 
 
 def _whole(instances: float) -> int:

@@ -127,7 +127,7 @@ def asking_curves(
     drawn = 0 if level is None or rows.sample.clusters is not None else n_resamples
     ((found,),) = yield [Request(planned, rows, [consistent(seed)], drawn, progress)]
     if level is not None and rows.clusters is not None:
-        banded = wild(list(kinds.values()), rows, rows.clusters, seed, n_resamples, values=_wild_frequency)
+        banded = wild(list(kinds.values()), rows, rows.clusters, seed, n_resamples, finish=_frequency)
         found = [dataclasses.replace(one, values=own.values) for one, own in zip(found, banded, strict=True)]
     cells, plans = dict(zip(kinds, found, strict=True)), dict(zip(kinds, planned, strict=True))
     curves = []
@@ -161,12 +161,6 @@ def _frequency(bound: Bound, state: State) -> Array:
     """Return the observed share in every cell, (b, cells); NaN where it is empty."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return state["observed"] / state["size"]
-
-
-def _wild_frequency(bound: Bound, expected: State, added: State, signs: HostArray) -> HostArray:
-    """Return the share of pseudo-labels in every cell, (b, cells); NaN where it is empty."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((expected["observed"] + signs @ added["observed"]) / expected["size"])
 
 
 def require_single_labels(labels: Labels, what: str) -> None:

@@ -4,7 +4,8 @@
 
     marginal   exact binomial
     strata     chi-square over sizes, or groups
-    features   a regression of h on features, and the slab that holds least (see feature_coverage)
+    features   sum_i g(x_i) (h_i - claimed), g a ridge regression of h - claimed on features and squares,
+               learned on the other folds; replicates learn again
 
 Under H0 the h_i are independent coins whatever the sets are, so replicates are coins too, all of them at
 once, and every p-value is exact. Of rows in clusters, h_i - claimed changes its sign cluster by cluster, and
@@ -21,20 +22,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, bdtrc, betaincinv
+from scipy.special import bdtr, bdtrc
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.checks import as_real, require_finite
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.calibration.feature_coverage import (
-    Slabs,
-    folds_of,
-    foretold,
-    standardised,
-)
 from credibly.hypotests.calibration.lattice import crossed_levels
+from credibly.hypotests.resampling.choices import Drawn
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.pvalues import pooled_pvalues, result_of, westfall_young
 from credibly.hypotests.resampling.wild import sign_tiles
@@ -60,17 +57,16 @@ from credibly.statistics.protocol import State, widening
 from credibly.statistics.regression import central_interval
 from credibly.statistics.terms import Events
 
-_SLAB = "worst_slab"
 _RANGES = {"set_coverage": (0.0, 1.0), "coverage_by_size": (0.0, np.inf), "coverage_by_group": (0.0, np.inf)}
 _MANY_DRAWS = 500
 """From here on, intervals between draws hold at most 0.2 points less than they claim."""
 _SIZES = 3
 """Equally filled parts that widths of intervals are cut into, as MAPIE does."""
-
+_FOLDS = 5
+_PENALTY = 1.0
 
 Search = Callable[[HostArray], HostArray]
 """From coins (b, n), which labels are held, to numbers (b,) that are large where it goes wrong."""
-
 
 CLAIM = "every set contains its label with the claimed probability, whatever its size, group and features"
 
@@ -83,7 +79,6 @@ def set_coverage(
     claimed: float | None = None,
     groups: Any = None,
     features: Any = None,
-    least: float = 0.1,
     n_resamples: int = 999,
     clusters: Any = None,
     blocks: int | None = None,
@@ -93,29 +88,26 @@ def set_coverage(
 
     Parameters
     ----------
-    sets : PredictionSets, PredictionIntervals, bool array (n, k), or pair of arrays (n,)
-        Sets of classes, or intervals of a real value; also as booleans, or as lower and upper ends, with
-        `claimed`. For distributions (`Gaussian`, `Samples`, `Quantiles`), the central intervals. What `load`
+    sets : PredictionSets, PredictionIntervals, Gaussian, Samples, Quantiles or Rows
+        Sets of classes, or intervals of a real value; for distributions, the central intervals. What `load`
         or `scan` returned, or a path, brings its own labels, groups and features.
     labels : array (n,)
         Observed classes from 0 to k - 1, or real numbers.
     claimed : float, optional
-        Share of labels that the sets claim to contain; default: what the sets themselves claim.
+        For distributions: the share of labels that the central intervals should contain.
     groups : array (n,) or mapping of str to array (n,), optional
         Groups to compare; with several attributes, their combinations.
     features : array (n, f), optional
         Numeric features that might show where labels are missed.
-    least : float
-        Smallest share of the instances in a slab of features.
     n_resamples : int
-        Replicates behind the p-values of strata, features and slabs.
+        Replicates behind the p-values of strata and features.
     clusters : array (n,), optional
         Ids of clusters of dependent rows (a patient, a day). Replicates then change the signs of whole
         clusters, which is approximate, and folds of features keep clusters whole.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
     rng : None, int or Generator
-        Seed of replicates, folds and directions.
+        Seed of replicates and folds.
 
     Returns
     -------
@@ -134,7 +126,8 @@ def set_coverage(
 
     References
     ----------
-    Cauchois, Gupta and Duchi, *Knowing what you know*, JMLR 2021.
+    Romano, Sesia and Candès, *Classification with valid and adaptive coverage*, NeurIPS 2020; Angelopoulos
+    and Bates, *A gentle introduction to conformal prediction*, 2021.
 
     Examples
     --------
@@ -145,16 +138,13 @@ def set_coverage(
     (0.75, 1.5)
     """
     require_resamples(n_resamples)
-    if not 0 < least < 1:
-        raise InputError("`least`", "must lie strictly between 0 and 1", f"got {least!r}", "Try 0.1.")
-    given, claimed = _wrapped(sets, claimed)
-    rows = as_rows(given, labels, groups=groups, features=features, clusters=clusters, blocks=blocks)
-    return coverage_of(rows, as_seed(rng), n_resamples, claimed=claimed, least=least)
+    if is_array(sets) or isinstance(sets, (tuple, list)):
+        raise _states_no_claim(sets)
+    rows = as_rows(sets, labels, groups=groups, features=features, clusters=clusters, blocks=blocks)
+    return coverage_of(rows, as_seed(rng), n_resamples, claimed=claimed)
 
 
-def coverage_of(
-    rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | None = None, least: float = 0.1
-) -> SetCoverage:
+def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | None = None) -> SetCoverage:
     """Return what the sets of rows hold; without replicates no p-value but the exact one."""
     clusters, codes = rows.clusters, rows.cluster_codes()
     some = rows.sample.predictions
@@ -174,12 +164,9 @@ def coverage_of(
     # one part alone is the average
     compared = {f"coverage_by_{by}": one for by, one in split.items() if one.n_parts > 1}
     searches: dict[str, Search] = {}
-    slabs = None
     if features is not None:
-        table = standardised(features, n)
-        slabs = Slabs(table, least, seed)
-        searches["coverage_by_features"] = partial(foretold, table, folds_of(n, seed, codes), claimed)
-        searches[_SLAB] = partial(slabs.shortfall, claimed)
+        table, folds = _standardised(features, n), _folds_of(n, seed, codes)
+        searches["coverage_by_features"] = partial(_foretold, table, folds, claimed)
     values = _values({"set_coverage": hits} | compared, searches, held, n_resamples, seed, codes)
     tests = _tests(values, held, claimed, seed, clusters) if n_resamples else {}
     pvalue = {name: one.pvalue for name, one in tests.items()}
@@ -199,7 +186,6 @@ def coverage_of(
         by_size=by["size"],
         by_group=by.get("group"),
         features_pvalue=pvalue.get("coverage_by_features"),
-        slab=None if slabs is None else slabs.worst(held, pvalue.get(_SLAB)),
         tests=tests,
         n=n,
         n_resamples=int(n_resamples),
@@ -239,29 +225,6 @@ def _notes_of_draws(predictions: Predictions, claimed: float) -> tuple[str, ...]
     return (note,)
 
 
-def _wrapped(sets: Any, claimed: float | None) -> tuple[Any, float | None]:
-    """Return plain arrays as predictions that claim a coverage; everything else as it is."""
-    plain = isinstance(sets, tuple) or (isinstance(sets, list) and all(map(is_array, sets)))  # not rows
-    pair = plain and len(sets) == 2 and np.ndim(sets[0]) == 1 and _is_real(sets[0])
-    nested = isinstance(sets, list) and not pair
-    if not (pair or nested or is_array(sets)):
-        return sets, claimed
-    if claimed is None:
-        raise InputError(
-            "`claimed`",
-            "must be given with plain arrays: the share of labels that they claim to contain",
-            "got none",
-            "Write `claimed=0.9`, or wrap them: `PredictionSets(sets, claimed=0.9)`.",
-        )
-    if pair:
-        return PredictionIntervals(sets[0], sets[1], claimed), None
-    return PredictionSets(sets, claimed), None
-
-
-def _is_real(values: Any) -> bool:
-    return np.asarray(to_host(values) if is_array(values) else values).dtype.kind in "fiu"
-
-
 def _claim(predictions: Predictions, claimed: float | None) -> float:
     """Return the coverage that predictions claim, or that is asked of distributions."""
     if isinstance(predictions, (PredictionSets, PredictionIntervals)):
@@ -275,11 +238,16 @@ def _claim(predictions: Predictions, claimed: float | None) -> float:
         return predictions.claimed
     if isinstance(predictions, RealPredictions):
         return require_claimed(claimed)
-    raise InputTypeError(
+    raise _states_no_claim(predictions)
+
+
+def _states_no_claim(given: Any) -> InputTypeError:
+    return InputTypeError(
         "`sets`",
         "must be sets or intervals with a claimed coverage, or distributions of a real value",
-        f"got {type(predictions).__name__}",
-        "Make sets from the probabilities first: `PredictionSets(probs >= threshold, claimed=0.9)`.",
+        f"got {type(given).__name__}",
+        "Wrap them: `PredictionSets(probs >= threshold, claimed=0.9)` or "
+        "`predictions.PredictionIntervals(lower, upper, claimed=0.9)`.",
         argument="sets",
     )
 
@@ -391,15 +359,13 @@ def _values(
     """Return every measure of the observation, then of coins, (1 + b,): all coins in tiles.
 
     Rows in clusters keep their dependence: what they hold beyond the claim changes its sign by cluster, and
-    varies at least as much as coins would in every part. Signs are symmetric, and few labels are missed, so a
-    slab of a few clusters must also be worse than those of coins that depend as much inside clusters
-    (`_shares_of_clusters`).
+    varies at least as much as coins would in every part.
     """
     hits = sums["set_coverage"]
     claimed = float(hits.chance[0])
     away = held - claimed
     found: dict[str, list[HostArray]] = {name: [] for name in (*sums, *searches)}
-    observed, coins = _labels(held[None, :]), _Coins(held.size, seed, claimed, codes, away)
+    observed = _labels(held[None, :])
 
     def see(labels: Classes) -> None:
         for name, one in sums.items():
@@ -408,44 +374,20 @@ def _values(
             found[name].append(search(labels.values.astype(np.float64)))
 
     if codes is None:
+        uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
+        coins = Drawn(lambda reps: _labels(uniforms.block(reps, rows) < claimed))
         for _, batch in label_tiles(observed, coins, slice(0, n_resamples)):
             see(batch)
         return {name: np.concatenate(own) for name, own in found.items()}
     see(observed)
     moved = {name: _by_cluster(one, held, codes) for name, one in sums.items()}
-    apart: list[HostArray] = []
-    for reps, factor in sign_tiles(seed, int(codes.max()) + 1, n_resamples, 32 * held.size):
+    for _, factor in sign_tiles(seed, int(codes.max()) + 1, n_resamples, 32 * held.size):
         for name, (beyond, wider) in moved.items():
             drawn = _fixed(sums[name])["expected"] + factor @ (beyond * wider)
             found[name].append(_value(sums[name], drawn))
         for name, search in searches.items():
             found[name].append(search(claimed + factor[:, codes] * (away * moved["set_coverage"][1])))
-        if _SLAB in searches:
-            apart.append(searches[_SLAB](coins.labels(reps).values.astype(np.float64)))
-    values = {name: np.concatenate(own) for name, own in found.items()}
-    if apart:
-        values[_SLAB][1:] = _no_smaller(values[_SLAB][1:], np.concatenate(apart))
-    return values
-
-
-@dataclasses.dataclass(frozen=True)
-class _Coins:
-    """Labels under the claim: whether a label is held is a coin toss; those of one cluster are alike."""
-
-    n: int
-    seed: Seed
-    claimed: float
-    codes: HostArray | None
-    away: HostArray
-    on_device = False
-
-    def labels(self, reps: slice) -> Classes:
-        """Return replicates `reps` of all rows."""
-        uniforms = Uniforms(self.seed, Stream.COINS)
-        share: HostArray | float = self.claimed
-        if self.codes is not None:
-            share = _shares_of_clusters(uniforms, reps, self.codes, self.away, self.claimed)
-        return _labels(uniforms.block(reps, slice(0, self.n)) < share)
+    return {name: np.concatenate(own) for name, own in found.items()}
 
 
 def _labels(coins: HostArray) -> Classes:
@@ -480,33 +422,41 @@ def _by_cluster(hits: Events, held: HostArray, codes: HostArray) -> tuple[HostAr
     return beyond, widening(_fixed(hits)["variance"][0], (beyond**2).sum(axis=0))
 
 
-def _shares_of_clusters(
-    uniforms: Uniforms, reps: slice, codes: HostArray, away: HostArray, claimed: float
-) -> HostArray | float:
-    """Return shares that clusters hold, (b, n): beta, with the claimed mean and the correlation that is seen.
-
-    Sums over clusters of size m vary by m v (1 + (m - 1) r), v = claimed (1 - claimed).
-    """
-    size, each = np.bincount(codes), claimed * (1.0 - claimed)
-    beyond = np.sum(np.bincount(codes, away) ** 2) - each * codes.size
-    pairs = each * np.sum(size * (size - 1.0))
-    correlation = min(float(beyond / pairs), 0.99) if pairs > 0 else 0.0
-    if correlation < 1e-6:
-        return claimed
-    total = 1.0 / correlation - 1.0
-    uniform = uniforms.block(reps, slice(codes.size, codes.size + size.size))
-    found: HostArray = betaincinv(total * claimed, total * (1.0 - claimed), uniform)[:, codes]
+def _standardised(features: Any, n: int) -> HostArray:
+    """Return features (n, f) with mean 0 and spread 1; a constant one stays 0."""
+    table = to_host(as_real(features, "features")).astype(np.float64)
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or table.shape[0] != n:
+        raise InputError(
+            "`features`", f"must be numbers ({n}, f)", f"got {table.shape}", "Give one row per set."
+        )
+    require_finite(table, "features")
+    require_positive("the number of features", table.shape[1], "Give at least one column.")
+    spread = table.std(axis=0)
+    found: HostArray = (table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return found
 
 
-def _no_smaller(values: HostArray, others: HostArray) -> HostArray:
-    """Return values (b,) of which the largest is no smaller than the largest other, the second, and so on.
+def _folds_of(n: int, seed: Seed, codes: HostArray | None = None) -> HostArray:
+    """Return the fold of every row; rows of a cluster have the same one."""
+    number = n if codes is None else int(codes.max()) + 1
+    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, number))[0])
+    found: HostArray = np.argsort(order) % min(_FOLDS, number)
+    return found if codes is None else found[codes]
 
-    A p-value of a large observation is then the larger of both, and replicates keep their order.
-    """
-    found = np.empty_like(values)
-    found[np.argsort(values, kind="stable")] = np.maximum(np.sort(values), np.sort(others))
-    return found
+
+def _foretold(table: HostArray, folds: HostArray, claimed: float, every: HostArray) -> HostArray:
+    """Return what ridge regressions on other folds foretell of the excess of coins (b, n)."""
+    design = np.concatenate([np.ones((table.shape[0], 1)), table, table**2], axis=1)
+    excess = every - claimed
+    total: HostArray = np.zeros(every.shape[0])
+    for fold in np.unique(folds):
+        inside = folds == fold
+        train = design[~inside]
+        gram = train.T @ train + _PENALTY * np.eye(design.shape[1])
+        slopes = np.linalg.solve(gram, train.T @ excess[:, ~inside].T)  # (f, b)
+        total += np.sum((design[inside] @ slopes).T * excess[:, inside], axis=1)
+    return total
 
 
 def _tests(

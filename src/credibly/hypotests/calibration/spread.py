@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.namespace import Array, namespace, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import central_band, wider
@@ -22,7 +22,6 @@ from credibly.predictions import Rows, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import SpreadCurve
-from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, State
 from credibly.statistics.spread import ExpectedNormalisedError, require_spread
 
@@ -113,7 +112,7 @@ def asking_spread(
     edges = np.sqrt(np.asarray(plan.edges))
     bands = None if level is None else [central_band(found.values[1:, part], level) for part in (filled, z)]
     if bands is not None and level is not None and rows.clusters is not None:
-        (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, values=_wild_errors)
+        (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, finish=_errors)
         apart = [central_band(signed.values[1:, part], level) for part in (filled, z)]
         bands = [wider(one, other) for one, other in zip(bands, apart, strict=True)]
     return SpreadCurve(
@@ -135,9 +134,3 @@ def _errors(bound: Bound, state: State) -> Array:
     xp = namespace(state["size"])
     size = xp.clip(state["size"], 1e-300, None)
     return xp.sqrt(xp.concat([state["observed"] / size, state["z"] / size], axis=1))
-
-
-def _wild_errors(bound: Bound, expected: State, added: State, signs: HostArray) -> HostArray:
-    """Return the same of errors with drawn signs."""
-    assert isinstance(bound, Linear)
-    return np.asarray(_errors(bound, bound.terms.wild_state(expected, added, signs)))

@@ -32,9 +32,7 @@ from credibly.learners.mixing import mixed
 from credibly.learners.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.predictions import Classes, Point, as_point, as_predictions
 from credibly.results.combinations import LocalDeviations
-from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Statistic, accuracy, brier, log_loss
 from credibly.statistics.terms import Events
 
 LEAST_INSTANCES = 20
@@ -192,17 +190,9 @@ def space_of(point: Point, space: Any, n: int) -> tuple[HostArray, tuple[str, ..
 class Combination(ABC):
     """Turns predictions into one distribution per instance."""
 
-    statistics: tuple[Statistic, ...]
-
     @abstractmethod
     def apply(self, predictions: Any, features: Any = None) -> Point:
         """Return the combination."""
-
-    def score(self, predictions: Any, labels: Any, features: Any = None) -> dict[str, Estimate]:
-        """Return accuracy, proper scores and the tested statistics."""
-        point = self.apply(predictions, features)
-        asked = {one.name: one for one in (accuracy, brier, log_loss, *self.statistics)}
-        return {name: one(point, labels) for name, one in asked.items()}
 
     def regions(
         self, predictions: Any, labels: Any, features: Any, space: Any, n_resamples: int, rng: Any

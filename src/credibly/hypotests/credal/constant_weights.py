@@ -456,12 +456,7 @@ def constant_finding(
 ) -> Finding:
     """Return a test together with the weights that were tested."""
     combination = ConstantCombination(
-        task.statistics,
-        task.points.names,
-        task.given.n_classes,
-        task.n_draws,
-        task.seed,
-        weights=best.weights,
+        task.points.names, task.given.n_classes, task.n_draws, task.seed, weights=best.weights
     )
     rows = np.arange(len(task.given))
     return Finding(result, combination, best.weights, task.points.names, rows, (*task.points.notes, *notes))

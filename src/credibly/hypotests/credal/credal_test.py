@@ -76,7 +76,7 @@ def credal_test(
     -------
     HypotestResult of CredalDetails
         The larger p-value; ``sentence()`` says which of the four outcomes it is. Its ``details`` have the
-        weights that were found, with ``combine`` and ``score`` for any split; ``details.validity`` is the
+        weights that were found, with ``combine`` for any split; ``details.validity`` is the
         result of the witness (where it points, an exact e-value) and ``details.calibration`` that of the
         weights.
 

@@ -28,7 +28,7 @@ from credibly.hypotests.credal.credal_test import together
 from credibly.hypotests.credal.weights_test import weights_test
 from credibly.hypotests.credal.witness import witness_test
 from credibly.learners.basis import set_features
-from credibly.learners.linear import Learner, LinearLearner
+from credibly.learners.linear import GatingLearner, Learner
 from credibly.learners.points import DRAWS, points_of
 from credibly.predictions import Point, Predictions, as_predictions, cluster_codes, paired
 from credibly.results.base import Result, require_level
@@ -373,7 +373,7 @@ def inflate(
 def _refits(settings: dict[str, Any]) -> bool:
     """Tell whether weights are learned again in every replicate, which is what takes time."""
     learner = settings.get("learner")
-    light = not isinstance(learner, Learner) or isinstance(learner, LinearLearner)
+    light = not isinstance(learner, Learner) or isinstance(learner, GatingLearner)
     return light and settings.get("refit") is not False
 
 

@@ -45,7 +45,7 @@ from credibly.hypotests.credal.pairs import values_of_pairs
 from credibly.hypotests.credal.task import WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import check_features, set_features
-from credibly.learners.linear import FittedWeights, Learner, Lesson, LinearFit, LinearLearner
+from credibly.learners.linear import FittedWeights, GatingLearner, Learner, Lesson, LinearFit
 from credibly.learners.mixing import mixed
 from credibly.predictions import Classes, Point, as_point
 from credibly.results.tests import HypotestResult
@@ -142,7 +142,7 @@ def learned_test(
     """Learn weights, test the combination on instances it was not learned on."""
     n = len(task.given)
     require_enough(n, cv)
-    if refit and not isinstance(learner, LinearLearner):
+    if refit and not isinstance(learner, GatingLearner):
         raise UnsupportedError(
             "`refit`",
             "learns again for every replicate, which this learner cannot do",
@@ -165,7 +165,6 @@ def learned_test(
     else:
         result = fold_result([_resampled(task, fit) for fit in fits])
     combination = LearnedCombination(
-        task.statistics,
         task.points.names,
         task.given.n_classes,
         task.n_draws,

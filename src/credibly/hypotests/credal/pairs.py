@@ -15,9 +15,7 @@ from credibly._arrays.progress import Progress
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.predictions import Classes, Point
 from credibly.statistics import Statistic
-from credibly.statistics.binned import BinnedStatistic
-from credibly.statistics.cells import CellStatistic
-from credibly.statistics.hosmer_lemeshow import HosmerLemeshow
+from credibly.statistics.cells import BinnedStatistic, CellStatistic
 from credibly.statistics.protocol import Bound, State
 from credibly.statistics.skce import Skce
 
@@ -94,7 +92,7 @@ def kernel_values(statistic: Skce, probs: HostArray, labels: Classes) -> HostArr
 
 def counted_in_pairs(statistic: CellStatistic) -> bool:
     """Tell whether bins do not depend on the predictions, so that those of many can be counted at once."""
-    if not isinstance(statistic, BinnedStatistic | HosmerLemeshow):
+    if not isinstance(statistic, BinnedStatistic):
         return False
     return statistic.binning == "equal_width" and "square" not in statistic.needs
 

@@ -447,7 +447,7 @@ def _as_set(predictions: Any) -> CredalSet:
             "`validity_test`",
             "needs a set of distributions per instance",
             "a Dirichlet is not a set",
-            "Choose which set you mean: `credal.as_set(predictions, method=...)`.",
+            "Choose which set you mean: `credal.as_set(predictions, n_samples=...)`.",
         )
     credal: CredalSet = as_set(without_graph(given))
     return credal

@@ -22,9 +22,10 @@ from credibly.hypotests.credal.combinations import Finding, MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test
 from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.task import SetTask, WeightsTask
-from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, LinearLearner
+from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner
 from credibly.learners.points import DRAWS
 from credibly.predictions import Ensemble
+from credibly.results.base import require_level
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult, with_details
 from credibly.statistics import Statistic
@@ -128,8 +129,8 @@ def weights_test(
     Returns
     -------
     HypotestResult of WeightsDetails
-        The p-value and, in ``details``, the weights that were found; its ``combine`` and ``score`` apply them
-        to any split.
+        The p-value and, in ``details``, the weights that were found; its ``combine`` applies them to any
+        split.
 
     Notes
     -----
@@ -266,7 +267,7 @@ def _mean_test(task: WeightsTask, weights: Weights) -> Finding:
     notes = task.points.notes if own is None else task.given.notes
     if weights != "mean":
         notes = (*notes, "all points of every set are equal: nothing to learn, all instances are tested")
-    combination, rows = MeanCombination(task.statistics), np.arange(len(task.given))
+    combination, rows = MeanCombination(), np.arange(len(task.given))
     return Finding(result, combination, equal, task.points.names, rows, notes)
 
 
@@ -284,7 +285,7 @@ def _refits(sets: SetTask, weights: Weights, learner: Learner, chosen: Sequence[
     if weights == "constant":
         sums = all(one.traits.reduction == "sum" for one in chosen)
         return sums or len(sets.given) <= _REFIT_PAIRS
-    return weights == "learned" and isinstance(learner, LinearLearner) and sets.codes is None
+    return weights == "learned" and isinstance(learner, GatingLearner) and sets.codes is None
 
 
 def _learner(given: Any) -> Learner:
@@ -310,11 +311,8 @@ def _require_options(weights: Weights, **options: Any) -> None:
     split, cv, refit = options["split"], options["cv"], options["refit"]
     if split is not None and cv is not None:
         raise InputError("`split` and `cv`", "cannot be used together", "got both", "Give one of them.")
-    number = isinstance(split, int | float | np.floating) and not isinstance(split, bool)
-    if split is not None and not (number and 0 < split < 1):
-        raise InputError(
-            "`split`", "must lie strictly between 0 and 1", f"got {split!r}", "Use 0.5 for halves."
-        )
+    if split is not None:
+        require_level(split, "`split`", "Use 0.5 for halves.")
     if cv is not None:
         require_integer(cv, "cv", 2)
     if refit is not None and not isinstance(refit, bool):

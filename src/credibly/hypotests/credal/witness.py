@@ -59,7 +59,6 @@ from credibly.predictions import Dirichlet, Ensemble, Point, as_predictions
 from credibly.results.estimates import degrees_of_freedom
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.results.witness import WitnessDetails, WitnessDirection
-from credibly.statistics import skce
 
 Given = Literal["predictions", "features"]
 
@@ -229,7 +228,7 @@ def tested_witness(
         n_clusters=None if codes is None else number,
         details=WitnessDetails(
             test_rows=np.flatnonzero(tested),
-            combination=WitnessCombination((skce,), view, slopes, sets.n_draws, seed),
+            combination=WitnessCombination(view, slopes, sets.n_draws, seed),
             given=given,
             evalue=evalue,
             exact_pvalue=min(1.0, 1.0 / max(evalue, 1e-300)),

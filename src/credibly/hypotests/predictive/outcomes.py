@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.hypotests.resampling.choices import is_joint
@@ -146,13 +147,7 @@ def _too_many(found: int) -> InputError:
 
 def _factor(values: Any, name: str, n: int) -> HostArray:
     array = to_host(values) if is_array(values) else np.asarray(values)
-    if array.shape != (n,):
-        raise InputError(
-            f"group factor {name!r}",
-            f"must have one entry per prediction ({n})",
-            f"got shape {array.shape}",
-            "Check that both come from the same split.",
-        )
+    require_one_each(array.shape, n, f"group factor {name!r}")
     # NaN differs from itself, None has no group
     missing = [entry is None or bool(entry != entry) for entry in array.tolist()]
     if any(missing):

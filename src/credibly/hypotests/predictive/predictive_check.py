@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import InputTypeError, one_of
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.calibration_test import require_distinct, require_resamples
 from credibly.hypotests.predictive.outcomes import (
     Grouping,
     crossed,
@@ -39,14 +39,13 @@ from credibly.predictions import (
     Dataset,
     Predictions,
     Quantiles,
-    RealPredictions,
     Rows,
     as_rows,
     one_rater,
+    require_single,
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached, forget
-from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.statistics import Statistic, picp, quantile_calibration_error
 from credibly.statistics.coverage import symmetric_levels
@@ -192,7 +191,7 @@ def asking_check(
     said: tuple[str, ...] = (),
 ) -> Asking[PredictiveCheck]:
     """Return the check of rows, and of their groups where `grouped`; see :func:`predictive_check`."""
-    _require_single(rows.sample)
+    require_single(rows.sample, "`predictive_check`")
     grouping = None
     if grouped:
         rows, levels = crossed(rows)
@@ -289,28 +288,6 @@ def _together(chosen: Sequence[Statistic], grouping: Grouping | None) -> int:
     return len(chosen) * (1 if grouping is None else len(grouping.names))
 
 
-def _require_single(rows: Dataset) -> None:
-    """Raise unless every instance has one label and counts once."""
-    if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
-        raise InputTypeError(
-            "`predictive_check`",
-            "needs predicted probabilities or distributions",
-            f"got {type(rows.predictions).__name__}",
-            remedy_for(rows.predictions, "Pass predictions first, then labels."),
-        )
-    if rows.batch.weights is not None:
-        raise UnsupportedError(
-            "`predictive_check`",
-            "counts every instance once",
-            "the chunks have sample weights",
-            "Scan without `sample_weight`.",
-        )
-    if len(rows.batch) != 1:
-        raise InputError(
-            "`labels`", "must be one label vector", f"got {len(rows.batch)}", "Pass one of them."
-        )
-
-
 def _chosen(
     predictions: Predictions, statistics: Any, paper: str | None
 ) -> tuple[list[Statistic], list[str]]:
@@ -328,13 +305,7 @@ def _chosen(
         )
     # the check is two-sided for every statistic, so a plain function need not say its tail
     chosen = [as_statistic(one, tail="two-sided") for one in statistics]
-    if not chosen:
-        raise InputError("`statistics`", "must name at least one", "got none", "Name one.")
-    names = [one.name for one in chosen]
-    if len(set(names)) < len(names):
-        raise InputError(
-            "`statistics`", "must have distinct names", f"got {names}", "Give `name=` to `cr.statistic`."
-        )
+    require_distinct(chosen)
     return [one.with_(paper=paper) if paper in one.papers else one for one in chosen], left_out
 
 

@@ -52,10 +52,6 @@ from credibly.statistics.protocol import Bound, Statistic
 from credibly.statistics.real_kernels import cells_of, pooled_with
 from credibly.statistics.subsampled import Subsampled
 
-_TABLE_ELEMENTS = 2**18
-"""Numbers of the pools that are worked on at a time."""
-
-
 Bind = Callable[[Predictions], Bound]
 
 
@@ -116,8 +112,16 @@ def _draws(samples: Samples, seed: Seed, first_row: int, shared: bool) -> Array:
     return xp.concat(found, axis=0)
 
 
-class Choices:
-    """Which number of its pool is the label of every instance, one choice in every replicate.
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """Label vectors that a function returns for replicates."""
+
+    labels: Callable[[slice], Classes | Reals]
+    on_device: bool = False
+
+
+def drawn_choices(pool: Pool, seed: Seed, members: HostArray | None = None, first_row: int = 0) -> Drawn:
+    """Choose which number of its pool is the label of every instance, in every replicate.
 
     Parameters
     ----------
@@ -129,37 +133,33 @@ class Choices:
         The member whose draws are chosen from; of members with one draw each the chosen column itself.
     first_row : int
         Index of row 0 among all instances.
+
+    Returns
+    -------
+    Drawn
+        Numbers of columns.
     """
+    reference, (n, p), s = pool.values, pool.values.shape, pool.shape[-1]
+    # of what labels are drawn from instead there is no label, only draws
+    fewest = 0 if pool.moved is None else 1
+    uniforms, on_device = Uniforms(seed, Stream.RESTS), on_accelerator(reference)
+    rows = slice(first_row, first_row + n)
 
-    def __init__(self, pool: Pool, seed: Seed, members: HostArray | None = None, first_row: int = 0) -> None:
-        self.reference, self.first_row, self.members = pool.values, first_row, members
-        self.n, self.p = pool.values.shape
-        self.s = pool.shape[-1]
-        self.joint = members is not None and is_joint(pool)
-        # of what labels are drawn from instead there is no label, only draws
-        self.fewest = 0 if pool.moved is None else 1
-        self.uniforms = Uniforms(seed, Stream.RESTS)
-        self.on_device = on_accelerator(pool.values)
-
-    def labels(self, reps: slice) -> Classes:
-        """Return replicates `reps` of all rows."""
-        reference = self.reference if self.on_device else None
-        rows = slice(self.first_row, self.first_row + self.n)
-        if self.joint:
-            assert self.members is not None
-            drawn = np.where(self.members[reps] < self.fewest, self.p - 1, self.members[reps])
-            chosen = np.broadcast_to(drawn[:, None], (reps.stop - reps.start, self.n))
-            values = like(chosen.astype(label_dtype(np, self.p)), self.reference)
-            return Classes(values, self.p)
-        uniform = self.uniforms.block(reps, rows, reference)
+    def labels(reps: slice) -> Classes:
+        if members is not None and is_joint(pool):
+            drawn = np.where(members[reps] < fewest, p - 1, members[reps])
+            chosen = np.broadcast_to(drawn[:, None], (reps.stop - reps.start, n))
+            return Classes(like(chosen.astype(label_dtype(np, p)), reference), p)
+        uniform = uniforms.block(reps, rows, reference if on_device else None)
         xp = namespace(uniform)
-        ways = self.s + 1 - self.fewest
-        place = xp.astype(uniform * ways, label_dtype(xp, self.p)) + self.fewest
-        if self.members is not None:
-            shift = (self.members[reps] * self.s)[:, None].astype(label_dtype(np, self.p))
-            shift = like(shift, self.reference) if self.on_device else shift
+        place = xp.astype(uniform * (s + 1 - fewest), label_dtype(xp, p)) + fewest
+        if members is not None:
+            shift = (members[reps] * s)[:, None].astype(label_dtype(np, p))
+            shift = like(shift, reference) if on_device else shift
             place = xp.where(place > 0, place + shift, place)
-        return Classes(place if self.on_device else like(place, self.reference), self.p)
+        return Classes(place if on_device else like(place, reference), p)
+
+    return Drawn(labels, on_device)
 
 
 def is_joint(predictions: Any) -> bool:
@@ -201,35 +201,22 @@ def cell_codes(predictions: Quantiles, values: Array) -> Classes:
     return Classes(xp.astype(code, label_dtype(xp, size * size)), size * size)
 
 
-class Cells:
-    """Cells between quantiles, drawn with the probability between their levels.
+def drawn_cells(predictions: Quantiles, seed: Seed, first_row: int = 0) -> Drawn:
+    """Draw cells between quantiles with the probability between their levels; see `drawn_choices`."""
+    reference, on_device = predictions.values, on_accelerator(predictions.values)
+    levels = as_float64(predictions.levels)
+    levels = levels if on_device else to_host(levels)
+    uniforms, size = Uniforms(seed, Stream.RESTS), levels.shape[0] + 1
+    rows = slice(first_row, first_row + reference.shape[0])
 
-    Parameters
-    ----------
-    predictions : Quantiles
-        Whose cells; they differ in their levels alone.
-    seed : tuple of int
-        Key of the counters.
-    first_row : int
-        Index of row 0 among all instances.
-    """
-
-    def __init__(self, predictions: Quantiles, seed: Seed, first_row: int = 0) -> None:
-        self.reference, self.first_row = predictions.values, first_row
-        self.on_device = on_accelerator(predictions.values)
-        levels = as_float64(predictions.levels)
-        self.levels = levels if self.on_device else to_host(levels)
-        self.uniforms = Uniforms(seed, Stream.RESTS)
-
-    def labels(self, reps: slice) -> Classes:
-        """Return replicates `reps` of all rows."""
-        n, size = self.reference.shape[0], self.levels.shape[0] + 1
-        rows = slice(self.first_row, self.first_row + n)
-        uniform = self.uniforms.block(reps, rows, self.reference if self.on_device else None)
+    def labels(reps: slice) -> Classes:
+        uniform = uniforms.block(reps, rows, reference if on_device else None)
         xp = namespace(uniform)
-        cell = xp.searchsorted(self.levels, xp.reshape(uniform, (-1,)), side="right")
+        cell = xp.searchsorted(levels, xp.reshape(uniform, (-1,)), side="right")
         code = xp.reshape(xp.astype(cell * (size + 1), label_dtype(xp, size * size)), uniform.shape)
-        return Classes(code if self.on_device else like(code, self.reference), size * size)
+        return Classes(code if on_device else like(code, reference), size * size)
+
+    return Drawn(labels, on_device)
 
 
 def require_drawable(predictions: Predictions, chosen: Sequence[Statistic]) -> None:
@@ -269,7 +256,7 @@ def why_no_sides(rows: Rows, statistic: Statistic) -> str | None:
     lies that equals Q is open, and no choice has the mean 0 for every distribution with an atom at Q: an atom
     of rain at 0 would be rejected always. Far fewer than the square root of n do not matter.
     """
-    if not isinstance(rows.sample.predictions, Quantiles) or statistic.name not in ("skce", "ucme"):
+    if not isinstance(rows.sample.predictions, Quantiles) or statistic.name != "skce":
         return None
     number = sum(rows.map(_equal_a_quantile))
     if number <= 0.1 * rows.n**0.5:

@@ -3,15 +3,15 @@
 values[0] = T(rows, observed labels),   values[d] = T(rows, labels drawn for replicate d),   d = 1, ..., b
 
 A replicate's label of row i depends on the seed, the replicate and i alone, so the same labels are drawn
-however rows and replicates are cut. There are three loops over replicates: `label_tiles` here, `sign_tiles`
-of clusters (`wild`), and `paired_values` for predictions that change with the replicate. What a test wants
-evaluated is a `Request` (`requests`); rows that come in chunks, or in parts, are in `parts`.
+however rows and replicates are cut. There are two loops over replicates: `label_tiles` here, and `sign_tiles`
+of clusters (`wild`). What a test wants evaluated is a `Request` (`requests`); rows that come in chunks, or in
+parts, are in `parts`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -34,7 +34,6 @@ from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
 from credibly.predictions import (
     Dataset,
-    GroupRows,
     InMemory,
     Labels,
     Predictions,
@@ -47,8 +46,6 @@ from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
-_KEPT = 1 / 32  # of the memory budget, for sums that another part of an evaluation may ask for
-_FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
 Finish = Callable[[Bound, State], Array]
@@ -139,8 +136,9 @@ def targets_of(
     inside = _rows_of_groups(whole) if groups and whole is not None else {}
     found = []
     for level, size in ((None, rows.n), *groups):
-        part = rows if level is None else GroupRows(rows, size, level)
-        if whole is not None:
+        if whole is None:
+            part = rows if level is None else rows.of_group(level, size)
+        else:
             part = InMemory(whole if level is None else whole.take(inside[level]))
         for one in chosen:
             additive = one.traits.reduction == "sum"
@@ -159,6 +157,11 @@ class Wish:
         self.target = target
         self.finishes: list[Finish] = []
         self.found: list[Resampled] = []
+
+    def add(self, target: Target) -> int:
+        """Have the sums finished as another target wants; return which of the values are its own."""
+        self.finishes.append(target.finish)
+        return len(self.finishes) - 1
 
     def values(self, bound: Bound, state: State) -> list[HostArray]:
         """Return the values of some replicates, by function."""
@@ -242,10 +245,6 @@ def states_of(jobs: Sequence[Job], batch: Any) -> list[State]:
     return first.states_with(others, jobs[0].labels(batch))
 
 
-def _values(target: Target, bound: Bound, state: State) -> HostArray:
-    return to_host(target.finish(bound, state))
-
-
 def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
     """Return the rows of every group of a dataset, increasing."""
     groups = np.asarray(dataset.groups)
@@ -299,7 +298,7 @@ def resampled_values(
     jobs = [Job(Target(bound.statistic.bind, additive=False), bound) for bound in bounds]
     wishes = [Wish(job.target) for job in jobs]
     for wish in wishes:
-        wish.finishes.append(wish.target.finish)
+        wish.add(wish.target)
     at_once(wishes, jobs, observed, drawing, n_resamples, progress)
     return np.stack([wish.found[0].values for wish in wishes])
 
@@ -363,7 +362,7 @@ def _pairwise(
             if progress is not None:
                 progress(reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
         assert state is not None
-        yield _values(job.target, bound, state)
+        yield to_host(job.target.finish(bound, state))
 
 
 def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
@@ -375,24 +374,3 @@ def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
 def share_of_replicates(progress: Progress, reps: slice, n_resamples: int, done: int, total: int) -> None:
     """Report a share of a batch of replicates as one of all."""
     progress(reps.start + (reps.stop - reps.start) * done // total, n_resamples)
-
-
-def paired_values(
-    statistics: Sequence[Statistic],
-    pairs: Iterable[tuple[Any, Labels]],
-    total: int,
-    progress: Progress | None = None,
-) -> HostArray:
-    """Evaluate statistics where predictions change with the replicate, (s, total): bind again for every pair.
-
-    Of the `total` pairs of predictions and labels the first is the observation.
-    """
-    values = np.empty((len(statistics), total))
-    bounds: list[Bound] = []
-    for column, (predictions, labels) in enumerate(pairs):
-        bounds = [statistic.bind(predictions) for statistic in statistics]
-        values[:, column] = [float(bound(labels)[0]) for bound in bounds]
-        if progress is not None:
-            progress(column + 1, total)
-    pairs_of = zip(values, bounds, strict=True)
-    return np.stack([settled(row, one.term_size, one.n, one.rounding) for row, one in pairs_of])

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import HostArray, like, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress, share_of
-from credibly.hypotests.resampling.choices import bound_to
+from credibly.hypotests.resampling.choices import Drawn, bound_to
 from credibly.hypotests.resampling.loop import (
     Resampled,
     Target,
@@ -33,9 +33,9 @@ from credibly.hypotests.resampling.loop import (
     with_observed,
 )
 from credibly.hypotests.resampling.replicates import Draw, LabelSource, rows_at_once
-from credibly.predictions import ClassPredictions, Dataset, Labels, Predictions, Rows, as_point
+from credibly.predictions import ClassPredictions, Dataset, Labels, Predictions, RowChoice, Rows, as_point
 from credibly.predictions.passes import Sums, remembering
-from credibly.statistics.over_rows import Block, Pairs, Posed, meets_in_blocks
+from credibly.statistics.over_rows import Block, Pairs, meets_in_blocks
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -191,7 +191,7 @@ def in_parts(
             draw, picked = work[order].draw, work[order].picked
             assert isinstance(draw, LabelSource) and picked is not None
             # as the labels were drawn: choices of draws, cells
-            _of_parts(rest[order], Posed(rows, rows.n, draw.pose), picked, np.concatenate(drawn[order]))
+            _of_parts(rest[order], RowChoice(rows, rows.n, draw.pose), picked, np.concatenate(drawn[order]))
 
 
 def _picked(wishes: Sequence[Wish]) -> HostArray | None:
@@ -212,22 +212,13 @@ def _of_parts(wishes: Sequence[Wish], rows: Rows, picked: HostArray, drawn: Host
         chosen = taken.take(own)
         seen = chosen.batch
         bound = bound_to(partial(part.bind_part, n=rows.n), chosen.predictions, seen)
-        drawing = _Stored(seen, like(drawn[1:, own], seen.values))
+        drawing = Drawn(partial(_stored, seen, like(drawn[1:, own], seen.values)))
         values = resampled_values([bound], seen, drawing, len(drawn) - 1)
         wish.found = [Resampled.of(bound, list(values), None)]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Stored:
-    """Label vectors that were drawn before."""
-
-    observed: Any
-    drawn: Any
-    on_device = False
-
-    def labels(self, reps: slice) -> Any:
-        """Return replicates `reps`."""
-        return dataclasses.replace(self.observed, values=self.drawn[reps, ...])
+def _stored(observed: Any, drawn: Array, reps: slice) -> Any:
+    return dataclasses.replace(observed, values=drawn[reps, ...])
 
 
 def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:

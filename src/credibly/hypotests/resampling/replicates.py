@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -48,9 +48,10 @@ from credibly._arrays.namespace import (
 from credibly._arrays.philox import Seed, Stream, Uniforms, torch_pieces, torch_uniforms_at
 from credibly._arrays.sums import add_mask
 from credibly.hypotests.resampling.choices import (
-    Cells,
-    Choices,
+    Drawn,
     cell_codes,
+    drawn_cells,
+    drawn_choices,
     in_cells,
     is_joint,
     is_stratified,
@@ -92,7 +93,7 @@ class Drawing(Protocol):
     def on_device(self) -> bool:
         """Whether labels are made on a device, where large tiles pay."""
 
-    def labels(self, reps: slice) -> Classes | Reals:
+    def labels(self, reps: slice, /) -> Classes | Reals:
         """Return replicates `reps` of all its rows."""
 
 
@@ -125,19 +126,18 @@ class Replicates:
                 floors = np.minimum(np.floor(self.steps), _PIECE_VALUES - 1)
                 self.floors = floors.astype(np.uint16)
 
-    def labels(self, reps: slice, rows: slice | None = None) -> Classes:
-        """Return replicates `reps` of the instances `rows` (default: all)."""
-        chosen = slice(0, self.n) if rows is None else rows
+    def labels(self, reps: slice) -> Classes:
+        """Return replicates `reps` of all rows."""
         if self.on_device:
-            return Classes(self._draw_on_device(reps, chosen), self.k)
-        shape = (reps.stop - reps.start, chosen.stop - chosen.start)
+            return Classes(self._draw_on_device(reps), self.k)
+        shape = (reps.stop - reps.start, self.n)
         out = np.zeros(shape, dtype=label_dtype(np, self.k))
         width = min(shape[1], _TILE // 4)  # several replicates share the steps in cache
         height = max(1, _TILE // width)
         draw = self._draw_few if self.k <= _FEW_CLASSES else self._draw_many
         for part in tiles(shape[0], height):
             for span in tiles(shape[1], width):
-                draw(out[part, span], reps.start + part.start, chosen.start + span.start)
+                draw(out[part, span], reps.start + part.start, span.start)
         return Classes(like(out, self.probs), self.k)
 
     def _draw_few(self, out: Array, replicate: int, row: int) -> None:
@@ -173,19 +173,17 @@ class Replicates:
             stride >>= 1
         out[...] = low
 
-    def _draw_on_device(self, reps: slice, rows: slice) -> Array:
+    def _draw_on_device(self, reps: slice) -> Array:
         """Draw the same labels with tensors, in the same two parts."""
-        xp = namespace(self.probs)
-        shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
+        xp, steps = namespace(self.probs), self.steps
+        shifted = slice(self.first_row, self.first_row + self.n)
         if self.k > _FEW_CLASSES:
             rest = self.rests.block(reps, shifted, reference=self.probs)
-            steps = self.steps[:, rows].T.contiguous()
-            found = xp.searchsorted(steps, rest.T.contiguous(), side="right").T
+            found = xp.searchsorted(steps.T.contiguous(), rest.T.contiguous(), side="right").T
             return xp.astype(found, label_dtype(xp, self.k))
         pieces = torch_pieces(self.pieces, reps, shifted, self.probs.device)
         out = xp.zeros(pieces.shape, dtype=label_dtype(xp, self.k), device=pieces.device)
         reached = xp.zeros_like(out)
-        steps = self.steps[:, rows]
         for floor in xp.astype(xp.floor(steps), pieces.dtype):
             out += pieces > floor
             reached += pieces >= floor
@@ -244,11 +242,11 @@ class RealReplicates:
         self.on_device = on_accelerator(leading)
         self.steps: Array | None = None  # of weights: where each member but the last ends, (1 or n, m - 1)
         self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
-        self.normal = isinstance(predictions, Gaussian)
         if isinstance(predictions, Gaussian):
             self.mean, self.std = (self._here(part) for part in predictions.members())
             shares = predictions.shares
-            self.steps = None if shares is None else self._here(_ends(shares))
+            if shares is not None:
+                self.steps = self._here(namespace(shares).cumulative_sum(shares, axis=1)[:, :-1])
         else:
             assert isinstance(predictions, Quantiles)
             self.levels, self.table = self._here(predictions.levels), self._here(predictions.values)
@@ -257,15 +255,17 @@ class RealReplicates:
         """Return an array in double precision where labels are drawn: on the device, else on the host."""
         return as_float64(array) if self.on_device else to_host(as_float64(array))
 
-    def labels(self, reps: slice, rows: slice | None = None) -> Reals:
-        """Return replicates `reps` of the instances `rows` (default: all)."""
-        chosen = slice(0, self.n) if rows is None else rows
+    def labels(self, reps: slice) -> Reals:
+        """Return replicates `reps` of all rows."""
         if self.on_device:
-            return Reals(self._draw(reps, chosen))
+            return Reals(self._draw(reps, slice(0, self.n)))
         # rests that hypotheses share are drawn again: new memory for all of them costs more
-        out = np.empty((reps.stop - reps.start, chosen.stop - chosen.start))
-        for part, span, which, where in _cached_tiles(reps, chosen):
-            out[part, span] = self._draw(which, where)
+        out = np.empty((reps.stop - reps.start, self.n))
+        width = min(self.n, CACHE_ELEMENTS)
+        for part in tiles(len(out), CACHE_ELEMENTS // width):
+            which = slice(reps.start + part.start, reps.start + part.stop)
+            for span in tiles(self.n, width):
+                out[part, span] = self._draw(which, span)
         return Reals(like(out, self.reference))
 
     def members(self, reps: slice) -> np.ndarray[Any, Any]:
@@ -285,29 +285,22 @@ class RealReplicates:
             found = found + xp.astype(uniform >= ends[:, j], xp.int64)
         return found
 
-    def _draw(self, reps: slice, rows: slice) -> Array:
-        return self._placed(self._rest(reps, rows), reps, rows)
-
     def _block(self, uniforms: Uniforms, reps: slice, rows: slice) -> Array:
         shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
         return uniforms.block(reps, shifted, self.reference if self.on_device else None)
 
-    def _rest(self, reps: slice, rows: slice) -> Array:
-        """Return levels of quantiles or, of normal members, the standard normal numbers there."""
-        uniform = clip(self._block(self.uniforms, reps, rows), _SMALLEST)
-        return ndtri(uniform) if self.normal else uniform
-
-    def _placed(self, rest: Array, reps: slice, rows: slice) -> Array:
-        """Return labels of the members that are drawn."""
+    def _draw(self, reps: slice, rows: slice) -> Array:
+        """Return quantiles, at uniform numbers, of the members that are drawn."""
         if self.m == 1 or self.shared_member:
             chosen = np.zeros((1, 1), dtype=np.int64) if self.m == 1 else self.members(reps)[:, None]
             member = like(chosen, self.reference) if self.on_device else chosen
         else:
             member = self._member(self._block(self.choices, reps, rows), rows)
-        return self._quantile(rest, rows, member)
+        return self._quantile(clip(self._block(self.uniforms, reps, rows), _SMALLEST), rows, member)
 
-    def _normal(self, score: Array, rows: slice, member: Array) -> Array:
+    def _normal(self, uniform: Array, rows: slice, member: Array) -> Array:
         """Return normal quantiles of the members (b, n) or, of whole rows, (b, 1)."""
+        score = ndtri(uniform)
         if member.shape[1] > 1:
             at = self._at(rows, member)
             return _taken(self.mean, at) + _taken(self.std, at) * score
@@ -332,21 +325,6 @@ class RealReplicates:
         at, q = self._at(rows, member), self.table.shape[-1]
         start = _taken(self.table, at * q + cell)
         return start + position * (_taken(self.table, at * q + cell + 1) - start)
-
-
-def _ends(shares: Array) -> Array:
-    """Return where the members but the last end among their shares (n, m), (n, m - 1)."""
-    ends = namespace(shares).cumulative_sum(shares, axis=1)
-    return ends[:, :-1]
-
-
-def _cached_tiles(reps: slice, rows: slice) -> Iterator[tuple[slice, slice, slice, slice]]:
-    """Yield tiles that stay in cache: where they are in an array, and which replicates and rows these are."""
-    width = min(rows.stop - rows.start, CACHE_ELEMENTS)
-    for part in tiles(reps.stop - reps.start, CACHE_ELEMENTS // width):
-        for span in tiles(rows.stop - rows.start, width):
-            which = slice(reps.start + part.start, reps.start + part.stop)
-            yield part, span, which, slice(rows.start + span.start, rows.start + span.stop)
 
 
 def _taken(values: Array, index: Array) -> Array:
@@ -453,42 +431,27 @@ class LabelSource:
     def __call__(self, rows: Dataset) -> Drawing:
         """Return the labels of rows that `pose` returned; they do not depend on how rows are cut."""
         if isinstance(rows.predictions, Pool):
-            return Choices(rows.predictions, self.seed, self.members, rows.start)
+            return drawn_choices(rows.predictions, self.seed, self.members, rows.start)
         own = self._own(rows)
         if isinstance(own, Quantiles):
             if self.predictions is None:
-                return Cells(own, self.seed, rows.start)
+                return drawn_cells(own, self.seed, rows.start)
             assert isinstance(rows.predictions, Quantiles)
-            return _InCells(RealReplicates(own, self.seed, first_row=rows.start), rows.predictions)
+            drawn = RealReplicates(own, self.seed, first_row=rows.start)
+            cells = partial(cell_codes, rows.predictions)
+            return Drawn(lambda reps: cells(drawn.labels(reps).values), drawn.on_device)
         if isinstance(own, RealPredictions):
             shared = self.members is not None
             return RealReplicates(own, self.seed, shared_member=shared, first_row=rows.start)
         assert isinstance(own, ClassPredictions)
         if self.members is None:
             return Replicates(as_point(own)[0].probs, self.seed, rows.start)
-        return MemberReplicates(member_probs(own), self.members, self.seed, rows.start)
+        return drawn_by_members(member_probs(own), self.members, self.seed, rows.start)
 
 
 def consistent(seed: Seed) -> LabelSource:
     """Return labels drawn from what is predicted for their row."""
     return LabelSource("independent", seed, None)
-
-
-@dataclasses.dataclass(frozen=True)
-class _InCells:
-    """Labels drawn from other quantiles, as the cells of these that they lie in."""
-
-    drawn: RealReplicates
-    predictions: Quantiles
-
-    @property
-    def on_device(self) -> bool:
-        """Whether labels are made on a device."""
-        return self.drawn.on_device
-
-    def labels(self, reps: slice) -> Classes:
-        """Return replicates `reps` of all rows."""
-        return cell_codes(self.predictions, self.drawn.labels(reps).values)
 
 
 def member_probs(predictions: ClassPredictions) -> Array:
@@ -507,8 +470,8 @@ def member_probs(predictions: ClassPredictions) -> Array:
     )
 
 
-class MemberReplicates:
-    """Labels y[d, i] ~ probs[i, members[d]]: all instances of a replicate share the member.
+def drawn_by_members(probs: Array, members: HostArray, seed: Seed, first_row: int = 0) -> Drawn:
+    """Return labels y[d, i] ~ probs[i, members[d]]: all instances of a replicate share the member.
 
     Parameters
     ----------
@@ -520,26 +483,25 @@ class MemberReplicates:
         Key of the counters.
     first_row : int
         Index of row 0 among all instances.
+
+    Returns
+    -------
+    Drawn
+        The labels.
     """
 
-    def __init__(self, probs: Array, members: HostArray, seed: Seed, first_row: int = 0) -> None:
-        self.members, self.seed, self.first_row = members, seed, first_row
-        self.probs = probs
-        self._set_up: tuple[int, Replicates] | None = None
-        self.on_device = self._member(int(members[0])).on_device
+    @lru_cache(maxsize=1)  # replicates come in the order of their members
+    def of_member(member: int) -> Replicates:
+        return Replicates(probs[:, member, :], seed, first_row)
 
-    def _member(self, member: int) -> Replicates:
-        if self._set_up is None or self._set_up[0] != member:
-            self._set_up = member, Replicates(self.probs[:, member, :], self.seed, self.first_row)
-        return self._set_up[1]
-
-    def labels(self, reps: slice) -> Classes:
-        """Return replicates `reps` of all rows."""
-        own = self.members[reps]
+    def labels(reps: slice) -> Classes:
+        own = members[reps]
         ends = [*(np.flatnonzero(np.diff(own)) + 1).tolist(), own.size]
         drawn, begin = [], 0
         for end in ends:  # runs of replicates with one member
             run = slice(reps.start + begin, reps.start + end)
-            drawn.append(self._member(int(own[begin])).labels(run).values)
+            drawn.append(of_member(int(own[begin])).labels(run).values)
             begin = end
-        return Classes(namespace(self.probs).concat(drawn, axis=0), int(self.probs.shape[-1]))
+        return Classes(namespace(probs).concat(drawn, axis=0), int(probs.shape[-1]))
+
+    return Drawn(labels, on_accelerator(probs))

@@ -8,7 +8,7 @@ rows draw labels once per source, and equal statistics are bound and summed up o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -103,18 +103,20 @@ def answers(requests: Sequence[Request]) -> list[Answer]:
 
 def _joint(requests: Sequence[Request]) -> list[Answer]:
     """Answer requests over the same rows; progress is told to the first of them."""
-    sources: list[_Source] = []
+    sources: list[tuple[Draw, dict[Hashable, Wish]]] = []
     wanted = []
     for one in requests:
         for draw in one.draws:
-            source = next((known for known in sources if _same(known.draw, draw)), None)
-            if source is None:
-                source = _Source(draw)
-                sources.append(source)
-            wanted.append([source.add(target) for target in one.targets])
+            wishes = next((own for known, own in sources if _same(known, draw)), None)
+            if wishes is None:
+                wishes = {}
+                sources.append((draw, wishes))
+            every = [wishes.setdefault(target.key, Wish(target)) for target in one.targets]
+            wanted.append([(wish, wish.add(target)) for wish, target in zip(every, one.targets, strict=True)])
     first = requests[0]
     by_members = any(one.by_members for one in requests)
-    _evaluate(sources, first.rows, first.n_resamples, first.progress, by_members)
+    asked = [(draw, list(wishes.values())) for draw, wishes in sources]
+    _evaluate(asked, first.rows, first.n_resamples, first.progress, by_members)
     read = iter([[wish.found[at] for wish, at in line] for line in wanted])
     return [[next(read) for _ in one.draws] for one in requests]
 
@@ -127,26 +129,16 @@ def _same(one: Draw, other: Draw) -> bool:
     return one is other or (kept and one.seed == other.seed)
 
 
-class _Source:
-    """Where labels come from, and all that is evaluated on them."""
-
-    def __init__(self, draw: Draw) -> None:
-        self.draw = draw
-        self.wishes: dict[object, Wish] = {}
-
-    def add(self, target: Target) -> tuple[Wish, int]:
-        """Add a target; return whose sums it reads and which of their values are its own."""
-        wish = self.wishes.setdefault(target.key, Wish(target))
-        wish.finishes.append(target.finish)
-        return wish, len(wish.finishes) - 1
-
-
 def _evaluate(
-    sources: Sequence[_Source], rows: Rows, n_resamples: int, progress: Progress | None, by_members: bool
+    asked: Sequence[tuple[Draw, list[Wish]]],
+    rows: Rows,
+    n_resamples: int,
+    progress: Progress | None,
+    by_members: bool,
 ) -> None:
     """Evaluate everything that sources are asked for."""
     whole = rows.loaded()
-    every = [list(source.wishes.values()) for source in sources]
+    draws, every = zip(*asked, strict=True)
     given = rows.sample.predictions
     # shares of labels at quantiles, which have no statistic of their own, make no tables of mixtures
     tabled = [
@@ -158,10 +150,9 @@ def _evaluate(
     )
     summed = [[one for one in own if not fits and (one.target.additive or is_part(one))] for own in every]
     rest = [[one for one in own if one not in some] for own, some in zip(every, summed, strict=True)]
-    draws = [source.draw for source in sources]
     if any(summed):
-        asked = [(draw, own) for draw, own in zip(draws, summed, strict=True) if own]
-        in_parts(asked, rows, n_resamples, None if any(rest) else progress)
+        parts = [(draw, own) for draw, own in zip(draws, summed, strict=True) if own]
+        in_parts(parts, rows, n_resamples, None if any(rest) else progress)
     if whole is None:
         for place, (draw, own) in enumerate(zip(draws, rest, strict=True)):
             assert isinstance(draw, LabelSource)

@@ -21,16 +21,14 @@ Cameron, Gelbach and Miller 2008; Webb 2023; MacKinnon, Nielsen and Webb 2023.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
-    Array,
     HostArray,
     as_float64,
-    namespace,
     rows_within_budget,
     tiles,
     to_host,
@@ -44,7 +42,7 @@ from credibly.hypotests.resampling.choices import (
     is_stratified,
     pooled,
 )
-from credibly.hypotests.resampling.loop import Resampled
+from credibly.hypotests.resampling.loop import Finish, Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
 from credibly.predictions.clusters import Clusters
@@ -61,16 +59,12 @@ _SIX = np.sqrt(np.array([0.5, 1.0, 1.5]))
 _POINTS = np.concatenate([-_SIX[::-1], _SIX])
 
 
-def signs(seed: Seed, reps: slice, number: int, plain: Array | None = None) -> Array:
-    """Return the factor of every cluster in replicates `reps`, (b, number), of mean 0 and variance 1.
-
-    With `plain`, an array whose library and device they get, factors are -1 or 1 however few clusters.
-    """
-    uniform = Uniforms(seed, Stream.SIGNS).block(reps, slice(0, number), plain)
-    if plain is None and number < FEW_CLUSTERS:
+def signs(seed: Seed, reps: slice, number: int) -> HostArray:
+    """Return the factor of every cluster in replicates `reps`, (b, number), of mean 0 and variance 1."""
+    uniform: HostArray = Uniforms(seed, Stream.SIGNS).block(reps, slice(0, number))
+    if number < FEW_CLUSTERS:
         return _POINTS[(uniform * _POINTS.size).astype(np.intp)]
-    xp = namespace(uniform)
-    return 2.0 * xp.astype(uniform >= 0.5, xp.float64) - 1.0
+    return 2.0 * (uniform >= 0.5).astype(np.float64) - 1.0
 
 
 def sign_tiles(
@@ -79,21 +73,12 @@ def sign_tiles(
     n_resamples: int,
     bytes_per_replicate: int,
     progress: Progress | None = None,
-    plain: Array | None = None,
-) -> Iterator[tuple[slice, Array]]:
+) -> Iterator[tuple[slice, HostArray]]:
     """Yield the `signs` of all replicates, (b, number), in tiles that fit the memory budget."""
     for reps in tiles(n_resamples, rows_within_budget(bytes_per_replicate, 0.25)):
-        yield reps, signs(seed, reps, number, plain)
+        yield reps, signs(seed, reps, number)
         if progress is not None:
             progress(reps.stop, n_resamples)
-
-
-Values = Callable[[Bound, State, State, HostArray], Array]
-"""From a bound statistic, its sums and signs to numbers (b, ...)."""
-
-
-def _values(bound: Bound, expected: State, added: State, drawn: HostArray) -> Array:
-    return bound.wild_values(expected, added, drawn)
 
 
 def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Labels]:
@@ -161,7 +146,7 @@ def wild(
     seed: Seed,
     n_resamples: int,
     progress: Progress | None = None,
-    values: Values | None = None,
+    finish: Finish | None = None,
     members: HostArray | None = None,
 ) -> list[Resampled]:
     """Evaluate statistics on the observed labels and on wild replicates, all on the same signs.
@@ -180,8 +165,8 @@ def wild(
         Number of replicates.
     progress : callable, optional
         Called with (done, total).
-    values : callable, optional
-        From a bound statistic, its `wild_sums` and signs to numbers (b, ...). Default: its `wild_values`.
+    finish : callable, optional
+        From a bound statistic and the sums of pseudo-labels to numbers (b, ...). Default: its `wild_values`.
     members : ndarray (n_resamples,), optional
         The member that is taken to have drawn the labels, by replicate. Default: the mean prediction.
 
@@ -224,14 +209,19 @@ def wild(
         codes = clusters.codes(part.clusters)
         states[one.name] = bound, *bound.wild_sums(part.batch, codes, clusters.number)
     found: dict[str, list[HostArray]] = {name: [] for name in states}
-    evaluate = values or _values
+
+    def evaluate(bound: Bound, expected: State, added: State, drawn: HostArray) -> HostArray:
+        if finish is None:
+            return to_host(bound.wild_values(expected, added, drawn))
+        assert isinstance(bound, Linear)
+        return to_host(finish(bound, bound.terms.wild_state(expected, added, drawn)))
+
     for reps, drawn in sign_tiles(seed, clusters.number, n_resamples, 160 * clusters.number, progress):
         for name, (bound, expected, added) in states.items():
             if reps.start == 0:
-                observed = evaluate(bound, expected, added, np.ones((1, clusters.number)))
-                found[name].append(to_host(observed))
+                found[name].append(evaluate(bound, expected, added, np.ones((1, clusters.number))))
             if members is None:
-                found[name].append(to_host(evaluate(bound, *bound.widened(expected, added), drawn)))
+                found[name].append(evaluate(bound, *bound.widened(expected, added), drawn))
                 continue
             own = np.empty(len(drawn))
             for member in np.unique(members[reps]).tolist():
@@ -241,7 +231,7 @@ def wild(
                     {**expected, **{key: expected[key] + one.sum(axis=0) for key, one in drew.items()}}
                 )
                 apart = State({key: one - drew[key] for key, one in added.items()})
-                own[at] = to_host(evaluate(bound, *bound.widened(moved, apart), drawn[at]))
+                own[at] = evaluate(bound, *bound.widened(moved, apart), drawn[at])
             found[name].append(own)
     return [Resampled(states[one.name][0], np.concatenate(found[one.name])) for one in chosen]
 

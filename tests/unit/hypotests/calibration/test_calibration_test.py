@@ -208,34 +208,22 @@ def test_an_omnibus_names_each_statistic_once(data: tuple) -> None:
         cr.calibration_test(*data, statistics=("brier", "brier"))
     with pytest.raises(cr.InputError, match="must name at least one"):
         cr.calibration_test(*data, statistics=())
-    with pytest.raises(cr.UnsupportedError, match="an omnibus test needs replicates"):
-        cr.calibration_test(*data, statistics=("brier", "accuracy"), method="asymptotic")
 
 
 # Reference distributions
 
 
-def test_asymptotic_is_the_chi_square_of_hosmer_lemeshow(data: tuple) -> None:
+def test_the_chi_square_of_hosmer_lemeshow_is_named(data: tuple) -> None:
     probs, labels = data
-    result = cr.calibration_test(probs, labels, statistics="hosmer_lemeshow", method="asymptotic")
+    result = cr.calibration_test(probs, labels, statistics="hosmer_lemeshow", n_resamples=20, rng=0)
     # 15 bins of 4 classes, all filled: 15 * 3 degrees of freedom
-    reference = scipy.stats.chi2(45)
-    assert result.pvalue == pytest.approx(reference.sf(result.statistic))
-    assert result.acceptance_region == pytest.approx((0, reference.isf(0.05)))
-    assert result.null_distribution is None
-    assert result.pvalue_interval is None
-    resampled = cr.calibration_test(probs, labels, statistics="hosmer_lemeshow", n_resamples=20, rng=0)
-    assert any("chi-square with 45 degrees" in note for note in resampled.notes)
+    limit = scipy.stats.chi2(45).sf(result.statistic)
+    assert any(f"p = {limit:.3g} from the chi-square with 45 degrees" in note for note in result.notes)
 
 
-def test_asymptotic_needs_a_reference_and_plain_counts(data: tuple) -> None:
-    with pytest.raises(cr.UnsupportedError, match="`brier` has no reference distribution"):
-        cr.calibration_test(*data, statistics="brier", method="asymptotic")
-    weight = np.ones(80)
-    with pytest.raises(cr.UnsupportedError, match='`sample_weight` cannot be used with method="asymptotic"'):
-        cr.calibration_test(*data, statistics="hosmer_lemeshow", method="asymptotic", sample_weight=weight)
+def test_a_chi_square_is_of_plain_counts(data: tuple) -> None:
     weighted = cr.calibration_test(
-        *data, statistics="hosmer_lemeshow", sample_weight=weight, n_resamples=20, rng=0
+        *data, statistics="hosmer_lemeshow", sample_weight=np.ones(80), n_resamples=20, rng=0
     )
     assert not any("chi-square" in note for note in weighted.notes)
 
@@ -243,12 +231,11 @@ def test_asymptotic_needs_a_reference_and_plain_counts(data: tuple) -> None:
 # What is refused
 
 
-@pytest.mark.parametrize("method", ["resample", "asymptotic"])
-def test_of_several_raters_one_is_tested(data: tuple, method: str) -> None:
+def test_of_several_raters_one_is_tested(data: tuple) -> None:
     """Raters who agree leave no choice; of others the seed chooses, in proportion to their labels."""
     probs, labels = data[0], data[1]
     agreed = cr.LabelCounts(5 * np.eye(4, dtype=int)[labels])
-    settings = {"statistics": "skce", "method": method, "rng": 3}
+    settings = {"statistics": "skce", "rng": 3}
     found, single = (
         cr.calibration_test(probs, agreed, **settings),
         cr.calibration_test(probs, labels, **settings),
@@ -303,11 +290,6 @@ def test_counts_are_no_predictions() -> None:
 def test_at_least_one_replicate(data: tuple, n_resamples: object) -> None:
     with pytest.raises(cr.InputError, match="`n_resamples` must be"):
         cr.calibration_test(*data, n_resamples=n_resamples)
-
-
-def test_words_are_checked(data: tuple) -> None:
-    with pytest.raises(cr.InputError, match=r"`method` must be one of .* got 'resampl'"):
-        cr.calibration_test(*data, method="resampl")
 
 
 def test_swapped_arguments_are_recognised(data: tuple) -> None:

@@ -14,7 +14,6 @@ import pytest
 import credibly as cr
 from credibly.evaluation.words import crps_in_words
 from credibly.hypotests.calibration.corp import _ranges, honest_band, isotonic_fits
-from credibly.plots.isotonic import CorpDisplay
 
 
 def two_classes(f: np.ndarray) -> np.ndarray:
@@ -450,35 +449,3 @@ def test_the_interval_of_discrimination_holds_every_curve_inside_the_band(data: 
     # curves that are nearly flat, and that jump from one end of the band to the other, come close to the ends
     assert min(found) <= least + 2e-3
     assert max(found) >= most - 2e-2
-
-
-def spherical(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    length = np.sqrt(p**2 + (1 - p) ** 2)
-    return 1 - p / length, 1 - (1 - p) / length
-
-
-def test_any_proper_score_is_split(data: tuple) -> None:
-    f, y = data
-    curve = cr.corp_curve(two_classes(f), y, target=1, score=spherical, n_resamples=19, rng=0)
-    fit = recalibrated(f, y)
-
-    def mean(p: np.ndarray) -> float:
-        if_so, if_not = spherical(p)
-        return float(np.where(y == 1, if_so, if_not).mean())
-
-    share = mean(np.full(200, y.mean()))
-    assert float(curve.miscalibration) == pytest.approx(mean(f) - mean(fit))
-    assert float(curve.discrimination) == pytest.approx(share - mean(fit))
-    assert curve.score == curve.loss.settings["score"] == "spherical"
-    assert curve.miscalibration_interval[1] > curve.miscalibration_interval[0] >= 0
-    assert "of a spherical of" in CorpDisplay(curve).finding
-
-
-def test_a_score_that_is_not_proper_is_refused(data: tuple) -> None:
-    f, y = data
-
-    def absolute(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return 1 - p, p
-
-    with pytest.raises(cr.InputError, match=r"`absolute` prefers 0\.01 where the frequency is 0\.25"):
-        cr.corp_curve(two_classes(f), y, target=1, score=absolute, level=None)

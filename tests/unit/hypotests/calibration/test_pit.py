@@ -198,7 +198,6 @@ def test_the_default_is_the_family_that_the_study_of_worlds_chose() -> None:
     assert result.pvalue == named.pvalue
     alone = cr.calibration_test(MEMBERS[:1], LABELS[:1], n_resamples=19, rng=0)
     assert alone.statistic_name == "quantile_calibration_error"  # one instance has no pairs
-    assert cr.calibration_test(MEMBERS, LABELS, method="asymptotic", rng=0).statistic_name == "skce"
 
 
 def test_the_default_compares_pairs_of_a_part_of_many_instances() -> None:
@@ -264,7 +263,6 @@ def test_few_quantiles_are_tested_by_coverage_only() -> None:
     ("settings", "words"),
     [
         ({"statistics": "brier"}, "`brier` needs class probabilities; got Gaussian"),
-        ({"method": "asymptotic", "statistics": "crps"}, "asymptotic"),
     ],
 )
 def test_what_a_test_of_real_values_refuses(settings: dict, words: str) -> None:

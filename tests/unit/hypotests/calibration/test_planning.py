@@ -28,7 +28,7 @@ def test_the_formulas(probs: np.ndarray) -> None:
     moved = [np.clip(c + shift, 0, 1) for shift in (-0.03, 0.03)]
     each = [((Z * spread**0.5 + POWER * np.mean(m * (1 - m)) ** 0.5) / 0.03) ** 2 for m in moved]
     assert plan.aims["gap"] == np.ceil(max(each))
-    assert plan.instances == plan.labels == max(plan.aims.values())
+    assert plan.instances == max(plan.aims.values())
     assert plan.confidence == pytest.approx(c.mean())
 
 
@@ -75,22 +75,6 @@ def test_a_calibrated_model_is_certified_as_often_as_planned(probs: np.ndarray) 
     assert 0.71 <= shown / 200 <= 0.89  # 80 %, give or take 3 standard errors
 
 
-def test_several_labels_each_help_where_members_agree(probs: np.ndarray) -> None:
-    once = cr.plan_labels(probs, width=0.05).instances
-    thrice = cr.plan_labels(probs, width=0.05, labels_each=3)
-    assert thrice.instances == pytest.approx(once / 3, abs=1)
-    assert thrice.labels == 3 * thrice.instances
-    # members that are certain of different classes: raters of an instance all say the same
-    split = cr.Ensemble(np.tile(np.eye(2)[None], (50, 1, 1)))
-    assert cr.plan_labels(split, width=0.05, labels_each=9).aims == cr.plan_labels(split, width=0.05).aims
-    # Dirichlet(3, 1): variance of the probability 3/4 1/4 / (4 + 1), of the label 3/4 1/4
-    alpha = cr.Dirichlet(np.tile([3.0, 1.0], (5, 1)))
-    share = 1 / 5 + 4 / 5 / 2
-    assert cr.plan_labels(alpha, width=0.05, labels_each=2).instances == np.ceil(
-        (2 * Z / 0.05) ** 2 * 0.1875 * share
-    )
-
-
 def test_the_plan_in_words(probs: np.ndarray) -> None:
     plan = cr.plan_labels(probs)
     assert set(plan.aims) == {"gap", "margin"}
@@ -98,9 +82,9 @@ def test_the_plan_in_words(probs: np.ndarray) -> None:
         f"Label {plan.instances} instances: enough for a test that detects an average gap of"
     )
     assert str(plan).endswith(f"These are only 300: find {plan.instances - 300} more like them.")
-    few = cr.plan_labels(probs, width=0.3, labels_each=2)
+    few = cr.plan_labels(probs, width=0.3)
     assert str(few) == (
-        f"Label {few.instances} instances, 2 labels each: enough for a 95 % interval for the average gap "
+        f"Label {few.instances} instances: enough for a 95 % interval for the average gap "
         f"that is 30 points wide."
     )
 
@@ -117,8 +101,6 @@ def test_bad_aims(probs: np.ndarray) -> None:
         cr.plan_labels(probs, gap=2)
     with pytest.raises(cr.InputError, match="`power` must lie"):
         cr.plan_labels(probs, power=1)
-    with pytest.raises(cr.UnsupportedError, match="tests and certificates use one label per instance"):
-        cr.plan_labels(probs, gap=0.1, labels_each=2)
     together = cr.Dataset(cr.Point(probs), None, clusters=np.arange(300) // 2)
     with pytest.raises(cr.UnsupportedError, match="multiply by the design effect"):
         cr.plan_labels(together)

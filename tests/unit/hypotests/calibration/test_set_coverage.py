@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.stats
 
 import credibly as cr
 from credibly.hypotests.calibration.set_coverage import binomial_pvalue
+from credibly.predictions import PredictionIntervals
+from credibly.results import SetCoverage
 
-COVER = cr.hypotests.set_coverage
+
+def cover(sets: Any, labels: Any = None, *, claimed: float | None = None, **settings: Any) -> SetCoverage:
+    """Test sets that are given as booleans, or as a pair of ends, with what they claim."""
+    if isinstance(sets, tuple):
+        sets, claimed = PredictionIntervals(*sets, claimed), None
+    elif isinstance(sets, np.ndarray):
+        sets, claimed = cr.PredictionSets(sets, claimed), None
+    return cr.hypotests.set_coverage(sets, labels, claimed=claimed, **settings)
 
 
 def intervals(n: int, missed: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -22,13 +33,12 @@ def intervals(n: int, missed: float = 0.1, seed: int = 0) -> tuple[np.ndarray, n
 def test_numbers_of_mapie() -> None:
     """Coverage score, mean width, size-stratified coverage and interval score, by their definitions."""
     low, high, y = intervals(90)
-    found = COVER((low, high), y, claimed=0.9, n_resamples=19, rng=0)
+    found = cover((low, high), y, claimed=0.9, n_resamples=19, rng=0)
     held = (low <= y) & (y <= high)
     assert found.coverage.value == pytest.approx(held.mean())
     assert found.size.value == pytest.approx((high - low).mean())
     order = np.argsort(high - low)
     assert found.by_size.coverage == pytest.approx([held[part].mean() for part in np.split(order, 3)])
-    assert found.by_size.lowest == found.by_size.coverage.min()  # the SSC score, three bins
     penalty = np.where(y < low, low - y, np.where(y > high, y - high, 0.0))
     assert found.score is not None
     assert found.score.value == pytest.approx((high - low + 20 * penalty).mean())
@@ -37,7 +47,7 @@ def test_numbers_of_mapie() -> None:
 def test_sets_of_classes_by_their_size() -> None:
     sets = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1], [0, 1, 0]], dtype=bool)
     labels = np.array([0, 2, 1, 2, 2, 2])
-    found = COVER(sets, labels, claimed=0.5, groups=list("aabbba"), n_resamples=99, rng=0)
+    found = cover(sets, labels, claimed=0.5, groups=list("aabbba"), n_resamples=99, rng=0)
     assert found.coverage.value == pytest.approx(4 / 6)
     assert found.size.value == pytest.approx(10 / 6)
     assert found.score is None
@@ -46,7 +56,6 @@ def test_sets_of_classes_by_their_size() -> None:
     assert found.by_group is not None
     assert found.by_group.coverage == pytest.approx([1 / 3, 1.0])
     assert found.features_pvalue is None
-    assert found.slab is None
 
 
 @pytest.mark.parametrize(
@@ -64,53 +73,42 @@ def test_misses_that_a_feature_foretells_are_found() -> None:
     x = rng.uniform(size=(400, 2))
     y = np.where(x[:, 0] > 0.8, rng.choice([0.0, 5.0], size=400), 0.0)
     ends = (np.full(400, -1.0), np.full(400, 1.0))
-    found = COVER(ends, y, claimed=0.9, features=x, n_resamples=199, rng=0)
+    found = cover(ends, y, claimed=0.9, features=x, n_resamples=199, rng=0)
     assert found.pvalue > 0.05
     assert found.features_pvalue == 0.005
-    assert found.slab is not None
-    assert found.slab.pvalue == 0.005
-    assert found.slab.coverage < 0.7
-    assert abs(found.slab.direction[0]) > 0.9
-    # the slab by hand
-    z = (x - x.mean(axis=0)) / x.std(axis=0) @ found.slab.direction
-    inside = (z >= found.slab.low) & (z <= found.slab.high)
-    assert inside.sum() == found.slab.n
-    assert (np.abs(y[inside]) <= 1).mean() == pytest.approx(found.slab.coverage)
 
 
 def test_bad_input() -> None:
     low, high, y = intervals(5)
-    with pytest.raises(cr.InputTypeError, match="must be booleans"):
-        COVER(np.full((3, 2), 0.5), [0, 1, 0], claimed=0.9)
+    with pytest.raises(cr.InvalidRowsError, match="must be booleans"):
+        cover(np.full((3, 2), 0.5), [0, 1, 0], claimed=0.9)
     with pytest.raises(cr.InputError, match="must lie between 0 and 1 for 2 classes"):
-        COVER([[True, False], [True, True]], [0, 2], claimed=0.9)
+        cover(np.array([[True, False], [True, True]]), [0, 2], claimed=0.9)
     with pytest.raises(cr.InputError, match="must be below infinity and not exceed `upper`"):
-        COVER((high, low), y, claimed=0.9)
+        cover((high, low), y, claimed=0.9)
     with pytest.raises(cr.InputError, match="`claimed` must lie strictly"):
-        COVER((low, high), y, claimed=1.0)
+        cover((low, high), y, claimed=1.0)
     with pytest.raises(cr.InputError, match="`groups` must have 5 entries"):
-        COVER((low, high), y, claimed=0.9, groups=["a"])
+        cover((low, high), y, claimed=0.9, groups=["a"])
     with pytest.raises(cr.InputError, match="`features` must be finite; row 0 holds nan"):
-        COVER((low, high), y, claimed=0.9, features=np.full((5, 1), np.nan))
+        cover((low, high), y, claimed=0.9, features=np.full((5, 1), np.nan))
     with pytest.raises(cr.InputTypeError, match="`features` must hold numbers"):
-        COVER((low, high), y, claimed=0.9, features=["a"] * 5)
+        cover((low, high), y, claimed=0.9, features=["a"] * 5)
     with pytest.raises(cr.InputError, match=r"`features` must be numbers \(5, f\); got \(4, 1\)"):
-        COVER((low, high), y, claimed=0.9, features=np.ones(4))
-    with pytest.raises(cr.InputError, match="`least`"):
-        COVER((low, high), y, claimed=0.9, least=0)
+        cover((low, high), y, claimed=0.9, features=np.ones(4))
 
 
 def test_sets_that_claim_bring_everything() -> None:
     rng = np.random.default_rng(1)
     sets, labels = rng.random((60, 3)) < 0.7, rng.integers(0, 3, size=60)
-    plain = COVER(sets, labels, claimed=0.7, groups=np.arange(60) % 2, n_resamples=99, rng=0)
-    own = COVER(cr.PredictionSets(sets, 0.7), labels, groups=np.arange(60) % 2, n_resamples=99, rng=0)
+    plain = cover(sets, labels, claimed=0.7, groups=np.arange(60) % 2, n_resamples=99, rng=0)
+    own = cover(cr.PredictionSets(sets, 0.7), labels, groups=np.arange(60) % 2, n_resamples=99, rng=0)
     assert own.to_dict() == plain.to_dict()
     chunks = cr.scan(
         cr.PredictionSets(sets, 0.7), labels, groups=(np.arange(60) % 2).astype(str), chunk_rows=7
     )
-    assert COVER(chunks, n_resamples=99, rng=0).by_group.pvalue == plain.by_group.pvalue  # type: ignore[union-attr]
-    crossed = COVER(
+    assert cover(chunks, n_resamples=99, rng=0).by_group.pvalue == plain.by_group.pvalue  # type: ignore[union-attr]
+    crossed = cover(
         sets, labels, claimed=0.7, groups={"a": np.arange(60) % 2, "b": np.arange(60) % 3 % 2}, n_resamples=9
     )
     assert crossed.by_group is not None
@@ -121,7 +119,7 @@ def test_central_intervals_of_distributions() -> None:
     rng = np.random.default_rng(2)
     mean, labels = rng.normal(size=200), rng.normal(size=200)
     gaussian = cr.Gaussian(mean, np.ones(200))
-    found = COVER(gaussian, labels, claimed=0.8, n_resamples=9, rng=0)
+    found = cover(gaussian, labels, claimed=0.8, n_resamples=9, rng=0)
     assert found.coverage.value == cr.picp(gaussian, labels, level=0.8).value
     assert found.score is not None
     assert found.score.value == pytest.approx(cr.interval_score(gaussian, labels, level=0.8).value)
@@ -130,15 +128,15 @@ def test_central_intervals_of_distributions() -> None:
 def test_a_note_says_what_intervals_between_few_draws_hold() -> None:
     rng = np.random.default_rng(3)
     draws, labels = rng.normal(size=(4000, 20)), rng.normal(size=4000)
-    found = COVER(cr.Samples(draws), labels, claimed=0.9, n_resamples=9, rng=0)
+    found = cover(cr.Samples(draws), labels, claimed=0.9, n_resamples=9, rng=0)
     assert found.coverage.value == pytest.approx(18 / 21, abs=0.012)  # between the 1st and the 19th of 20
     (note,) = found.notes
     assert note.startswith("intervals between 20 draws contain 85.7 % of the labels, not 90 %, even if")
     assert (
-        COVER(cr.Samples(rng.normal(size=(9, 500))), labels[:9], claimed=0.9, n_resamples=9, rng=0).notes
+        cover(cr.Samples(rng.normal(size=(9, 500))), labels[:9], claimed=0.9, n_resamples=9, rng=0).notes
         == ()
     )
-    assert COVER(cr.Gaussian(labels, np.ones(4000)), labels, claimed=0.9, n_resamples=9, rng=0).notes == ()
+    assert cover(cr.Gaussian(labels, np.ones(4000)), labels, claimed=0.9, n_resamples=9, rng=0).notes == ()
 
 
 def test_a_note_says_that_ends_of_counts_belong_to_their_intervals() -> None:
@@ -146,30 +144,29 @@ def test_a_note_says_that_ends_of_counts_belong_to_their_intervals() -> None:
     labels = np.random.default_rng(4).integers(0, 2, size=400).astype(float)
     levels = np.arange(1, 20) / 20
     quantiles = cr.Quantiles(np.tile((levels > 0.5).astype(float), (400, 1)), levels)
-    found = COVER(quantiles, labels, claimed=0.8, n_resamples=9, rng=0)
+    found = cover(quantiles, labels, claimed=0.8, n_resamples=9, rng=0)
     assert found.coverage.value == 1.0
     (note,) = found.notes
     assert note.startswith("in 400 instances the label equals an end of its interval")
     chunks = cr.scan(quantiles, labels, chunk_rows=150)
-    assert COVER(chunks, claimed=0.8, n_resamples=9, rng=0).notes[-1:] == found.notes
+    assert cover(chunks, claimed=0.8, n_resamples=9, rng=0).notes[-1:] == found.notes
     draws = cr.Samples(np.random.default_rng(5).integers(0, 2, size=(400, 20)).astype(float))
-    (note,) = COVER(draws, labels, claimed=0.8, n_resamples=9, rng=0).notes  # and not that they hold less
+    (note,) = cover(draws, labels, claimed=0.8, n_resamples=9, rng=0).notes  # and not that they hold less
     assert "contain more labels than they claim" in note
     stated = cr.predictions.PredictionIntervals(np.zeros(400), np.ones(400), claimed=0.8)
-    assert COVER(stated, labels, n_resamples=9, rng=0).notes == ()  # what they claim is theirs
+    assert cover(stated, labels, n_resamples=9, rng=0).notes == ()  # what they claim is theirs
 
 
 def test_adjusted_pvalues_hold_together() -> None:
     low, high, y = intervals(400, missed=0.3)
-    found = COVER(
+    found = cover(
         (low, high), y, claimed=0.9, features=np.stack([low, y * 0], axis=1), n_resamples=199, rng=0
     )
-    assert list(found.tests) == ["set_coverage", "coverage_by_size", "coverage_by_features", "worst_slab"]
+    assert list(found.tests) == ["set_coverage", "coverage_by_size", "coverage_by_features"]
     for one in found.tests.values():
         assert one.adjusted_pvalue is not None
         assert one.adjusted_pvalue >= one.pvalue
     assert found.tests["set_coverage"].pvalue == found.pvalue < 1e-10
-    assert found.tests["worst_slab"].statistic == pytest.approx(0.9 - found.slab.coverage)  # type: ignore[union-attr]
     assert found.rejects()
     assert str(found).startswith("90 % intervals contain 71 % of 400 labels")
 
@@ -184,20 +181,21 @@ def test_accepted_shares_are_those_not_rejected(n: int, claimed: float) -> None:
 
 def test_equal_widths_are_one_part_whatever_rounding_does() -> None:
     x = np.random.default_rng(0).normal(size=50)
-    found = COVER((x - 1.2, x + 1.2), x, claimed=0.9, n_resamples=9)
+    found = cover((x - 1.2, x + 1.2), x, claimed=0.9, n_resamples=9)
     assert found.by_size.names == ("2.4",)
 
 
 def test_claims_that_are_missing_or_differ() -> None:
     sets = np.ones((3, 2), dtype=bool)
-    with pytest.raises(cr.InputError, match="must be given with plain arrays"):
-        COVER(sets, [0, 1, 0])
+    for plain in (sets, sets.tolist(), (np.zeros(3), np.ones(3))):
+        with pytest.raises(cr.InputTypeError, match=r"must be sets or intervals .* Wrap them"):
+            cr.hypotests.set_coverage(plain, [0, 1, 0], claimed=0.9)
     with pytest.raises(cr.InputError, match="must be left out if the sets claim"):
-        COVER(cr.PredictionSets(sets, 0.9), [0, 1, 0], claimed=0.8)
+        cover(cr.PredictionSets(sets, 0.9), [0, 1, 0], claimed=0.8)
     with pytest.raises(cr.InputTypeError, match="must be sets or intervals"):
-        COVER(cr.Point([[0.5, 0.5]]), [0], claimed=0.8)
+        cover(cr.Point([[0.5, 0.5]]), [0], claimed=0.8)
     with pytest.raises(cr.UnsupportedError, match="one label per instance"):
-        COVER(cr.PredictionSets(sets, 0.9), cr.LabelCounts([[1, 2]] * 3))
+        cover(cr.PredictionSets(sets, 0.9), cr.LabelCounts([[1, 2]] * 3))
 
 
 def test_clusters_keep_their_dependence() -> None:
@@ -206,8 +204,8 @@ def test_clusters_keep_their_dependence() -> None:
     of_cluster = rng.random(40) < 0.8
     y = np.repeat(np.where(of_cluster, 0.0, 5.0), 10)
     ends, codes = (np.full(400, -1.0), np.full(400, 1.0)), np.repeat(np.arange(40), 10)
-    alone = COVER(ends, y, claimed=0.9, n_resamples=199, rng=0)
-    together = COVER(ends, y, claimed=0.9, clusters=codes, n_resamples=199, rng=0)
+    alone = cover(ends, y, claimed=0.9, n_resamples=199, rng=0)
+    together = cover(ends, y, claimed=0.9, clusters=codes, n_resamples=199, rng=0)
     assert alone.pvalue is not None
     assert together.pvalue is not None
     assert alone.pvalue < 0.001 < together.pvalue
@@ -215,7 +213,7 @@ def test_clusters_keep_their_dependence() -> None:
         of_cluster.std(ddof=1) / np.sqrt(40), rel=1e-10
     )
     assert together.tests["set_coverage"].n_clusters == 40
-    blocks = COVER(ends, y, claimed=0.9, blocks=10, n_resamples=199, rng=0)
+    blocks = cover(ends, y, claimed=0.9, blocks=10, n_resamples=199, rng=0)
     assert blocks.pvalue == together.pvalue
 
 
@@ -227,42 +225,30 @@ def test_features_of_clusters() -> None:
     ends, y = (np.full(400, -1.0), np.full(400, 1.0)), np.where(of_cluster, 0.0, 5.0)[codes]
     x = rng.normal(size=(40, 12))[codes]
     ask = {"claimed": 0.9, "n_resamples": 99, "rng": 0}
-    alone, together = COVER(ends, y, features=x, **ask), COVER(ends, y, features=x, clusters=codes, **ask)
-    assert alone.features_pvalue == alone.slab.pvalue == 0.01
+    alone, together = cover(ends, y, features=x, **ask), cover(ends, y, features=x, clusters=codes, **ask)
+    assert alone.features_pvalue == 0.01
     assert together.features_pvalue > 0.05
-    assert together.slab.pvalue > 0.05
-    assert together.slab.coverage == alone.slab.coverage
     assert together.tests["coverage_by_features"].n_clusters == 40
     # misses that one feature foretells in every cluster
     z = rng.uniform(size=(400, 2))
     missed = np.where(z[:, 0] > 0.8, rng.choice([0.0, 5.0], size=400), 0.0)
-    found = COVER(ends, missed, features=z, clusters=codes, **ask)
-    assert found.features_pvalue == found.slab.pvalue == 0.01
-    few = COVER(ends, missed, features=z, blocks=80, **ask)  # five clusters reject nothing at 5 %
-    assert few.features_pvalue == few.slab.pvalue == 2**-4
-    assert few.tests["worst_slab"].verdict() == "cannot tell"
-
-
-def test_a_slab_of_clusters_is_no_better_than_one_of_coins() -> None:
-    """Of 100 independent rows, signs of single rows alone would be surer than the exact test is."""
-    rng = np.random.default_rng(1)
-    x, held = rng.normal(size=(100, 2)), rng.random(100) < 0.9
-    ends, y = (np.full(100, -1.0), np.full(100, 1.0)), np.where(held, 0.0, 5.0)
-    ask = {"claimed": 0.9, "features": x, "n_resamples": 199, "rng": 0}
-    exact, found = COVER(ends, y, **ask), COVER(ends, y, clusters=np.arange(100) // 2, **ask)
-    assert found.slab.pvalue >= exact.slab.pvalue
+    found = cover(ends, missed, features=z, clusters=codes, **ask)
+    assert found.features_pvalue == 0.01
+    few = cover(ends, missed, features=z, blocks=80, **ask)  # five clusters reject nothing at 5 %
+    assert few.features_pvalue == 2**-4
+    assert few.tests["coverage_by_features"].verdict() == "cannot tell"
 
 
 def test_clusters_that_miss_hardly_anything_vary_as_coins_would() -> None:
     sets = cr.PredictionSets(np.tile([True, False], (200, 1)), claimed=0.99)
-    found = COVER(sets, np.zeros(200, dtype=int), clusters=np.arange(200) // 5, rng=0)
+    found = cover(sets, np.zeros(200, dtype=int), clusters=np.arange(200) // 5, rng=0)
     assert found.pvalue > 0.1  # two misses are expected, none happened: exact p = 0.27
     assert found.tests["set_coverage"].acceptance_region[1] <= 1
 
 
 def test_one_part_is_not_compared_with_itself() -> None:
     sets = cr.PredictionSets(np.tile([True, False], (200, 1)), claimed=0.9)
-    found = COVER(sets, np.r_[np.zeros(171, dtype=int), np.ones(29, dtype=int)], groups=["a"] * 200, rng=0)
+    found = cover(sets, np.r_[np.zeros(171, dtype=int), np.ones(29, dtype=int)], groups=["a"] * 200, rng=0)
     assert list(found.tests) == ["set_coverage"]
     assert found.by_size.pvalue is None
     assert found.by_size.coverage.tolist() == [0.855]
@@ -270,11 +256,4 @@ def test_one_part_is_not_compared_with_itself() -> None:
 
 def test_ends_in_single_precision_are_inside() -> None:
     low, high = np.full(50, 0.1, dtype=np.float32), np.full(50, 0.9, dtype=np.float32)
-    assert COVER((low, high), np.full(50, 0.9), claimed=0.9).coverage.value == 1
-
-
-def test_a_list_of_rows_is_not_a_pair_of_ends() -> None:
-    rows = [[True, False], [True, True]]
-    assert COVER(rows, [0, 1], claimed=0.9).kind == "sets"
-    assert COVER([[0, 1], [1, 1]], [0, 1], claimed=0.9).kind == "sets"  # as an array of them is read
-    assert COVER([np.zeros(2), np.ones(2)], [0.5, 2.0], claimed=0.9).kind == "intervals"
+    assert cover((low, high), np.full(50, 0.9), claimed=0.9).coverage.value == 1

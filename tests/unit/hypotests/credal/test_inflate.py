@@ -148,7 +148,7 @@ def test_bad_input() -> None:
         cr.inflate(members, labels, weights="constant", n_resamples=9)
     with pytest.raises(cr.InputError, match="`resolution` must be a positive number"):
         cr.inflate(members, labels, resolution=0)
-    with pytest.raises(cr.InputTypeError, match="`progress` must be True or callable"):
+    with pytest.raises(cr.InputTypeError, match="`progress` must be True, False or callable"):
         cr.inflate(members, labels, progress=3)  # type: ignore[arg-type]
     with pytest.raises(cr.InputTypeError, match="class predictions"):
         cr.inflate(cr.Gaussian(np.zeros(4), np.ones(4)), np.zeros(4))

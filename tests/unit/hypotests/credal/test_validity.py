@@ -240,7 +240,7 @@ def test_bad_input() -> None:
         cr.validity_test(probs, np.zeros((4, 3), dtype=int))
     with pytest.raises(cr.InputTypeError, match="class predictions"):
         cr.validity_test(cr.Gaussian(np.zeros(4), np.ones(4)), np.ones((4, 3), dtype=int))
-    with pytest.raises(cr.InputTypeError, match="`progress` must be True or callable"):
+    with pytest.raises(cr.InputTypeError, match="`progress` must be True, False or callable"):
         cr.validity_test(probs, np.ones((4, 3), dtype=int), progress=3)
     with pytest.raises(cr.InputError, match="`n_resamples` must be a positive integer"):
         cr.validity_test(probs, np.ones((4, 3), dtype=int), n_resamples=0)

@@ -88,7 +88,7 @@ def test_no_tile_changes_a_label(kind: str, shared: bool) -> None:
     given = ALL[kind]
     whole = draw(given, 12, shared=shared)
     replicates = RealReplicates(given, SEED, shared_member=shared)
-    assert np.array_equal(replicates.labels(slice(5, 9), slice(10, 30)).values, whole[5:9, 10:30])
+    assert np.array_equal(replicates.labels(slice(5, 9)).values, whole[5:9])
     chunk = RealReplicates(given[20:], SEED, shared_member=shared, first_row=20)
     assert np.array_equal(chunk.labels(slice(0, 12)).values, whole[:, 20:])
 
@@ -97,9 +97,8 @@ def test_wide_and_tall_batches_agree() -> None:
     """More labels than one tile holds, in both directions."""
     wide = cr.Gaussian(np.zeros(70_000), np.ones(70_000))
     whole = RealReplicates(wide, SEED).labels(slice(0, 2)).values
-    assert np.array_equal(
-        RealReplicates(wide, SEED).labels(slice(1, 2), slice(40_000, 70_000)).values, whole[1:, 40_000:]
-    )
+    part = RealReplicates(wide[40_000:], SEED, first_row=40_000)
+    assert np.array_equal(part.labels(slice(1, 2)).values, whole[1:, 40_000:])
 
 
 @kinds

@@ -13,7 +13,7 @@ import credibly as cr
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.philox import as_seed
 from credibly.hypotests.calibration.calibration_test import asking_tests
-from credibly.hypotests.calibration.pit import asking_coverage, asking_pit
+from credibly.hypotests.calibration.pit import asking_shares
 from credibly.hypotests.predictive.predictive_check import asking_check
 from credibly.hypotests.resampling import loop, parts
 from credibly.hypotests.resampling.requests import answered, answers, side_by_side
@@ -52,8 +52,8 @@ def _askings(rows: Any, seed: int = 5) -> list[Any]:
     shared = (19, as_seed(seed))
     return [
         asking_tests(rows, [CRPS, ERROR], *shared),
-        asking_pit(rows, 0.05, *shared),
-        asking_coverage(rows, 0.05, *shared),
+        asking_shares("pit", rows, 0.05, *shared),
+        asking_shares("coverage", rows, 0.05, *shared),
         asking_check(rows, ["crps"], *shared, hypothesis="independent", grouped=False),
     ]
 
@@ -137,7 +137,9 @@ def test_side_by_side_returns_the_refusal_of_one_beside_the_result_of_another() 
     given = cr.Quantiles(np.sort(MEAN, axis=1), [0.2, 0.5])  # no symmetric levels
     rows = detached(as_rows(given, NUMBERS))
     drawn = (0.05, 19, as_seed(5))
-    curve, refusal = answered(side_by_side([asking_pit(rows, *drawn), asking_coverage(rows, *drawn)]))
+    curve, refusal = answered(
+        side_by_side([asking_shares("pit", rows, *drawn), asking_shares("coverage", rows, *drawn)])
+    )
     assert isinstance(refusal, UnsupportedError)
     assert curve.pvalue == cr.pit_test(given, NUMBERS, **SHARED).pvalue
 

@@ -183,7 +183,6 @@ def test_blocks_are_consecutive_rows_of_nearly_equal_length() -> None:
         ({"blocks": N}, "at least two blocks"),
         ({"blocks": 2.5}, "whole number"),
         ({"clusters": CODES, "statistics": "kl_ce"}, "linear or quadratic"),
-        ({"clusters": CODES, "method": "asymptotic", "statistics": "hosmer_lemeshow"}, "resample"),
     ],
     ids=str,
 )

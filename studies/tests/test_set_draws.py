@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.credal import sampling
+from credibly_studies import set_draws
+from credibly_studies.set_draws import sample
 from unit.credal.oracles import every_kind, random_ensemble
 
 
@@ -16,13 +17,13 @@ def test_draws_lie_in_the_set(kind: str, method: str) -> None:
     credal = every_kind(np.random.default_rng(0), n=4, k=4)[kind]
     if kind == "Intervals" and method == "dirichlet":
         with pytest.raises(cr.UnsupportedError, match=r"intervals do not have.*hit_and_run"):
-            cr.credal.sample(credal, 3, method=method)
+            sample(credal, 3, method=method)
         return
-    drawn = cr.credal.sample(credal, 6, method=method, n_steps=20, rng=1)
+    drawn = sample(credal, 6, method=method, n_steps=20, rng=1)
     assert drawn.probs.shape == (4, 6, 4)
     for place in range(6):
         assert cr.credal.contains(credal, drawn.probs[:, place]).all()
-    again = cr.credal.sample(credal, 6, method=method, n_steps=20, rng=1)
+    again = sample(credal, 6, method=method, n_steps=20, rng=1)
     assert again.probs.tolist() == drawn.probs.tolist()
 
 
@@ -34,9 +35,9 @@ TRIANGLE = np.array([[[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [0.5, 0.5, 0]]])
 @pytest.mark.parametrize("chords", ["facets", "programs"])
 def test_hit_and_run_is_uniform(chords: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if chords == "programs":
-        monkeypatch.setattr(sampling, "_MAX_FACET_DIMENSIONS", 0)
+        monkeypatch.setattr(set_draws, "_MAX_FACET_DIMENSIONS", 0)
     n = 4000
-    drawn = cr.credal.sample(cr.Ensemble(TRIANGLE), n, method="hit_and_run", n_steps=25, rng=0).probs[0]
+    drawn = sample(cr.Ensemble(TRIANGLE), n, method="hit_and_run", n_steps=25, rng=0).probs[0]
     # Uniform on the simplex is Dirichlet(1, 1, 1): mean 1/3, variance 1/18, P(p_j > 1/2) = 1/4.
     assert drawn.mean(axis=0) == pytest.approx(np.full(3, 1 / 3), abs=4 * (1 / 18 / n) ** 0.5)
     assert drawn.var(axis=0) == pytest.approx(np.full(3, 1 / 18), rel=0.08)
@@ -44,14 +45,14 @@ def test_hit_and_run_is_uniform(chords: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_dirichlet_weights_are_not_uniform_on_the_hull() -> None:
-    drawn = cr.credal.sample(cr.Ensemble(TRIANGLE), 4000, rng=0).probs[0]
+    drawn = sample(cr.Ensemble(TRIANGLE), 4000, rng=0).probs[0]
     # E p_2 = 1/4, not 1/3: the extra member pulls towards its edge.
     assert drawn[:, 2].mean() == pytest.approx(0.25, abs=4 * (3 / 80 / 4000) ** 0.5)
 
 
 def test_members_of_a_simplex_need_no_walk() -> None:
     ensemble = cr.Ensemble([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1]]])  # a line; a member repeated
-    drawn = cr.credal.sample(ensemble, 4000, method="hit_and_run", n_steps=1, rng=0).probs[0]
+    drawn = sample(ensemble, 4000, method="hit_and_run", n_steps=1, rng=0).probs[0]
     along = (drawn[:, 0] - 0.1) / 0.7
     assert along.mean() == pytest.approx(0.5, abs=4 * (1 / 12 / 4000) ** 0.5)
     assert along.var() == pytest.approx(1 / 12, rel=0.08)
@@ -59,7 +60,7 @@ def test_members_of_a_simplex_need_no_walk() -> None:
 
 def test_three_members_on_a_line() -> None:
     line = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.6, 0.3, 0.1]])[None]
-    drawn = cr.credal.sample(cr.Ensemble(line), 4000, method="hit_and_run", rng=0).probs[0]
+    drawn = sample(cr.Ensemble(line), 4000, method="hit_and_run", rng=0).probs[0]
     along = (drawn[:, 0] - 0.1) / 0.7
     assert along.mean() == pytest.approx(0.5, abs=4 * (1 / 12 / 4000) ** 0.5)
 
@@ -68,29 +69,35 @@ def test_intervals_and_beliefs_are_walked_uniformly() -> None:
     vacuous = cr.Intervals(np.zeros((1, 3)), np.ones((1, 3)))
     ignorant = cr.Belief([[1.0]], [{0, 1, 2}])
     for credal in (vacuous, ignorant):
-        drawn = cr.credal.sample(credal, 3000, method="hit_and_run", n_steps=30, rng=0).probs[0]
+        drawn = sample(credal, 3000, method="hit_and_run", n_steps=30, rng=0).probs[0]
         assert drawn.mean(axis=0) == pytest.approx(np.full(3, 1 / 3), abs=4 * (1 / 18 / 3000) ** 0.5)
         assert drawn.var(axis=0) == pytest.approx(np.full(3, 1 / 18), rel=0.1)
 
 
 def test_degenerate_sets_stay_where_they_are() -> None:
     single = cr.Intervals([[0.25, 0.75]], [[0.25, 0.75]])
-    assert cr.credal.sample(single, 3, method="hit_and_run", rng=0).probs.tolist() == [[[0.25, 0.75]] * 3]
+    assert sample(single, 3, method="hit_and_run", rng=0).probs.tolist() == [[[0.25, 0.75]] * 3]
     same = cr.Ensemble(np.tile([0.25, 0.75], (1, 4, 1)))
-    assert cr.credal.sample(same, 3, method="hit_and_run", rng=0).probs == pytest.approx(
+    assert sample(same, 3, method="hit_and_run", rng=0).probs == pytest.approx(
         np.tile([0.25, 0.75], (1, 3, 1))
     )
     sure = cr.Belief([[0.25, 0.75]], [{0}, {1}])
-    drawn = cr.credal.sample(sure, 3, method="hit_and_run", rng=0).probs
+    drawn = sample(sure, 3, method="hit_and_run", rng=0).probs
     assert drawn == pytest.approx(np.tile([0.25, 0.75], (1, 3, 1)))
+
+
+def test_a_walk_in_a_hull_that_rounding_swallows() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        members = np.abs(rng.dirichlet(np.ones(4)) + 1e-12 * rng.normal(size=(1, 5, 4)))
+        members /= members.sum(axis=-1, keepdims=True)
+        drawn = sample(cr.Ensemble(members), 3, method="hit_and_run", rng=0)
+        np.testing.assert_allclose(np.asarray(drawn.probs), members[:, :3], atol=1e-10)
 
 
 def test_concentration_pulls_weights_together() -> None:
     ensemble = random_ensemble(np.random.default_rng(1), 1, 5, 3)
-    spread = [
-        cr.credal.sample(ensemble, 500, concentration=c, rng=0).probs.std(axis=1).mean()
-        for c in (0.1, 1, 100)
-    ]
+    spread = [sample(ensemble, 500, concentration=c, rng=0).probs.std(axis=1).mean() for c in (0.1, 1, 100)]
     assert spread[0] > spread[1] > spread[2]
 
 
@@ -98,11 +105,13 @@ def test_concentration_pulls_weights_together() -> None:
     ("settings", "words"),
     [
         ({"n": 0}, "`n` must be an integer of at least 1"),
+        ({"n": 1.5}, "`n` must be an integer"),
         ({"n_steps": 0}, "at least 1"),
+        ({"n_steps": "64"}, "must be an integer"),
         ({"concentration": 0}, "positive"),
         ({"method": "x"}, "one of"),
     ],
 )
 def test_bad_settings(settings: dict, words: str) -> None:
     with pytest.raises(cr.InputError, match=words):
-        cr.credal.sample([[[0.5, 0.5], [0.4, 0.6]]], **{"n": 2, **settings})
+        sample([[[0.5, 0.5], [0.4, 0.6]]], **{"n": 2, **settings})

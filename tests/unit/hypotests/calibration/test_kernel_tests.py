@@ -1,4 +1,4 @@
-"""Kernel tests: wide batches, progress, limits."""
+"""Kernel tests: wide batches, progress, the largest term."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pytest
 
 import credibly as cr
 import kernel_oracles as oracle
-from credibly._arrays.progress import TerminalLine, as_progress
+from credibly._arrays.progress import StatusLine, as_progress
 from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
-from credibly.predictions import Classes
 from credibly.predictions.passes import without_graph
 from credibly.statistics.kernels import largest_term
 from optional import torch
@@ -110,57 +109,6 @@ def test_weights_in_a_kernel_test(data: tuple) -> None:
         assert value == pytest.approx(float(repeated), rel=1e-10)
 
 
-# Limits
-
-
-def test_random_signs_by_a_loop(data: tuple) -> None:
-    from credibly._arrays.philox import Stream, Uniforms
-    from credibly.hypotests.calibration.asymptotic import wild_null
-
-    probs, labels = data[0][:15], data[1][:15]
-    for statistic in (cr.skce, cr.mmd_ce.with_(label_kernel="ordinal")):
-        bound = statistic.bind(probs, bandwidth=0.5)
-        batch = Classes(labels[None].astype(np.uint8), 3)
-        with cr.memory_limit(2**20):
-            values = wild_null(bound, batch, 4, (1, 2))
-        between = None if statistic is cr.skce else np.exp(-np.abs(np.subtract.outer(range(3), range(3))))
-        uniform = Uniforms((1, 2), Stream.SIGNS).block(slice(0, 4), slice(0, 15))
-        for signs, value in zip(np.where(uniform < 0.5, -1, 1), values, strict=True):
-            total = sum(
-                signs[i] * signs[j] * oracle.term(probs, labels, i, j, bandwidth=0.5, between=between)
-                for i in range(15)
-                for j in range(15)
-                if i != j
-            )
-            assert value == pytest.approx(total / (15 * 14), rel=1e-11)
-
-
-def test_asymptotic_quadratic_test(data: tuple) -> None:
-    result = cr.calibration_test(*data, statistics="skce", method="asymptotic", n_resamples=199, rng=3)
-    assert result.n_resamples == 199
-    assert result.pvalue == (1 + np.count_nonzero(result.null_distribution >= result.statistic)) / 200
-    assert "random signs" in result.notes[-1]
-    again = cr.calibration_test(*data, statistics="skce", method="asymptotic", n_resamples=199, rng=3)
-    assert again.pvalue == result.pvalue
-
-
-def test_the_limit_by_signs_takes_one_unweighted_statistic(data: tuple) -> None:
-    with pytest.raises(cr.UnsupportedError, match="an omnibus test needs replicates"):
-        cr.calibration_test(*data, statistics=("skce", "brier"), method="asymptotic")
-    with pytest.raises(cr.UnsupportedError, match='`sample_weight` cannot be used with method="asymptotic"'):
-        cr.calibration_test(*data, statistics="skce", method="asymptotic", sample_weight=np.ones(60))
-    with pytest.raises(cr.UnsupportedError, match="`kde_ce` has no reference distribution"):
-        cr.calibration_test(*data, statistics="kde_ce", method="asymptotic")
-
-
-def test_torch_gives_the_same_asymptotic_pvalue(data: tuple) -> None:
-    first = cr.calibration_test(*data, statistics="mmd_ce", method="asymptotic", rng=3)
-    tensors = torch.tensor(data[0], requires_grad=True), torch.tensor(data[1])
-    second = cr.calibration_test(*tensors, statistics="mmd_ce", method="asymptotic", rng=3)
-    assert second.pvalue == first.pvalue
-    assert second.settings["bandwidth"] == pytest.approx(first.settings["bandwidth"])
-
-
 def test_largest_term_of_a_label_kernel_is_reached_by_no_labels() -> None:
     assert largest_term(None) == largest_term(np.eye(4)) == 2.0
     rng = np.random.default_rng(0)
@@ -182,16 +130,16 @@ def test_progress_line_waits_a_second_and_cleans_up(monkeypatch: pytest.MonkeyPa
     now = [100.0]
     monkeypatch.setattr("credibly._arrays.progress.time.monotonic", lambda: now[0])
     stream = io.StringIO()
-    line = TerminalLine(stream)
+    line = StatusLine(stream).share
     line(1, 10)
     assert stream.getvalue() == ""
     now[0] += 2.0
     line(2, 10)
-    assert stream.getvalue() == "\r 20%, 8 s left\033[K"  # 2 s for 2 of 10
+    assert stream.getvalue() == "\r 20%, 8 s left"  # 2 s for 2 of 10
     line(3, 10)  # at once: not written
     now[0] += 1.0
     line(10, 10)
-    assert stream.getvalue().endswith("\r\033[K")
+    assert stream.getvalue().endswith("\r" + " " * 14 + "\r")
 
 
 def test_progress_true_is_silent_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,4 +150,7 @@ def test_progress_true_is_silent_where_nobody_looks(monkeypatch: pytest.MonkeyPa
     terminal = io.StringIO()
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr("sys.stderr", terminal)
-    assert isinstance(as_progress(True), TerminalLine)
+    line = as_progress(True)
+    assert line is not None
+    line(1, 2)
+    assert terminal.getvalue() == ""

@@ -12,7 +12,7 @@ from credibly._arrays.namespace import HostArray, as_float64, like, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
-from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal, require_positive_number
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_set, require_positive_number
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
 _TINY = 1e-8
@@ -70,8 +70,9 @@ def sample(
     Examples
     --------
     >>> import credibly as cr
+    >>> from credibly_studies.set_draws import sample
     >>> ensemble = cr.Ensemble([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]]])
-    >>> drawn = cr.credal.sample(ensemble, 4, rng=7)
+    >>> drawn = sample(ensemble, 4, rng=7)
     >>> drawn
     Ensemble(n=1, m=4, k=3, dtype=float64)
     >>> bool(cr.credal.contains(ensemble, drawn.mean()).all())
@@ -81,7 +82,7 @@ def sample(
     n, n_steps = require_integer(n, "n", 1), require_integer(n_steps, "n_steps", 1)
     require_positive_number(concentration, "concentration", "Use 1.")
     seed = as_seed(rng)
-    credal = as_credal(predictions, n_samples, seed)
+    credal = as_set(predictions, n_samples=n_samples, rng=seed)
     generator = np.random.default_rng(seed)
     uniform = method == "hit_and_run"
     if isinstance(credal, Point):
