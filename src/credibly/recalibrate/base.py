@@ -106,6 +106,7 @@ class Recalibration(ABC):
     def _fit_checked(self, data: Any, seen: Any) -> Convergence:
         """Learn the parameters from data that were checked; a report checks once for all methods."""
         self._require_kind(data.predictions)
+        self.zero = None  # of an earlier fit
         convergence = self._fit(data, seen)
         self._remember(data, convergence)
         return convergence

@@ -14,6 +14,8 @@ from credibly.recalibrate.alpha import AlphaCalibration
 from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.credal import CredalRecalibration
+from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
+from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
 from credibly.recalibrate.members import MemberTemperatures
 from credibly.recalibrate.reals import SpreadScaling
@@ -25,8 +27,13 @@ METHODS: dict[str, type[Recalibration]] = {
         TemperatureScaling,
         BiasScaling,
         PlattScaling,
+        CurveScaling,
+        BetaScaling,
         VectorScaling,
         MatrixScaling,
+        NoiseScaling,
+        ColumnOrder,
+        VennAbers,
         MemberTemperatures,
         AlphaCalibration,
         CredalRecalibration,
@@ -38,6 +45,7 @@ METHODS: dict[str, type[Recalibration]] = {
 }
 NAMED: dict[str, Callable[[], Recalibration]] = {
     **{name: one for name, one in METHODS.items() if name != "chain"},
+    "sigmoid": PlattScaling,
     "scale_by_group": partial(SpreadScaling, by="groups"),
     "scale_by_features": partial(SpreadScaling, by="features"),
 }
