@@ -41,7 +41,8 @@ from credibly.predictions import (
     Rows,
 )
 from credibly.raters import decompose_disagreement, decompose_loss
-from credibly.recalibrate import recalibration_report
+from credibly.recalibrate import Recalibration, recalibration_report
+from credibly.recalibrate.files import named_recalibration
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
@@ -468,7 +469,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
             cv=FOLDS,
             statistics=measured if asked is None else None,
             features=None if asked is None else whole.features,
-            groups=None if asked is None and "scale_by_group" not in methods else whole.groups,
+            groups=whole.groups if _by_group(some, methods if asked is None else asked) else None,
             n_bins=work.n_bins,
             n_resamples=_draws_of_recalibration(work, some),
             rng=work.seed,
@@ -478,6 +479,14 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
         if one.failure:
             work.leave_out(f"recalibration by {name}", one.failure.rstrip("."))
     return found
+
+
+def _by_group(predictions: Predictions, methods: Sequence[str | Recalibration]) -> bool:
+    """Tell whether a method must be fitted by group; others are shown as they are for all rows."""
+    if isinstance(predictions, ClassPredictions):
+        return False
+    chosen = (named_recalibration(one) if isinstance(one, str) else one for one in methods)
+    return any(one.needs_groups for one in chosen)
 
 
 def _draws_of_recalibration(work: Work, some: Predictions) -> int:

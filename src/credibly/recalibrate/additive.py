@@ -28,7 +28,7 @@ from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence, FitData, Groups, check_penalty, diverging, with_scores
 from credibly.recalibrate.scores import IMPOSSIBLE, scores_of, shares_of
 
-FREE = 1e-6
+FREE = 1e-10
 """Ridge of what is to be free: it only keeps the Newton step of a flat direction finite."""
 PRIOR = 0.5
 """Ridge of intercepts of three classes and more, and of what a group adds: half a nat per unit squared."""
@@ -425,7 +425,7 @@ class BiasScaling(AdditiveScaling):
     Parameters
     ----------
     penalty : float, optional
-        Ridge of the intercepts, in nats of all labels together. Default: 1e-6 for two classes, so that
+        Ridge of the intercepts, in nats of all labels together. Default: 1e-10 for two classes, so that
         predicted and observed frequencies agree, and 0.5 for more.
 
     Attributes
@@ -470,7 +470,7 @@ class PlattScaling(AdditiveScaling):
     Parameters
     ----------
     penalty : float, optional
-        Ridge of the intercepts, in nats of all labels together. Default: 1e-6 for two classes, 0.5 for more.
+        Ridge of the intercepts, in nats of all labels together. Default: 1e-10 for two classes, 0.5 for more.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array
 from credibly.predictions import ClassPredictions, Ensemble, as_point, cluster_codes
 from credibly.recalibrate.fitting import Convergence, FitData, checked, digest_of, fit_data
@@ -337,8 +337,9 @@ class Recalibration(ABC):
     def _without(self, name: str) -> str:
         """Say what to do about features or groups that the method does not use."""
         if name == "groups":
-            return (
-                "Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling, which take groups."
+            return Remedy(
+                "Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling, which take groups.",
+                "Leave out `--by`, or choose temperature, bias, platt or, for real values, scale_by_group.",
             )
         return "Leave them out."
 
