@@ -40,7 +40,9 @@ from credibly.predictions import ClassPredictions
 from credibly.recalibrate.additive import PRIOR
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import (
+    NEARLY_STILL,
     PENALTIES,
+    STILL,
     Convergence,
     FitData,
     Folds,
@@ -236,13 +238,15 @@ class AffineScaling(Recalibration):
             )
         self.chosen_penalty, self.chosen_weight_penalty = chosen
         rows, own = pooled(u, counts, shares)
-        found, ended = self._minimise(rows, own, chosen, self._begin())
+        near = self._parameters_nearby()
+        still = STILL if near is None else NEARLY_STILL
+        found, ended = self._minimise(rows, own, chosen, near, still)
         k = u.shape[-1]
         self.weights, self.intercepts = (part.copy() for part in self._split(found, k))
         losses = [loss_and_gradient(rows, own, *self._split(at, k))[0] for at in (self._start(k), found)]
         return Convergence(loss_before=losses[0], loss_after=losses[1], **ended)
 
-    def _begin(self) -> HostArray | None:
+    def _parameters_nearby(self) -> HostArray | None:
         """Return the parameters of a fit to nearly the same rows."""
         near = self._near
         if not isinstance(near, AffineScaling) or near.weights is None or near.intercepts is None:
@@ -250,7 +254,12 @@ class AffineScaling(Recalibration):
         return np.concatenate([near.weights.ravel(), near.intercepts])
 
     def _minimise(
-        self, u: HostArray, counts: HostArray, penalties: Penalties, begin: HostArray | None = None
+        self,
+        u: HostArray,
+        counts: HostArray,
+        penalties: Penalties,
+        begin: HostArray | None = None,
+        still: float = STILL,
     ) -> tuple[HostArray, dict[str, Any]]:
         """Minimise by Newton steps, or by L-BFGS where the Hessian would be too large."""
         k = u.shape[1]
@@ -273,7 +282,7 @@ class AffineScaling(Recalibration):
             if start.size > _LARGEST_HESSIAN:
                 found, ended = minimum(objective, start, logits, reason)
             else:
-                found, ended = newton_minimum(objective, hessian, start, logits, reason)
+                found, ended = newton_minimum(objective, hessian, start, logits, reason, still)
         held = bends[: start.size - k].min() > 0
         if not held and loss_and_gradient(u, counts, *self._split(found, k))[0] < _NO_LOSS:
             raise diverging(reason(), ended["gradient"], np.inf)  # larger weights would still lower the loss
