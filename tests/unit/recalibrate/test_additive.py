@@ -220,7 +220,7 @@ def test_rounded_predictions_have_nearly_the_temperature_of_exact_ones() -> None
     sharp = probs**4 / (probs**4).sum(axis=1, keepdims=True)
     with pytest.warns(UserWarning, match="stored as 0"):
         rounded = cr.recalibrate.TemperatureScaling().fit(cr.Point.from_scores(sharp.round(4)), labels)
-    assert 3.0 < rounded.temperature < 4.5  # 4 without rounding; 128 if zeros are 5e-324
+    assert 3.0 < rounded.temperature < 4.5  # 4 without rounding; hundreds if zeros are read as 5e-324
     one = rounded.apply(cr.Point([[1.0] + [0.0] * 9]))  # zeros mean what they meant in the fit
     assert one.logits[0, 1] == pytest.approx(
         np.log(rounded.zero / (1 + 9 * rounded.zero)) / rounded.temperature
