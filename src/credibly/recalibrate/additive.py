@@ -34,7 +34,7 @@ PRIOR = 0.5
 """Ridge of intercepts of three classes and more, and of what a group adds: half a nat per unit squared."""
 _FIXED = 1e8  # ridge of intercepts that stay at 0
 _MANY = 10  # classes above which only intercepts that show something are fitted
-_ENOUGH, _WARM, _SHARED = 1e-6, 1e-3, 1e-10  # nats the last step may gain; beside a warm start; by EM
+_ENOUGH, _SHARED, _ROUGH = 1e-6, 1e-10, 1e-3  # nats the last step may gain; by EM; in folds
 _STEPS, _HALVINGS = 300, 20
 _SEPARATED = 0.01  # nats of all labels together, below which larger parameters would still gain
 
@@ -66,6 +66,7 @@ def fit_additive(
     groups: Groups | None = None,
     penalty: float | None = None,
     start: Additive | None = None,
+    rough: bool = False,
 ) -> tuple[Additive, Convergence]:
     """Fit the linear predictor by Newton steps.
 
@@ -81,6 +82,8 @@ def fit_additive(
         Ridge of the intercepts. Default: free for two classes, else `PRIOR`.
     start : Additive, optional
         A fit to nearly the same rows, from which two or three steps suffice.
+    rough : bool
+        Whether a thousandth of a nat, over all labels together, may be left to gain: for folds.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def fit_additive(
     """
     problem = _Problem(data, slope, bias, groups)
     with one_blas_thread():  # many small products: threads would wait for each other
-        return problem.minimise(problem.ridges(penalty), start)
+        return problem.minimise(problem.ridges(penalty), start, rough)
 
 
 class _Problem:
@@ -154,13 +157,13 @@ class _Problem:
             added[:, int(self.slope) :][_quiet(off, spread)] = _FIXED
         return np.vstack([own, added])
 
-    def minimise(self, ridge: HostArray, start: Additive | None) -> tuple[Additive, Convergence]:
+    def minimise(self, ridge: HostArray, start: Additive | None, rough: bool) -> tuple[Additive, Convergence]:
         """Take Newton steps, halved until the loss falls, until the next would gain next to nothing."""
         theta = self._begin(start)
         loss, curved, slope = self._moments(theta)
         first, before = loss, loss if start is None else math.nan
         value = loss + 0.5 * float((ridge * theta**2).sum())
-        enough = _SHARED if self.members > 1 else _ENOUGH if start is None else _WARM
+        enough = _ROUGH if rough else _ENOUGH if self.members == 1 else _SHARED
         gain, steps = math.inf, 0
         while steps < _STEPS:
             steps += 1
@@ -381,7 +384,13 @@ class AdditiveScaling(Recalibration):
         groups = None if seen is None else Groups.of(seen, len(data.predictions))
         start = self._near._found if isinstance(self._near, AdditiveScaling) else None
         found, ended = fit_additive(
-            data, slope=self.fits_slope, bias=True, groups=groups, penalty=self.penalty, start=start
+            data,
+            slope=self.fits_slope,
+            bias=True,
+            groups=groups,
+            penalty=self.penalty,
+            start=start,
+            rough=start is not None,
         )
         self.slope, self.intercepts = found.slope, found.intercepts
         self.by_group = None if found.by_group is None else dict(found.by_group)

@@ -151,9 +151,9 @@ class Recalibration(ABC):
         """Recalibrate predictions: :meth:`apply`, as scikit-learn calls it."""
         return self.apply(predictions, features=features, groups=groups)
 
-    def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
+    def predict_proba(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Array:
         """Return one recalibrated distribution per instance as an array (n, k); for sets, their mean."""
-        return as_point(self.apply(predictions, features=features))[0].probs
+        return as_point(self.apply(predictions, features=features, groups=groups))[0].probs
 
     def then(self, following: Recalibration) -> Chain:
         """Compose: this one first, then `following` on its output.

@@ -133,11 +133,11 @@ class IsotonicRecalibration(RealRecalibration):
                     "Save it again, or fit again.",
                 )
 
-    def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
+    def predict_proba(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Array:
         """Return recalibrated probabilities of classes, (n, k)."""
         if self.n_classes is None:
-            return super().predict_proba(predictions, features=features)
-        return Recalibration.predict_proba(self, predictions, features=features)
+            return super().predict_proba(predictions)
+        return Recalibration.predict_proba(self, predictions, features=features, groups=groups)
 
     def _checked(self, predictions: Any) -> Any:
         given = as_predictions(predictions)
