@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError, Remedy, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, one_blas_thread, to_host
+from credibly._arrays.namespace import Array, HostArray, like, one_blas_thread, softmax, to_host
 from credibly._arrays.notes import counted
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
@@ -91,8 +91,17 @@ def fit_additive(
         The map, and how the fit ended.
     """
     problem = _Problem(data, slope, bias, groups)
+    whole = None
+    if groups is not None and bias and problem.k > 2:  # what groups show beyond the map of all rows
+        near = None if start is None else dataclasses.replace(start, by_group=None)
+        whole, plain = fit_additive(data, slope=slope, bias=bias, penalty=penalty, start=near, rough=True)
+        start = whole if start is None else start
     with one_blas_thread():  # many small products: threads would wait for each other
-        return problem.minimise(problem.ridges(penalty), start, rough)
+        found, ended = problem.minimise(problem.ridges(penalty, whole), start, rough)
+    if whole is not None:
+        steps = plain.n_iterations + ended.n_iterations
+        ended = dataclasses.replace(ended, loss_before=plain.loss_before, n_iterations=steps)
+    return found, ended
 
 
 class _Problem:
@@ -139,23 +148,27 @@ class _Problem:
             found.append(np.r_[slope, y[self.free, part].sum(axis=1) if self.bias else []])
         return np.array(found)
 
-    def ridges(self, penalty: float | None) -> HostArray:
-        """Return the ridge of every parameter, (1 + g, p): those of all rows first."""
+    def ridges(self, penalty: float | None, whole: Additive | None) -> HostArray:
+        """Return the ridge of every parameter, (1 + g, p): those of all rows first, whose map is `whole`."""
         intercept = penalty if penalty is not None else (FREE if self.k == 2 else PRIOR)
         own = np.r_[[FREE] if self.slope else [], np.full(len(self.free) * self.bias, intercept)]
         added = np.full((len(self.names), self.width), PRIOR)
-        if not self.bias or (self.k <= _MANY and not self.names) or self.k == 2:
-            return np.vstack([own, added])
-        p = np.exp(self.z)
-        y = self.y if self.members == 1 else np.repeat(self.y / self.members, self.members, axis=1)
-        weight = y.sum(axis=0)
-        off = np.array([(weight[at] * p[:, at] - y[:, at]).sum(axis=1) for at in self.parts])
-        spread = np.array([((p[:, at] * (1 - p[:, at])) @ weight[at]) for at in self.parts])
-        if self.k > _MANY:
+        if self.bias and self.k > _MANY:
+            off, spread = self._frequencies(self.z)
             own[int(self.slope) :][_quiet(off.sum(axis=0), spread.sum(axis=0))] = _FIXED
-        if self.names:
+        if whole is not None:
+            off, spread = self._frequencies(whole.slope * self.z + whole.intercepts[:, None])
             added[:, int(self.slope) :][_quiet(off, spread)] = _FIXED
         return np.vstack([own, added])
+
+    def _frequencies(self, logits: HostArray) -> tuple[HostArray, HostArray]:
+        """Return by group how far classes are off their predicted numbers, and the variances, (g, k) each."""
+        p = softmax(logits.T).T
+        y = self.y if self.members == 1 else np.repeat(self.y / self.members, self.members, axis=1)
+        weight = y.sum(axis=0)
+        off = np.array([p[:, at] @ weight[at] - y[:, at].sum(axis=1) for at in self.parts])
+        spread = np.array([(p[:, at] * (1 - p[:, at])) @ weight[at] for at in self.parts])
+        return off, spread
 
     def minimise(self, ridge: HostArray, start: Additive | None, rough: bool) -> tuple[Additive, Convergence]:
         """Take Newton steps, halved until the loss falls, until the next would gain next to nothing."""

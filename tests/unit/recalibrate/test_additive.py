@@ -142,6 +142,23 @@ def test_groups_are_pooled(kind: str, tmp_path: Path) -> None:
     assert np.array_equal(same.logits, method.apply(given[1:], groups=groups[1:]).logits)
 
 
+@pytest.mark.parametrize("kind", ["TemperatureScaling", "BiasScaling", "PlattScaling"])
+def test_only_what_groups_show_beyond_all_rows_is_theirs(kind: str) -> None:
+    predictions, labels = biased(3000)
+    groups = np.arange(3000) % 4  # nothing to do with the fault
+    fitted = getattr(cr.recalibrate, kind)().fit(predictions, labels, groups=groups)
+    ended = fitted.convergence
+    assert ended.converged
+    assert ended.loss_before == pytest.approx(float(cr.log_loss(predictions, labels)))
+    with pytest.warns(UserWarning, match="fitted on"):
+        after = fitted.apply(predictions, groups=groups)
+    assert ended.loss_after == pytest.approx(float(cr.log_loss(after, labels)), abs=1e-8)
+    if kind != "TemperatureScaling":
+        added = np.array(list(fitted.by_group.values()))
+        assert np.abs(added[:, 1:]).max() < 1e-5
+        assert np.abs(added[:, 0]).max() < 0.2
+
+
 def test_groups_must_be_given_as_in_the_fit() -> None:
     probs, labels = world(100)
     groups = np.arange(100) % 2
