@@ -68,6 +68,9 @@ if _TYPE_CHECKING:
     from credibly.credal import (
         uncertainty,
     )
+    from credibly.diagnosis import (
+        diagnose,
+    )
     from credibly.evaluation import (
         Comparison,
         Evaluation,
@@ -201,9 +204,11 @@ _HOMES = {
         "Samples",
         "as_predictions",
     ),
+    "credibly.diagnosis": ("diagnose",),
     "credibly.recalibrate": ("recalibration_report",),
     "credibly.scale": ("scan",),
     "credibly.selection": (
+        "diagnose",
         "epistemic_score",
         "rank_models",
     ),

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import FileError
+from credibly._arrays.errors import FileError, InputError
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading
@@ -20,14 +20,15 @@ from credibly.io import labels_beside, require_target, require_writable, save
 from credibly.predictions import RealPredictions
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
-from credibly.recalibrate.files import named_recalibration
+from credibly.recalibrate.files import NAMED, named_recalibration
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change, RecalibrationReport
 from credibly.results.tests import HypotestResult
 
 METHODS = (
-    "temperature, vector, matrix, members, alpha, credal; for real values scale, scale_by_group, "
-    "scale_by_features, isotonic, shift; join with + to apply one after the other"
+    "temperature, bias, platt (or sigmoid), curve, isotonic, beta, vector, matrix, noise, order, venn_abers, "
+    "members, alpha, credal; for real values scale, scale_by_group, scale_by_features, isotonic, shift; join "
+    "with + to apply one after the other"
 )
 COLUMNS = (
     "method",
@@ -42,17 +43,28 @@ COLUMNS = (
     "n",
 )
 
+
+def _names(incomplete: str) -> list[str]:
+    return [name for name in NAMED if name.startswith(incomplete)]
+
+
 Method = Annotated[
     str | None,
     typer.Option(
         "--method",
         metavar="NAME",
         help=f"What to fit: {METHODS}. Default: temperature, or scale for real values.",
+        autocompletion=_names,
     ),
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--method", metavar="NAME", help=f"What to compare; repeat for several: {METHODS}."),
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help=f"What to compare; repeat for several: {METHODS}.",
+        autocompletion=_names,
+    ),
 ]
 _WITHOUT_META = (".csv", ".tsv")
 """Tables of text, which have no place for what was done to the predictions."""
@@ -88,7 +100,8 @@ def fit_file(
 ) -> None:
     """Fit a recalibration on predictions and labels.
 
-    Features in the file, and groups named by --by or in a column `group`, are used by methods that take them.
+    With --by, temperature, bias and platt are fitted by group, and other methods are refused. Features in the
+    file are used by methods that take them.
     """
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
@@ -99,7 +112,8 @@ def fit_file(
     data = reading.labelled(output)
     if chosen is None:
         real = isinstance(data.predictions, RealPredictions)
-        chosen = named_recalibration("scale" if real else "temperature")
+        scale = "scale" if by is None else "scale_by_group"
+        chosen = named_recalibration(scale if real else "temperature")
     for step in chosen.parts:
         if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part
             step.rng = seed
@@ -108,7 +122,8 @@ def fit_file(
             data.predictions,
             data.labels,
             features=data.features if chosen.takes_features else None,
-            groups=_one_group(data.groups) if chosen.takes_groups else None,
+            # a column `group` that nobody named changes no method
+            groups=_one_group(data.groups) if by is not None or chosen.needs_groups else None,
         )
     written = chosen.save(out, overwrite=force)
     if output.as_json:
@@ -179,7 +194,7 @@ def apply_file(
         made = chosen.apply(
             data.predictions,
             features=_features(chosen, data.features),
-            groups=_one_group(data.groups) if chosen.takes_groups else None,
+            groups=_one_group(data.groups) if by is not None or chosen.fitted_by_group else None,
         )
     applied = {} if out.suffix.lower() in _WITHOUT_META else {"recalibration": chosen.describe()}
     written = save(
@@ -236,6 +251,14 @@ def compare_file(
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     data = reading.labelled(output)
+    real = isinstance(data.predictions, RealPredictions)
+    if by is not None and method is not None and not any(named_recalibration(m).takes_groups for m in method):
+        raise InputError(
+            "`--by`",
+            "must go with a method that is fitted by group",
+            f"got {', '.join(method)}",
+            "Add `--method temperature`, `bias`, `platt` or, for real values, `scale_by_group`.",
+        )
     with progress(quiet=output.quiet) as tell, _warnings_as_notes(output):
         report = recalibration_report(
             data.predictions,
@@ -243,7 +266,7 @@ def compare_file(
             method,
             cv=folds,
             features=data.features,
-            groups=_one_group(data.groups),
+            groups=_one_group(data.groups) if by is not None or real else None,
             statistics=statistic,
             n_bins=n_bins,
             n_resamples=n_resamples,

@@ -7,8 +7,10 @@ from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.comparison import recalibration_report
 from credibly.recalibrate.credal import CredalRecalibration
+from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
 from credibly.recalibrate.files import load
 from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
 from credibly.recalibrate.members import MemberTemperatures
 from credibly.recalibrate.reals import SpreadScaling
@@ -16,19 +18,24 @@ from credibly.recalibrate.temperature import TemperatureScaling
 
 __all__ = [
     "AlphaCalibration",
+    "BetaScaling",
     "BiasScaling",
     "Chain",
+    "ColumnOrder",
     "Convergence",
     "CredalRecalibration",
+    "CurveScaling",
     "IsotonicRecalibration",
     "MatrixScaling",
     "MemberTemperatures",
+    "NoiseScaling",
     "PlattScaling",
     "QuantileShift",
     "Recalibration",
     "SpreadScaling",
     "TemperatureScaling",
     "VectorScaling",
+    "VennAbers",
     "load",
     "recalibration_report",
 ]

@@ -21,20 +21,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError, Remedy, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, one_blas_thread, to_host
+from credibly._arrays.namespace import Array, HostArray, like, one_blas_thread, softmax, to_host
 from credibly._arrays.notes import counted
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence, FitData, Groups, check_penalty, diverging, with_scores
 from credibly.recalibrate.scores import IMPOSSIBLE, scores_of, shares_of
 
-FREE = 1e-6
+FREE = 1e-10
 """Ridge of what is to be free: it only keeps the Newton step of a flat direction finite."""
 PRIOR = 0.5
 """Ridge of intercepts of three classes and more, and of what a group adds: half a nat per unit squared."""
 _FIXED = 1e8  # ridge of intercepts that stay at 0
 _MANY = 10  # classes above which only intercepts that show something are fitted
-_ENOUGH, _WARM, _SHARED = 1e-6, 1e-3, 1e-10  # nats the last step may gain; beside a warm start; by EM
+_ENOUGH, _SHARED, _ROUGH = 1e-6, 1e-10, 1e-3  # nats the last step may gain; by EM; in folds
 _STEPS, _HALVINGS = 300, 20
 _SEPARATED = 0.01  # nats of all labels together, below which larger parameters would still gain
 
@@ -66,6 +66,7 @@ def fit_additive(
     groups: Groups | None = None,
     penalty: float | None = None,
     start: Additive | None = None,
+    rough: bool = False,
 ) -> tuple[Additive, Convergence]:
     """Fit the linear predictor by Newton steps.
 
@@ -81,6 +82,8 @@ def fit_additive(
         Ridge of the intercepts. Default: free for two classes, else `PRIOR`.
     start : Additive, optional
         A fit to nearly the same rows, from which two or three steps suffice.
+    rough : bool
+        Whether a thousandth of a nat, over all labels together, may be left to gain: for folds.
 
     Returns
     -------
@@ -88,8 +91,17 @@ def fit_additive(
         The map, and how the fit ended.
     """
     problem = _Problem(data, slope, bias, groups)
+    whole = None
+    if groups is not None and bias and problem.k > 2:  # what groups show beyond the map of all rows
+        near = None if start is None else dataclasses.replace(start, by_group=None)
+        whole, plain = fit_additive(data, slope=slope, bias=bias, penalty=penalty, start=near, rough=True)
+        start = whole if start is None else start
     with one_blas_thread():  # many small products: threads would wait for each other
-        return problem.minimise(problem.ridges(penalty), start)
+        found, ended = problem.minimise(problem.ridges(penalty, whole), start, rough)
+    if whole is not None:
+        steps = plain.n_iterations + ended.n_iterations
+        ended = dataclasses.replace(ended, loss_before=plain.loss_before, n_iterations=steps)
+    return found, ended
 
 
 class _Problem:
@@ -136,31 +148,35 @@ class _Problem:
             found.append(np.r_[slope, y[self.free, part].sum(axis=1) if self.bias else []])
         return np.array(found)
 
-    def ridges(self, penalty: float | None) -> HostArray:
-        """Return the ridge of every parameter, (1 + g, p): those of all rows first."""
+    def ridges(self, penalty: float | None, whole: Additive | None) -> HostArray:
+        """Return the ridge of every parameter, (1 + g, p): those of all rows first, whose map is `whole`."""
         intercept = penalty if penalty is not None else (FREE if self.k == 2 else PRIOR)
         own = np.r_[[FREE] if self.slope else [], np.full(len(self.free) * self.bias, intercept)]
         added = np.full((len(self.names), self.width), PRIOR)
-        if not self.bias or (self.k <= _MANY and not self.names) or self.k == 2:
-            return np.vstack([own, added])
-        p = np.exp(self.z)
-        y = self.y if self.members == 1 else np.repeat(self.y / self.members, self.members, axis=1)
-        weight = y.sum(axis=0)
-        off = np.array([(weight[at] * p[:, at] - y[:, at]).sum(axis=1) for at in self.parts])
-        spread = np.array([((p[:, at] * (1 - p[:, at])) @ weight[at]) for at in self.parts])
-        if self.k > _MANY:
+        if self.bias and self.k > _MANY:
+            off, spread = self._frequencies(self.z)
             own[int(self.slope) :][_quiet(off.sum(axis=0), spread.sum(axis=0))] = _FIXED
-        if self.names:
+        if whole is not None:
+            off, spread = self._frequencies(whole.slope * self.z + whole.intercepts[:, None])
             added[:, int(self.slope) :][_quiet(off, spread)] = _FIXED
         return np.vstack([own, added])
 
-    def minimise(self, ridge: HostArray, start: Additive | None) -> tuple[Additive, Convergence]:
+    def _frequencies(self, logits: HostArray) -> tuple[HostArray, HostArray]:
+        """Return by group how far classes are off their predicted numbers, and the variances, (g, k) each."""
+        p = softmax(logits.T).T
+        y = self.y if self.members == 1 else np.repeat(self.y / self.members, self.members, axis=1)
+        weight = y.sum(axis=0)
+        off = np.array([p[:, at] @ weight[at] - y[:, at].sum(axis=1) for at in self.parts])
+        spread = np.array([(p[:, at] * (1 - p[:, at])) @ weight[at] for at in self.parts])
+        return off, spread
+
+    def minimise(self, ridge: HostArray, start: Additive | None, rough: bool) -> tuple[Additive, Convergence]:
         """Take Newton steps, halved until the loss falls, until the next would gain next to nothing."""
         theta = self._begin(start)
         loss, curved, slope = self._moments(theta)
         first, before = loss, loss if start is None else math.nan
         value = loss + 0.5 * float((ridge * theta**2).sum())
-        enough = _SHARED if self.members > 1 else _ENOUGH if start is None else _WARM
+        enough = _ROUGH if rough else _ENOUGH if self.members == 1 else _SHARED
         gain, steps = math.inf, 0
         while steps < _STEPS:
             steps += 1
@@ -381,7 +397,13 @@ class AdditiveScaling(Recalibration):
         groups = None if seen is None else Groups.of(seen, len(data.predictions))
         start = self._near._found if isinstance(self._near, AdditiveScaling) else None
         found, ended = fit_additive(
-            data, slope=self.fits_slope, bias=True, groups=groups, penalty=self.penalty, start=start
+            data,
+            slope=self.fits_slope,
+            bias=True,
+            groups=groups,
+            penalty=self.penalty,
+            start=start,
+            rough=start is not None,
         )
         self.slope, self.intercepts = found.slope, found.intercepts
         self.by_group = None if found.by_group is None else dict(found.by_group)
@@ -425,7 +447,7 @@ class BiasScaling(AdditiveScaling):
     Parameters
     ----------
     penalty : float, optional
-        Ridge of the intercepts, in nats of all labels together. Default: 1e-6 for two classes, so that
+        Ridge of the intercepts, in nats of all labels together. Default: 1e-10 for two classes, so that
         predicted and observed frequencies agree, and 0.5 for more.
 
     Attributes
@@ -470,7 +492,7 @@ class PlattScaling(AdditiveScaling):
     Parameters
     ----------
     penalty : float, optional
-        Ridge of the intercepts, in nats of all labels together. Default: 1e-6 for two classes, 0.5 for more.
+        Ridge of the intercepts, in nats of all labels together. Default: 1e-10 for two classes, 0.5 for more.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array
 from credibly.predictions import ClassPredictions, Ensemble, as_point, cluster_codes
 from credibly.recalibrate.fitting import Convergence, FitData, checked, digest_of, fit_data
@@ -106,6 +106,7 @@ class Recalibration(ABC):
     def _fit_checked(self, data: Any, seen: Any) -> Convergence:
         """Learn the parameters from data that were checked; a report checks once for all methods."""
         self._require_kind(data.predictions)
+        self.zero = None  # of an earlier fit
         convergence = self._fit(data, seen)
         self._remember(data, convergence)
         return convergence
@@ -150,9 +151,9 @@ class Recalibration(ABC):
         """Recalibrate predictions: :meth:`apply`, as scikit-learn calls it."""
         return self.apply(predictions, features=features, groups=groups)
 
-    def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
+    def predict_proba(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Array:
         """Return one recalibrated distribution per instance as an array (n, k); for sets, their mean."""
-        return as_point(self.apply(predictions, features=features))[0].probs
+        return as_point(self.apply(predictions, features=features, groups=groups))[0].probs
 
     def then(self, following: Recalibration) -> Chain:
         """Compose: this one first, then `following` on its output.
@@ -336,8 +337,9 @@ class Recalibration(ABC):
     def _without(self, name: str) -> str:
         """Say what to do about features or groups that the method does not use."""
         if name == "groups":
-            return (
-                "Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling, which take groups."
+            return Remedy(
+                "Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling, which take groups.",
+                "Leave out `--by`, or choose temperature, bias, platt or, for real values, scale_by_group.",
             )
         return "Leave them out."
 

@@ -222,7 +222,7 @@ STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece
 
 REAL_STATISTICS = ("crps", "interval_score", "picp", "quantile_calibration_error", "mae")
 
-METHODS, REAL_METHODS = ("temperature", "vector"), ("scale", "isotonic", "shift")
+METHODS, REAL_METHODS = ("temperature", "bias", "platt", "vector"), ("scale", "isotonic", "shift")
 
 MOST_PAIRED_ROWS = 2500
 """Instances up to which `skce` is computed unasked."""
@@ -255,14 +255,14 @@ def recalibration_report(
         What was observed. Counts over raters add the losses and the disagreement of raters.
     methods : sequence of str or Recalibration, optional
         Names, joined by ``+`` to apply one after the other (``"temperature+alpha"``), or unfitted objects.
-        Default: temperature and vector scaling; for real values, ``"scale"``, ``"isotonic"`` and ``"shift"``,
-        with groups also ``"scale_by_group"``, and with features ``"scale_by_features"``.
+        Default: temperature, bias, Platt and vector scaling; for real values, ``"scale"``, ``"isotonic"`` and
+        ``"shift"``, with groups also ``"scale_by_group"``, and with features ``"scale_by_features"``.
     cv : int
         Number of folds; each is recalibrated with a fit to the others.
     features : array (n, d), optional
         Features of the instances, for methods that use them.
     groups : array (n,), optional
-        Group of every instance, for methods that are fitted by group.
+        Group of every instance: methods that take groups (temperature, bias, Platt) are fitted by group.
     statistics : sequence of str or Statistic, optional
         What to compare. Default: proper scores, accuracy and binned errors, plus `skce` if there are few
         instances; for real values, CRPS, interval score, coverage, quantile error and absolute error.

@@ -14,6 +14,8 @@ from credibly.recalibrate.alpha import AlphaCalibration
 from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.credal import CredalRecalibration
+from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
+from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
 from credibly.recalibrate.location import NAMES, LocationScaling, TailScaling
 from credibly.recalibrate.members import MemberTemperatures
@@ -26,8 +28,13 @@ METHODS: dict[str, type[Recalibration]] = {
         TemperatureScaling,
         BiasScaling,
         PlattScaling,
+        CurveScaling,
+        BetaScaling,
         VectorScaling,
         MatrixScaling,
+        NoiseScaling,
+        ColumnOrder,
+        VennAbers,
         MemberTemperatures,
         AlphaCalibration,
         CredalRecalibration,
@@ -42,6 +49,7 @@ METHODS: dict[str, type[Recalibration]] = {
 NAMED: dict[str, Callable[[], Recalibration]] = {
     **{name: one for name, one in METHODS.items() if name != "chain"},
     **{name: partial(LocationScaling, terms) for name, terms in NAMES.items()},
+    "sigmoid": PlattScaling,
     "scale_by_group": partial(SpreadScaling, by="groups"),
     "scale_by_features": partial(SpreadScaling, by="features"),
 }

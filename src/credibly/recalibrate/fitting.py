@@ -382,7 +382,7 @@ _MOVED = 1.0  # at most this much: a loss that creeps needs log 1000
 
 _FLAT, _CREEPS = 1e-9, 0.05  # the same for Newton steps: gradient, and the last move
 
-_STILL = 1e-6  # a move this small ends the search
+STILL, NEARLY_STILL = 1e-6, 1e-3  # a move this small ends the search; beside a warm start
 
 _STEPS, _NEWTON_STEPS = 2000, 60
 
@@ -421,13 +421,17 @@ def newton_minimum(
     start: HostArray,
     outputs: Outputs,
     reason: Callable[[], str],
+    still: float = STILL,
 ) -> tuple[HostArray, dict[str, Any]]:
-    """Minimise a convex function by Newton steps, halved until the loss falls; L-BFGS where none does."""
+    """Minimise a convex function by Newton steps, halved until the loss falls; L-BFGS where none does.
+
+    A step that moves outputs by less than `still` is the last.
+    """
     at = start
     loss, gradient = objective(at)
     now = outputs(at)
     moved, step, steepest = np.inf, 0, float(np.abs(gradient).max())
-    while step < _NEWTON_STEPS and moved > _STILL:
+    while step < _NEWTON_STEPS and moved > still:
         step += 1
         change = -_solved(hessian(at), gradient)
         slope = float(gradient @ change)
@@ -445,7 +449,7 @@ def newton_minimum(
         moved, steepest = float(np.abs(now - before).max()), float(np.abs(gradient).max())
         if steepest < _FLAT and moved > _CREEPS:
             raise diverging(reason(), steepest, moved)
-    if steepest > _COARSE and moved <= _STILL:
+    if steepest > _COARSE and moved <= still:
         return minimum(objective, at, outputs, reason)
     return at, {
         "converged": steepest < 10 * _FINE,

@@ -100,7 +100,7 @@ class RealRecalibration(Recalibration):
 
     kinds: ClassVar[tuple[str, ...]] = ("Gaussian", "Samples", "Quantiles")
 
-    def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
+    def predict_proba(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Array:
         """Refuse: real values have no probabilities of classes."""
         raise InputTypeError(
             "`predict_proba`",

@@ -151,16 +151,16 @@ def _half_resolution(probs: Array) -> float:
     """
     xp = namespace(probs)
     kind = xp.finfo(probs.dtype)
-    values = to_host(as_float64(probs)).ravel()
+    values = to_host(as_float64(probs)).ravel(order="K")
+    least = float(values[values > 0].min())
     for decimals in _DECIMALS:
         scale = 10.0**decimals
         close = max(1e-6, 4.0 * float(kind.eps) * scale)
         if close > _NOT_CLOSE:
             break
-        if all(  # most numbers are refuted by the first part
+        if least * scale > 0.5 and all(  # most numbers are refuted by the first part
             bool((np.abs(part - np.rint(part)) < close).all())
             for part in (values[rows] * scale for rows in tiles(len(values), CACHE_ELEMENTS))
         ):
             return 0.5 / scale
-    least = float(values[values > 0].min())
     return max(0.5 * least, float(kind.smallest_normal) * float(kind.eps))

@@ -132,7 +132,9 @@ class TemperatureScaling(Recalibration):
         start = Additive(1.0 / self.temperature, np.zeros(data.predictions.n_classes))
         if isinstance(self._near, TemperatureScaling) and self._near.temperatures is not None:
             start = self._near._inverse()
-        found, ended = fit_additive(data, slope=True, bias=False, groups=groups, start=start)
+        found, ended = fit_additive(
+            data, slope=True, bias=False, groups=groups, start=start, rough=self._near is not None
+        )
         assert found.by_group is not None
         self.temperature = _above_zero(found.slope)
         added = {name: float(row[0]) for name, row in found.by_group.items()}

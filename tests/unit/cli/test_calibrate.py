@@ -169,6 +169,67 @@ def test_columns_of_any_name_form_groups(folder: Path, capsys: pytest.CaptureFix
     assert "scale_by_group\tcrps" in capsys.readouterr().out
 
 
+def test_classes_are_recalibrated_by_group(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = cr.load("new.npz")
+    site = np.where(np.arange(100) % 2, "north", "south")
+    np.savez("sites.npz", probs=old.predictions.probs, y=old.labels, site=site, group=np.arange(100) % 3)
+    for method in ("temperature", "bias", "platt"):
+        ask = ["calibrate", "fit", "sites.npz", f"{method}.json", "--method", method]
+        assert main([*ask, "--by", "site", "-q"]) == 0
+        own = cr.recalibrate.files.named_recalibration(method)
+        own.fit(old.predictions, old.labels, groups=site)
+        assert cr.recalibrate.load(f"{method}.json").to_dict() == own.to_dict()
+        assert (
+            main(
+                [
+                    "calibrate",
+                    "apply",
+                    f"{method}.json",
+                    "sites.npz",
+                    "out.npz",
+                    "--by",
+                    "site",
+                    "-q",
+                    "--force",
+                ]
+            )
+            == 0
+        )
+        with pytest.warns(UserWarning, match="fitted on"):
+            wanted = own.apply(old.predictions, groups=site)
+        assert np.array_equal(cr.load("out.npz").predictions.probs, wanted.probs)
+        capsys.readouterr()
+        assert main(["calibrate", "apply", f"{method}.json", "fit.npz", "out.npz", "--force"]) == 2
+        assert "must be given: the fit used some; got none. Name the column" in capsys.readouterr().err
+        # a column that happens to be called `group` changes nothing
+        assert main([*ask[:3], "plain.json", *ask[4:], "--force", "-q"]) == 0
+        assert not cr.recalibrate.load("plain.json").fitted_by_group
+        assert (
+            main(["calibrate", "apply", "plain.json", "sites.npz", "out.npz", "--by", "site", "--force"]) == 2
+        )
+        assert "must be left out: the fit used none" in capsys.readouterr().err
+
+
+def test_groups_that_would_be_ignored_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in (["fit", "new.npz", "v.json"], ["compare", "new.npz"]):
+        assert main(["calibrate", *verb, "--method", "vector", "--by", "group"]) == 2
+        printed = capsys.readouterr().err
+        assert "temperature" in printed
+        assert "`--by`" in printed
+    assert not Path("v.json").exists()
+
+
+@pytest.mark.parametrize(
+    "method", ["platt", "sigmoid", "isotonic", "beta", "bias", "curve", "noise", "order"]
+)
+def test_repairs_are_found_by_their_names(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    assert main(["calibrate", "fit", "fit.npz", "m.json", "--method", method, "-q"]) == 0
+    assert main(["calibrate", "apply", "m.json", "new.npz", "out.npz", "-q"]) == 0
+    assert cr.load("out.npz").predictions.n_classes == 3
+
+
 def test_what_is_applied_to_a_table_becomes_a_table(folder: Path) -> None:
     """It has no place for what was done, which does not keep the predictions out."""
     rows = ["y,mean,std", *(f"{y},0,1" for y in np.random.default_rng(0).normal(size=40).tolist())]
