@@ -208,7 +208,6 @@ _HOMES = {
     "credibly.recalibrate": ("recalibration_report",),
     "credibly.scale": ("scan",),
     "credibly.selection": (
-        "diagnose",
         "epistemic_score",
         "rank_models",
     ),
@@ -333,6 +332,7 @@ __all__ = [
     "credal_test",
     "crps",
     "decompose_brier",
+    "diagnose",
     "ecce",
     "epistemic_score",
     "evaluate",
