@@ -58,11 +58,11 @@ PAIRED = ({"kernel": "gaussian"}, {"bandwidth": 0.5})
 STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "accuracy": (),
     "brier": (),
-    "log_loss": ({"clip": 1e-3}, {"paper": "C25"}),
-    "confidence_ece": (*BINNED, {"paper": "C25"}, {"paper": "M23"}, {"paper": "P21"}),
-    "classwise_ece": (*BINNED, {"paper": "C25"}, {"paper": "M23"}),
+    "log_loss": ({"clip": 1e-3}, {"clip": 1e-10}),
+    "confidence_ece": (*BINNED, {"n_bins": 10, "closed": "right"}),
+    "classwise_ece": (*BINNED, {"n_bins": 10, "closed": "right"}),
     "top_label_ece": BINNED,
-    "hosmer_lemeshow": ({"n_bins": 5}, {"grouping": "confidence"}, {"paper": "M23"}),
+    "hosmer_lemeshow": ({"n_bins": 5}, {"grouping": "confidence"}, {"n_bins": 5, "binning": "equal_mass"}),
     "skce": PAIRED,
     "mmd_ce": (*PAIRED, {"label_kernel": "ordinal"}),
     "kde_ce": ({"bandwidth": 0.1}, {"p": 1.0}),
@@ -281,8 +281,6 @@ def tests() -> Iterator[Case]:
         checked = {"hypothesis": hypothesis, **FEW}
         yield from over("predictive_check", Given("ensemble", "classes", groups), ROWS, **checked)
         yield from over("predictive_check", Given("gaussians", "reals", groups), ROWS, **checked)
-    for kind, labels in (("ensemble", "classes"), ("gaussians", "reals")):
-        yield from over("predictive_check", Given(kind, labels), MEMORY, paper="P21", **FEW)
     for name in ("power", "summary", "group_table", "count_verdicts"):
         yield f"PredictiveCheck/{name}", functools.partial(of_check, name)
     for kind in REAL_KINDS:
@@ -888,7 +886,6 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "labels beside chunks": lambda: cr.brier(cr.scan(MEAN, COLUMNS["classes"]), COLUMNS["classes"]),
     "reals for classes": lambda: cr.brier(cr.Gaussian(MEANS, STDS), COLUMNS["reals"]),
     "unknown setting": lambda: cr.brier(MEAN, COLUMNS["classes"], n_bins=3),
-    "unknown paper": lambda: cr.skce(MEAN, COLUMNS["classes"], paper="X00"),
     "negative weights": lambda: cr.brier(MEAN, COLUMNS["classes"], sample_weight=-np.ones(N)),
     "raters of hosmer_lemeshow": lambda: cr.hosmer_lemeshow(MEAN, column("counts")),
     "pairs in batches": lambda: cr.RunningStatistic("skce").update(MEAN, COLUMNS["classes"]),

@@ -126,7 +126,7 @@ class PredictiveCheck(Tested, Result):
         ----------
         statistic : str
             Which statistic.
-        quantity : {"pvalue", "adjusted_pvalue", "paper_pvalue", "sharpness", "statistic", "effect_size"}
+        quantity : {"pvalue", "adjusted_pvalue", "sharpness", "statistic", "effect_size"}
             Which number.
         hypothesis : {"bayesian", "independent"}, optional
             Which hypothesis. Default: the Bayesian one if it was tested.
@@ -139,7 +139,7 @@ class PredictiveCheck(Tested, Result):
         one_of(
             "`quantity`",
             quantity,
-            ("pvalue", "adjusted_pvalue", "paper_pvalue", "sharpness", "statistic", "effect_size"),
+            ("pvalue", "adjusted_pvalue", "sharpness", "statistic", "effect_size"),
         )
         groups = self._groups(hypothesis)
         one_of("`statistic`", statistic, self.statistics)

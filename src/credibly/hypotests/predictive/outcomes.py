@@ -180,7 +180,6 @@ def hypothesis_check(
     found: Sequence[Resampled],
     grouping: Grouping | None,
     settings: dict[str, Any],
-    paper: str | None,
     n_clusters: Sequence[int] | None = None,
 ) -> HypothesisCheck:
     """Return all results under one hypothesis; some `predictions` tell their kind and members.
@@ -203,7 +202,7 @@ def hypothesis_check(
     if grouping is not None:
         adjusted[s:] = westfall_young(pooled_two_sided(values[s:]))[1].tolist()
     results = [
-        _single(members, predictions, one, group, adjusted[at], words, settings, paper)
+        _single(members, predictions, one, group, adjusted[at], words, settings)
         for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
     ]
     if n_clusters is not None:
@@ -305,19 +304,16 @@ def _single(
     adjusted: float | None,
     words: str,
     settings: dict[str, Any],
-    paper: str | None,
 ) -> HypotestResult[CheckDetails]:
     bound = found.bound
     statistic = bound.statistic
-    observed, null = float(found.values[0]), found.values[1:]
-    at_least, at_most = at_least_and_at_most(observed, null)
+    null = found.values[1:]
+    at_least, at_most = at_least_and_at_most(float(found.values[0]), null)
     upper, lower = (float(1 + np.count_nonzero(side)) / (1 + null.size) for side in (at_least, at_most))
-    share = float(np.count_nonzero(~at_least)) / null.size  # P21 Algorithm 3: strictly below
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
     by_member: dict[str, Any] = {}
     if members is not None:
         by_member = _member_tails(predictions, members, at_least, at_most)
-    rules = {} if paper is None else _paper_rules(observed, null, bool(at_least.any()), bool(at_most.any()))
     return result_of(
         found.values,
         "two-sided",
@@ -331,31 +327,15 @@ def _single(
         notes=bound.notes,
         adjusted_pvalue=adjusted,
         details=CheckDetails(
-            paper_pvalue=share,
             upper_pvalue=upper,
             lower_pvalue=lower,
             direction="above" if upper <= lower else "below",
             sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
             n_members=predictions.n_members,
-            paper_rules=rules,
             group=group,
             **by_member,
         ),
     )
-
-
-def _paper_rules(observed: float, null: HostArray, above: bool, below: bool) -> dict[str, bool]:
-    """Return whether P21's rules fail a model.
-
-    Its figures and Table 4 fail a value beyond all replicates, which it also words as p being 0 or 1; a tie
-    with the smallest replicate has p = 0 and is not beyond. Tables 2 and 3 fail a value beyond the 2.5 % or
-    the 97.5 % quantile.
-    """
-    low, high = np.quantile(null, [0.025, 0.975], method="inverted_cdf")
-    return {
-        "outside the replicates": not (above and below),
-        "outside the central 95 %": not low <= observed <= high,
-    }
 
 
 def _member_tails(
