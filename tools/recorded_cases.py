@@ -330,9 +330,7 @@ def of_combination(name: str) -> Any:
 def inflated(by: str) -> Any:
     """Return how far a set is enlarged until it is no longer rejected, and the enlarged set."""
     given = cr.Ensemble(OTHERS)
-    found = cr.inflate(
-        given, COLUMNS["classes"], by=by, weights="constant", resolution=0.2, n_resamples=19, n_draws=2, rng=7
-    )
+    found = cr.inflate(given, COLUMNS["classes"], by=by, resolution=0.2, n_draws=2, rng=7)
     return {"found": found, "applied": found.apply(given)}
 
 
@@ -596,11 +594,11 @@ def methods() -> dict[str, tuple[Callable[[], Any], Given]]:
         "matrix": (cr.MatrixScaling, Given("point", "classes")),
         "members": (cr.MemberTemperatures, Given("ensemble", "classes")),
         "credal": (
-            lambda: cr.CredalRecalibration(temperatures="shared", n_resamples=19),
+            lambda: cr.CredalRecalibration(temperatures="shared"),
             Given("ensemble", "classes"),
         ),
-        "credal, constant": (
-            lambda: cr.CredalRecalibration(weights="constant", margin="vacuous", n_resamples=19),
+        "credal, margin": (
+            lambda: cr.CredalRecalibration(spreads=(0.0,), margin="vacuous"),
             Given("ensemble", "classes"),
         ),
         "alpha": (cr.AlphaCalibration, rated),
