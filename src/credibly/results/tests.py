@@ -299,10 +299,6 @@ class CheckDetails(Details):
         Distance between the 5 % and the 95 % quantile of the replicates: how much the check would accept.
     n_members : int
         Members of the ensemble.
-    member_counts : ndarray (m,) or None
-        Number of replicates drawn by each member; None if no member is drawn.
-    member_below, member_above : ndarray (m,) or None
-        The share of these at most, and at least, as large as the observation; NaN if there are none.
     member_pvalue : float or None
         Two-sided p-value that counts the truth as one more member: members are then a sample from a larger
         population, and no p-value is below 2 / (m + 1). A conflict requires this p-value to be small as well;
@@ -311,16 +307,11 @@ class CheckDetails(Details):
         Which group of instances; None for all.
     """
 
-    _long = ("member_counts", "member_below", "member_above")
-
     upper_pvalue: float
     lower_pvalue: float
     direction: Literal["above", "below"]
     sharpness: float
     n_members: int
-    member_counts: HostArray | None = None
-    member_below: HostArray | None = None
-    member_above: HostArray | None = None
     member_pvalue: float | None = None
     group: str | None = None
 

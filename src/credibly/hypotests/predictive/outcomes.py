@@ -202,7 +202,7 @@ def hypothesis_check(
     if grouping is not None:
         adjusted[s:] = westfall_young(pooled_two_sided(values[s:]))[1].tolist()
     results = [
-        _single(members, predictions, one, group, adjusted[at], words, settings)
+        _single(members is not None, predictions, one, group, adjusted[at], words, settings)
         for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
     ]
     if n_clusters is not None:
@@ -256,21 +256,15 @@ def of_any_member(checks: Sequence[HypothesisCheck]) -> HypothesisCheck:
 
 
 def _best(results: Sequence[HypotestResult[CheckDetails]]) -> HypotestResult[CheckDetails]:
-    """Return the result of the member that fits best, beside the tails of all."""
+    """Return the result of the member that fits best, with the p-value that counts all of them."""
     b, m = results[0].n_resamples, len(results)
     above, below = (
-        np.array([(getattr(one.details, side) * (1 + b) - 1) / b for one in results])
-        for side in ("upper_pvalue", "lower_pvalue")
+        np.mean([getattr(one.details, side) for one in results]) for side in ("upper_pvalue", "lower_pvalue")
     )
+    tail = (float(min(above, below)) * (1 + b) - 1) / b
     adjusted = [one.adjusted_pvalue for one in results if one.adjusted_pvalue is not None]
     best = max(results, key=lambda one: one.pvalue)
-    details = dataclasses.replace(
-        best.details,
-        member_counts=np.full(m, b),
-        member_above=above,
-        member_below=below,
-        member_pvalue=_as_one_more(float(min(above.mean(), below.mean())), m),
-    )
+    details = dataclasses.replace(best.details, member_pvalue=_as_one_more(tail, m))
     return dataclasses.replace(best, adjusted_pvalue=max(adjusted, default=None), details=details)
 
 
@@ -297,7 +291,7 @@ def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_cluste
 
 
 def _single(
-    members: HostArray | None,
+    by_member: bool,
     predictions: Predictions,
     found: Resampled,
     group: str | None,
@@ -309,11 +303,12 @@ def _single(
     statistic = bound.statistic
     null = found.values[1:]
     at_least, at_most = at_least_and_at_most(float(found.values[0]), null)
-    upper, lower = (float(1 + np.count_nonzero(side)) / (1 + null.size) for side in (at_least, at_most))
+    above, below = np.count_nonzero(at_least), np.count_nonzero(at_most)
+    upper, lower = (1 + above) / (1 + null.size), (1 + below) / (1 + null.size)
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
-    by_member: dict[str, Any] = {}
-    if members is not None:
-        by_member = _member_tails(predictions, members, at_least, at_most)
+    member_pvalue = None
+    if by_member:
+        member_pvalue = _as_one_more(min(above, below) / null.size, _equal_members(predictions))
     return result_of(
         found.values,
         "two-sided",
@@ -332,28 +327,10 @@ def _single(
             direction="above" if upper <= lower else "below",
             sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
             n_members=predictions.n_members,
+            member_pvalue=member_pvalue,
             group=group,
-            **by_member,
         ),
     )
-
-
-def _member_tails(
-    predictions: Predictions, members: HostArray, at_least: HostArray, at_most: HostArray
-) -> dict[str, Any]:
-    m = predictions.n_members
-    counts = np.bincount(members, minlength=m)
-    with np.errstate(invalid="ignore"):
-        above, below = (
-            np.bincount(members, weights=side, minlength=m) / counts for side in (at_least, at_most)
-        )
-    fewer = min(np.count_nonzero(at_least), np.count_nonzero(at_most)) / members.size
-    return {
-        "member_counts": counts,
-        "member_below": below,
-        "member_above": above,
-        "member_pvalue": _as_one_more(fewer, _equal_members(predictions)),
-    }
 
 
 def _equal_members(predictions: Predictions) -> float:
