@@ -43,9 +43,6 @@ class Details:
     A subclass adds the fields, and changes how its test answers where the p-value alone is not enough.
     """
 
-    _long: ClassVar[tuple[str, ...]] = ()
-    """Fields that a summary leaves out."""
-
     _subject: ClassVar[str] = "predictions"
     """What the labels are compared with, for sentences."""
 
@@ -266,9 +263,8 @@ class HypotestResult(Tested, Result, Generic[Known]):
         return {**found, **found["details"], "details": type(self.details).__name__}
 
     def summary(self) -> dict[str, Any]:
-        """Return the JSON-safe fields without replicates and members: what a table of groups needs."""
-        left_out = {*_LONG, *self.details._long}
-        return {name: value for name, value in self.to_dict().items() if name not in left_out}
+        """Return the JSON-safe fields without replicates: what a table of groups needs."""
+        return {name: value for name, value in self.to_dict().items() if name not in _LONG}
 
     def __str__(self) -> str:
         return self.details._text(self)

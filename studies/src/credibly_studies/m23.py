@@ -26,7 +26,6 @@ from credibly.hypotests.credal.constant_weights import (
     on_host,
 )
 from credibly.hypotests.credal.task import SetTask, WeightsTask
-from credibly.hypotests.credal.weights_test import HYPOTHESES, weights_result
 from credibly.hypotests.resampling.loop import paired_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.points import DRAWS
@@ -148,10 +147,8 @@ def credal_test(
     notes = (
         f"{chosen.name} {best.value:.4g} is the smallest found, from {best.start}",
         "Algorithm 1 of M23: one search from the centre; replicates have random weights and instances",
-        *sets.notes,
     )
-    found = constant_finding(task, task.result([bound], values), best, notes)
-    return weights_result(found, HYPOTHESES["constant"], settings)
+    return constant_finding(task, task.result([bound], values), best, notes)
 
 
 def _random_pairs(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,6 @@ from credibly.learners.points import Points, as_class_predictions, points_of, re
 from credibly.predictions import Classes, Point, as_point, as_predictions
 from credibly.results.combinations import LocalDeviations
 from credibly.results.estimates import Estimate
-from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, accuracy, brier, log_loss
 from credibly.statistics.terms import Events
 
@@ -316,14 +315,3 @@ class LearnedCombination(PointCombination):
     def to_dict(self) -> dict[str, Any]:
         """Return the learner's settings and what it keeps of the fit."""
         return {"combination": "learned", "learner": self.learner.settings(), **self.fit.to_dict()}
-
-
-class Finding(NamedTuple):
-    """A test, and the combination it found."""
-
-    result: HypotestResult
-    combination: Combination
-    weights: HostArray
-    names: tuple[str, ...]
-    rows: HostArray
-    notes: tuple[str, ...]
