@@ -7,7 +7,7 @@ import pytest
 
 import credibly as cr
 from credibly_studies.simulate import MulticlassWorld
-from credibly_studies.tilting import TiltingLearner
+from credibly_studies.tilting import TiltedColumns, TiltingLearner
 
 
 @pytest.mark.slow
@@ -44,3 +44,14 @@ def test_one_seed_one_pvalue_on_torch() -> None:
 def test_refusals() -> None:
     with pytest.raises(cr.InputError, match="constant_penalty"):
         TiltingLearner(constant_penalty=-1.0)
+
+
+def test_logits_and_slopes_of_common_weights() -> None:
+    rng = np.random.default_rng(0)
+    columns, parameters = TiltedColumns(rng.normal(size=(5, 3, 2)), 3, n_plain=2), rng.normal(size=(4, 2))
+    slope = rng.normal(size=(4, 5, 3))
+    assert (columns.n_parameters, columns.alike) == (2, False)
+    expected = np.einsum("nas,bs->bna", columns.shared, parameters)
+    np.testing.assert_allclose(columns.logits(parameters), expected, atol=1e-12)
+    expected = np.einsum("nas,bna->bs", columns.shared, slope)
+    np.testing.assert_allclose(columns.pulled_back(slope), expected, atol=1e-12)

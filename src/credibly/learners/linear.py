@@ -16,7 +16,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, HostArray, as_float64, device, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly.credal import boundary
@@ -227,15 +227,12 @@ class LinearLearner(Learner):
         )
         candidates = [value for value in self.penalties if basis.kept.size or np.isinf(value)] or [np.inf]
         made = basis.columns(lesson.features)
-        columns, scales = {}, {}
-        for flexible in {bool(np.isfinite(value)) for value in candidates}:
-            plain = self.columns(points, made if flexible else made[:, :1])
-            scales[flexible] = _root_mean_square(plain)
-            columns[flexible] = plain.divided(scales[flexible]).rows(taken)
+        columns = {
+            flexible: self.columns(points, made if flexible else made[:, :1]).rows(taken)
+            for flexible in {bool(np.isfinite(value)) for value in candidates}
+        }
         chosen = self._best_penalties(candidates, columns, given)
-        return [
-            given.fit(self, basis, columns, scales, part, float(value)) for part, value in enumerate(chosen)
-        ]
+        return [given.fit(self, basis, columns, part, float(value)) for part, value in enumerate(chosen)]
 
     def _best_penalties(
         self, candidates: list[float], columns: dict[bool, Columns], given: _Parts
@@ -307,7 +304,6 @@ class _Parts(NamedTuple):
         learner: LinearLearner,
         basis: FittedBasis,
         columns: dict[bool, Columns],
-        scales: dict[bool, HostArray],
         part: int,
         value: float,
     ) -> LinearFit:
@@ -325,7 +321,7 @@ class _Parts(NamedTuple):
         notes = [f"{told}, by cross-validation", *basis.notes]
         if found.n_unfinished:
             notes.append(f"learning stopped after {found.steps} steps before it converged")
-        return LinearFit(learner, basis, flexible, scales[flexible], found.parameters, value, tuple(notes))
+        return LinearFit(learner, basis, flexible, found.parameters, value, tuple(notes))
 
     def likely(self, columns: Columns, parameters: Array) -> HostArray:
         """Return the probability of each label under every fit, (b, n)."""
@@ -343,7 +339,6 @@ class LinearFit(FittedWeights):
     learner: LinearLearner
     basis: FittedBasis
     uses_features: bool
-    scale: HostArray  # (s,)
     parameters: Array  # (1, p)
     penalty: float
     notes: tuple[str, ...] = ()
@@ -351,8 +346,7 @@ class LinearFit(FittedWeights):
     def columns(self, points: Points, features: Array) -> Columns:
         """Return what logits are linear in at some instances."""
         made = self.basis.columns(features)
-        plain = self.learner.columns(points, made if self.uses_features else made[:, :1])
-        return plain.divided(self.scale)
+        return self.learner.columns(points, made if self.uses_features else made[:, :1])
 
     def weights(self, points: Points, features: Array) -> Array:
         """Return weights on the points of the learner, (n, a)."""
@@ -378,20 +372,6 @@ class LinearFit(FittedWeights):
     def to_dict(self) -> dict[str, Any]:
         """Return the penalty that was chosen."""
         return {"penalty": self.penalty}
-
-
-def _root_mean_square(columns: Columns) -> HostArray:
-    own = to_host(columns.own)
-    scale = np.sqrt((own**2).mean(axis=(0, 1)))
-    return np.where(scale > 1e-12, scale, 1.0)
-
-
-def _per_point(columns: Columns, constant: float, value: float) -> np.ndarray[Any, Any]:
-    """Return penalties of weights per point, columns in front: the first column is the constant."""
-    q, a = columns.shared.shape[1], columns.own.shape[1]
-    by_column = np.full((q, a), value)
-    by_column[0] = constant
-    return by_column.reshape(-1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -420,11 +400,13 @@ class GatingLearner(LinearLearner):
 
     def columns(self, points: Points, made: Array) -> Columns:
         """Ones and features, with weights per point."""
-        return Columns(made, _no_columns(points.probs))
+        return Columns(made, points.probs.shape[1])
 
     def penalty(self, columns: Columns, value: float) -> np.ndarray[Any, Any]:
-        """The constant's own penalty, and one for all features."""
-        return _per_point(columns, self.constant_penalty, value)
+        """The constant's own penalty, and one for all features, columns in front."""
+        by_column = np.full((columns.shared.shape[1], columns.n_points), value)
+        by_column[0] = self.constant_penalty
+        return by_column.reshape(-1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -497,9 +479,3 @@ def _telling_points(probs: Array, classes: Sequence[int]) -> dict[str, Array]:
         tied = xp.astype(score >= xp.max(score, axis=1, keepdims=True) - _SAME_SCORE, xp.float64)
         found[name] = xp.sum(tied[:, :, None] * probs, axis=1) / xp.sum(tied, axis=1, keepdims=True)
     return found
-
-
-def _no_columns(points: Array) -> Array:
-    xp = namespace(points)
-    n, a, _ = points.shape
-    return xp.zeros((n, a, 0), dtype=xp.float64, device=device(points))

@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -33,7 +33,6 @@ from credibly._arrays.namespace import (
     as_float64,
     device,
     is_numpy,
-    like,
     namespace,
     rows_within_budget,
     softmax,
@@ -205,14 +204,10 @@ _TOLERANCE = 5e-4  # of the mean slope per instance, far below what sampling mov
 
 @dataclasses.dataclass(frozen=True)
 class Columns:
-    """What logits are linear in: `shared` (n, q) with weights per point, `own` (n, a, s) with common ones.
-
-    The first `n_plain` columns of `own` do not depend on features.
-    """
+    """What logits are linear in: `shared` (n, q), with weights of their own for each of `n_points` points."""
 
     shared: Array
-    own: Array
-    n_plain: int = 0
+    n_points: int
 
     @functools.cached_property
     def xp(self) -> Any:
@@ -222,34 +217,21 @@ class Columns:
     @property
     def alike(self) -> bool:
         """Whether all instances get the same weights: `shared` is the column of ones alone."""
-        return self.shared.shape[1] == 1 and not self.own.shape[2]
+        return bool(self.shared.shape[1] == 1)
 
     @property
     def n_parameters(self) -> int:
-        """Number of weights, q a + s."""
-        return int(self.shared.shape[1] * self.own.shape[1] + self.own.shape[2])
+        """Number of weights, q a."""
+        return int(self.shared.shape[1] * self.n_points)
 
-    def rows(self, rows: Array) -> Columns:
+    def rows(self, rows: Array) -> Self:
         """Return the columns of some instances."""
-        xp = library(self.shared)
-        return Columns(xp.take(self.shared, rows, axis=0), xp.take(self.own, rows, axis=0), self.n_plain)
-
-    def divided(self, scale: HostArray) -> Columns:
-        """Return the columns with those of `own` divided by `scale`, (s,)."""
-        if not self.own.shape[2]:
-            return self
-        return dataclasses.replace(self, own=self.own / like(scale, self.own))
+        return dataclasses.replace(self, shared=library(self.shared).take(self.shared, rows, axis=0))
 
     def logits(self, parameters: Array) -> Array:
         """Return the logits of the weights, (b, p) -> (b, n, a)."""
-        xp = self.xp
-        b = parameters.shape[0]
-        (n, q), a = self.shared.shape, self.own.shape[1]
-        found = xp.matmul(self.shared, xp.reshape(parameters[:, : q * a], (b, q, a)))
-        if self.own.shape[2]:
-            common = parameters[:, q * a :] @ xp.reshape(self.own, (n * a, -1)).T
-            found = found + xp.reshape(common, (b, n, a))
-        return found
+        by_column = self.xp.reshape(parameters, (parameters.shape[0], -1, self.n_points))
+        return self.xp.matmul(self.shared, by_column)
 
     def weights(self, parameters: Array) -> Array:
         """Return the weights on the points, (b, p) -> (b, n, a)."""
@@ -257,14 +239,7 @@ class Columns:
 
     def pulled_back(self, slope: Array) -> Array:
         """Return the gradient in the weights from the one in the logits, (b, n, a) -> (b, p)."""
-        xp = self.xp
-        b, n, a = slope.shape
-        per_point = xp.reshape(xp.matmul(self.shared.T, slope), (b, -1))
-        s = self.own.shape[2]
-        if not s:
-            return per_point
-        common = xp.reshape(slope, (b, n * a)) @ xp.reshape(self.own, (n * a, s))
-        return xp.concat([per_point, common], axis=1)
+        return self.xp.reshape(self.xp.matmul(self.shared.T, slope), (slope.shape[0], -1))
 
 
 class Fit(NamedTuple):

@@ -21,9 +21,7 @@ def _problem(n: int = 30, a: int = 3, k: int = 3, seed: int = 0):
     rng = np.random.default_rng(seed)
     points = rng.dirichlet(np.ones(k), size=(n, a))
     labels = rng.integers(0, k, size=(2, n))
-    columns = Columns(
-        np.concatenate([np.ones((n, 1)), rng.normal(size=(n, 2))], axis=1), rng.normal(size=(n, a, 2))
-    )
+    columns = Columns(np.concatenate([np.ones((n, 1)), rng.normal(size=(n, 2))], axis=1), a)
     return points, labels, columns
 
 
@@ -31,12 +29,10 @@ def _loss(parameters: np.ndarray, columns: Columns, points: np.ndarray, labels: 
     """Penalised log loss of one label vector, written out."""
     n, a, _ = points.shape
     q = columns.shared.shape[1]
-    weights = parameters[: q * a].reshape(q, a)
+    weights = parameters.reshape(q, a)
     total = 0.5 * 0.3 * (parameters**2).sum()
     for i in range(n):
-        logits = [
-            columns.shared[i] @ weights[:, j] + columns.own[i, j] @ parameters[q * a :] for j in range(a)
-        ]
+        logits = [columns.shared[i] @ weights[:, j] for j in range(a)]
         share = np.exp(logits) / np.exp(logits).sum()
         total -= np.log(sum(share[j] * points[i, j, labels[i]] for j in range(a)))
     return total
@@ -46,7 +42,7 @@ def _loss(parameters: np.ndarray, columns: Columns, points: np.ndarray, labels: 
 def test_fits_are_the_minima_of_the_penalised_log_loss(alike: bool) -> None:
     points, labels, columns = _problem()
     if alike:
-        columns = Columns(columns.shared[:, :1], columns.own[:, :, :0])
+        columns = Columns(columns.shared[:, :1], columns.n_points)
     assert columns.alike == alike
     found = fit_weights(columns, points, labels, np.full(columns.n_parameters, 0.3))
     for row in range(2):
@@ -61,12 +57,12 @@ def test_fits_are_the_minima_of_the_penalised_log_loss(alike: bool) -> None:
 def test_left_out_rows_do_not_count_and_batches_equal_single_fits(alike: bool) -> None:
     points, labels, columns = _problem()
     if alike:
-        columns = Columns(columns.shared[:, :1], columns.own[:, :, :0])
+        columns = Columns(columns.shared[:, :1], columns.n_points)
     penalty = np.full(columns.n_parameters, 0.3)
     counted = np.ones((2, 30))
     counted[1, 20:] = 0
     both = fit_weights(columns, points, labels[:1], penalty, counted=counted)
-    short = Columns(columns.shared[:20], columns.own[:20])
+    short = columns.rows(np.arange(20))
     alone = fit_weights(short, points[:20], labels[:1, :20], penalty)
     np.testing.assert_allclose(both.parameters[1], alone.parameters[0], atol=0.02)
     with cr.memory_limit(2**20):

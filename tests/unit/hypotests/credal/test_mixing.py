@@ -73,7 +73,7 @@ def test_label_vectors_are_learned_from_as_if_alone(shared: str) -> None:
     rng = np.random.default_rng(2)
     points = rng.dirichlet(np.ones(3), size=(40, 4))
     columns = np.ones((40, 1)) if shared == "ones" else np.stack([np.ones(40), rng.normal(size=40)], axis=1)
-    made = Columns(columns, np.zeros((40, 4, 0)))
+    made = Columns(columns, 4)
     labels = np.stack([np.full(40, 0), rng.integers(0, 3, size=40), np.arange(40) % 2])
     counted = (rng.random((3, 40)) < 0.8).astype(float)
     penalty = np.broadcast_to([[0.01], [3.0], [0.1]], (3, made.n_parameters))
