@@ -71,7 +71,6 @@ class WeightSearch:
         a = self.points.shape[1]
         self.centre = np.full(a, 1.0 / a)
         self.statistic = statistic.bind(self.at(self.centre)).statistic
-        self._known: tuple[Classes | None, dict[bytes, float]] = None, {}
 
     def at(self, weights: HostArray) -> Point:
         """Return the combination with these weights."""
@@ -138,13 +137,8 @@ class WeightSearch:
         return Minimiser((ended, start)[at], value, name)
 
     def value(self, weights: HostArray, labels: Classes) -> float:
-        """Return the statistic at some weights; searches from several starts ask for the same ones again."""
-        if labels is not self._known[0]:
-            self._known = labels, {}
-        known, key = self._known[1], weights.tobytes()
-        if key not in known:
-            known[key] = float(self.values(weights, labels)[0])
-        return known[key]
+        """Return the statistic at some weights."""
+        return float(self.values(weights, labels)[0])
 
     def values(self, weights: HostArray, labels: Classes) -> HostArray:
         """Return the statistic at some weights for many label vectors, (b, n) -> (b,)."""

@@ -35,13 +35,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.bounds import singleton_bounds, support_of
 from credibly.credal.sets import CredalSet, as_set
-from credibly.hypotests.credal.combinations import Combination
+from credibly.hypotests.credal.combinations import Combination, features_as_tested
 from credibly.hypotests.credal.experts import (
     PENALTIES,
     TINY,
@@ -430,17 +429,9 @@ class WitnessCombination(Combination):
         given = as_predictions(predictions)
         credal = as_set(given, n_samples=self.n_draws, rng=self.seed)
         hosted = _on_host(credal)
-        columns = None
-        if self.view.centre is not None:
-            if features is None:
-                raise InputError(
-                    "`features`",
-                    f"are needed: the witness used {len(self.view.centre)} features",
-                    "got none",
-                    "Pass the features of these instances.",
-                )
-            columns = to_host(as_float64(check_features(features, given)))
-        scores = self.view.scores(hosted, columns)
+        wanted = None if self.view.centre is None else len(self.view.centre)
+        chosen = features_as_tested(features, wanted, given)
+        scores = self.view.scores(hosted, None if chosen is None else to_host(as_float64(chosen)))
         g = np.mean([scores.probs(slopes) for slopes in self.slopes], axis=0)
         return Point._trusted(like(nearest_to(hosted, np.maximum(g, TINY)), credal._leading))
 

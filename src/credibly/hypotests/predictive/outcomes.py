@@ -201,38 +201,21 @@ def hypothesis_check(
         adjusted[:s] = own.tolist()
     if grouping is not None:
         adjusted[s:] = westfall_young(pooled_two_sided(values[s:]))[1].tolist()
+    numbers: Sequence[int | None] = [None] * len(groups) if n_clusters is None else n_clusters
     results = [
-        _single(members is not None, predictions, one, group, adjusted[at], words, settings)
+        _single(members is not None, predictions, one, group, adjusted[at], numbers[at // s], words, settings)
         for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
     ]
-    if n_clusters is not None:
-        results = [_of_clusters(one, n_clusters[at // s]) for at, one in enumerate(results)]
-        omnibus = max(omnibus, smallest_pvalue(n_clusters[0]))
-    by_group: dict[str, dict[str, HypotestResult[CheckDetails]]] = {
-        group: {} for group in groups if group is not None
-    }
-    for (group, name), result in zip(places, results, strict=True):
-        if group is not None:
-            by_group[group][name] = result
+    whole, *parts = (
+        {one.statistic_name: one for one in results[at : at + s]} for at in range(0, len(results), s)
+    )
     return HypothesisCheck(
         name=source.hypothesis,
         hypothesis=words,
-        checks={result.statistic_name: result for result in results[:s]},
-        omnibus_pvalue=omnibus,
+        checks=whole,
+        omnibus_pvalue=_reachable(omnibus, numbers[0]),
         members=members,
-        groups=by_group,
-    )
-
-
-def _of_clusters(result: HypotestResult[CheckDetails], number: int) -> HypotestResult[CheckDetails]:
-    """Return a result whose p-values are not below what signs of so many clusters can reach."""
-    least = smallest_pvalue(number)
-    own = result.adjusted_pvalue
-    return dataclasses.replace(
-        result,
-        pvalue=max(result.pvalue, least),
-        adjusted_pvalue=None if own is None else max(own, least),
-        n_clusters=number,
+        groups={} if grouping is None else dict(zip(grouping.names, parts, strict=True)),
     )
 
 
@@ -296,6 +279,7 @@ def _single(
     found: Resampled,
     group: str | None,
     adjusted: float | None,
+    n_clusters: int | None,
     words: str,
     settings: dict[str, Any],
 ) -> HypotestResult[CheckDetails]:
@@ -309,7 +293,7 @@ def _single(
     member_pvalue = None
     if by_member:
         member_pvalue = _as_one_more(min(above, below) / null.size, _equal_members(predictions))
-    return result_of(
+    result: HypotestResult[CheckDetails] = result_of(
         found.values,
         "two-sided",
         statistic.traits.range,
@@ -320,7 +304,8 @@ def _single(
         statistic_range=statistic.traits.range,
         settings={**settings, **statistic.settings()},
         notes=bound.notes,
-        adjusted_pvalue=adjusted,
+        adjusted_pvalue=None if adjusted is None else _reachable(adjusted, n_clusters),
+        n_clusters=n_clusters,
         details=CheckDetails(
             upper_pvalue=upper,
             lower_pvalue=lower,
@@ -331,6 +316,12 @@ def _single(
             group=group,
         ),
     )
+    return dataclasses.replace(result, pvalue=_reachable(result.pvalue, n_clusters))
+
+
+def _reachable(pvalue: float, n_clusters: int | None) -> float:
+    """Return a p-value that is not below what signs of so many clusters can reach."""
+    return pvalue if n_clusters is None else max(pvalue, smallest_pvalue(n_clusters))
 
 
 def _equal_members(predictions: Predictions) -> float:
