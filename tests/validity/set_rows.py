@@ -89,7 +89,7 @@ def weighted(world: worlds.World, **settings: Any) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         members, labels = world(seed)
         result = cr.hypotests.weights_test(cr.Ensemble(members), labels, rng=seed, **settings)
-        return {str(settings.get("statistics", "skce")): result.pvalue}
+        return {result.statistic_name: result.pvalue}
 
     return run
 
@@ -211,6 +211,18 @@ SET_ROWS = [
         slack=0.01,
         share=0.6,
         few=0,
+    ),
+    *(
+        Row(
+            "weights_test",
+            f"weights='constant', H0,1, rounded to {digits} digits",
+            "null",
+            weighted(mixed_world(3, 5, digits), weights="constant"),
+            True,
+            share=0.4,
+            few=0,
+        )
+        for digits in worlds.DIGITS
     ),
     Row(
         "weights_test",
