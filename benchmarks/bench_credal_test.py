@@ -32,6 +32,10 @@ def rows(threads: int) -> Iterator[Row]:
         "split with refits": (test(split=0.5), 3.0),
         "constant weights, skce": (test(weights="constant"), 0.2),
         "constant weights, log loss": (test(weights="constant", statistics="log_loss"), 0.2),
+        "constant weights, classwise ECE (no slope)": (
+            test(weights="constant", statistics="classwise_ece"),
+            0.2,
+        ),
     }
     found = best_of(3, **{name: task for name, (task, _) in tasks.items()})
     for name, (_, limit) in tasks.items():

@@ -20,6 +20,7 @@ from credibly.credal.pictures import simplex_picture
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.credal.constant_weights import (
     Minimiser,
+    WeightSearch,
     combined,
     constant_finding,
     on_host,
@@ -44,7 +45,6 @@ from credibly_studies.results import Claim, Design, Outcome
 from credibly_studies.simulate import CalibrationTest, EnsembleWorld, World
 from credibly_studies.simulate.power import Test
 from credibly_studies.study import Study
-from credibly_studies.weight_search import PublishedSearch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,7 +139,7 @@ def credal_test(
         settings=settings,
         progress=report,
     )
-    search = PublishedSearch(task.points.probs, chosen)
+    search = WeightSearch(task.points.probs, chosen)
     best = search.searched(on_host(task.observed), search.centre, "the centre")
     pairs = _random_pairs(task, search, best)
     values = paired_values([search.statistic], pairs, n_resamples + 1, report)
@@ -152,7 +152,7 @@ def credal_test(
 
 
 def _random_pairs(
-    task: WeightsTask, search: PublishedSearch, best: Minimiser
+    task: WeightsTask, search: WeightSearch, best: Minimiser
 ) -> Iterator[tuple[Point, Classes]]:
     """Yield the observation, then bootstrapped instances with random weights and labels drawn from them."""
     n, a, _ = search.points.shape

@@ -2,22 +2,27 @@
 
     w* = argmin over w >= 0, sum w = 1 of T(sum_a w_a P_a, y)
 
-Proper scores are convex in w, so one descent finds the minimum. `skce` is descended from the best of several
-starts. For a fixed w a statistic is bound once and evaluated on many label vectors.
+Proper scores are convex in w, so one descent finds the minimum. Other differentiable statistics are descended
+from the best of several starts. Binned ones jump where an instance changes its bin and have no slope: many
+weights are compared, then closer and closer ones around the best, beside the published search (COBYLA).
+
+For a fixed w a statistic is bound once and evaluated on many label vectors, and the cells of binned
+statistics are counted for many pairs of weights and labels at once. So replicates are searched together
+(`smallest_of_many`).
 """
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Stream
 from credibly.hypotests.credal.combinations import ConstantCombination
-from credibly.hypotests.credal.pairs import one_of_many, values_of_pairs
+from credibly.hypotests.credal.pairs import cell_values, counted_in_pairs, one_of_many, values_of_pairs
 from credibly.hypotests.credal.task import WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.mixing import mixed
@@ -25,6 +30,7 @@ from credibly.predictions import Classes, Point
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, log_loss
+from credibly.statistics.cells import CellStatistic
 from credibly.statistics.proper import Brier, LogLoss
 from credibly.statistics.skce import Skce
 
@@ -33,6 +39,23 @@ Slope = Callable[[HostArray], tuple[float, HostArray]]
 _RANDOM_STARTS = 4
 
 _DESCENTS = 2
+
+MOST_COBYLA = 30
+"""Members up to which COBYLA searches: its steps cost a square of their number, minutes for 100 of them."""
+
+_SPREAD = 100  # weights over the whole simplex that are compared where there is no slope
+
+_CHAINS = 16  # how many of the best of them are then improved for the observed labels
+
+_REFIT_CHAINS = 2  # the same for every replicate
+
+_ROUNDS = 200  # how often other weights near the best are tried
+
+_TRIED = 400  # the same where one label vector at a time tries them
+
+_TRIED_PAIRS = 40  # and of statistics of pairs, which cost more
+
+_RADII = (0.5, 0.005)  # first and last share of the way from the best weights to others
 
 _ENOUGH = 1e-3  # decrease, in units of how much the statistic varies, that is not worth another step
 
@@ -86,6 +109,11 @@ class WeightSearch:
             flattest = self._descend(brier_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
             return Minimiser(flattest, self.value(flattest, labels), "the centre (convex)")
         published = self.local_minimum(labels, self.centre, "the centre")
+        if self._slope(labels) is None:
+            known = np.stack([published.weights, likeliest])
+            smallest, its_value = smallest_of_many(self, labels, known, _CHAINS, generator)
+            found = Minimiser(smallest[0], float(its_value[0]), "many weights compared")
+            return min((published, found), key=lambda one: one.value)
         a = self.centre.size
         starts = {"the centre": self.centre, "the largest likelihood": likeliest}
         starts |= {f"corner {j}": row for j, row in enumerate(np.eye(a))}
@@ -101,11 +129,14 @@ class WeightSearch:
         """Return the weights of the largest likelihood: a convex problem."""
         return self._descend(log_loss_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
 
-    def refits(self, labels: Classes, known: HostArray) -> HostArray:
+    def refits(self, labels: Classes, known: HostArray, generator: np.random.Generator) -> HostArray:
         """Return the weights that are smallest for each of many label vectors, (b, n) -> (b, a).
 
-        Every vector is descended from the best of its starts: the `known` weights, the centre, the corners.
+        Where there is a formula for the slope, every vector is descended from the best of its starts, the
+        `known` weights, the centre and the corners; elsewhere many weights are compared.
         """
+        if self._slope(one_of_many(labels, 0), exact=False) is None:
+            return smallest_of_many(self, labels, known, _REFIT_CHAINS, generator)[0]
         convex = isinstance(self.statistic, LogLoss | Brier)
         starts = np.concatenate([known, self.centre[None], np.eye(self.centre.size)])
         values = np.stack([self.values(weights, labels) for weights in starts])  # (starts, b)
@@ -115,7 +146,8 @@ class WeightSearch:
             unit, enough = _BEND * unit, _REFIT_ENOUGH / _BEND
         found = np.empty_like(first)
         for d in range(len(labels)):
-            slope = self._slope(one_of_many(labels, d), np.float32)
+            slope = self._slope(one_of_many(labels, d), exact=False)
+            assert slope is not None
             found[d] = self._descend(slope, first[d], unit, enough)
         return found
 
@@ -128,11 +160,17 @@ class WeightSearch:
         are followed to their minimum.
         """
         enough = _CONVEX_ENOUGH if isinstance(self.statistic, LogLoss | Brier) else _ENOUGH
+        slope = self._slope(labels)
+        if slope is None:
+            return self.searched(labels, start, name)
         unit = abs(self.value(np.eye(start.size)[0], labels)) if scale is None else scale
-        return self.smaller(labels, self._descend(self._slope(labels), start, unit, enough), start, name)
+        return self._smaller(labels, self._descend(slope, start, unit, enough), start, name)
 
-    def smaller(self, labels: Classes, ended: HostArray, start: HostArray, name: str) -> Minimiser:
-        """Return where a search ended, or its start where that is smaller."""
+    def searched(self, labels: Classes, start: HostArray, name: str = "the start") -> Minimiser:
+        """Return what M23's search finds, whether or not there is a slope: COBYLA where members are few."""
+        return self._smaller(labels, self._search(labels, start), start, name)
+
+    def _smaller(self, labels: Classes, ended: HostArray, start: HostArray, name: str) -> Minimiser:
         value, at = min((self.value(weights, labels), at) for at, weights in enumerate((ended, start)))
         return Minimiser((ended, start)[at], value, name)
 
@@ -144,14 +182,22 @@ class WeightSearch:
         """Return the statistic at some weights for many label vectors, (b, n) -> (b,)."""
         return to_host(self.statistic.bind(self.at(weights))(labels))
 
-    def _slope(self, labels: Classes, precision: type = np.float64) -> Slope:
-        """Return value and gradient, of `skce` in single precision where that is enough: for replicates."""
+    def _slope(self, labels: Classes, *, exact: bool = True) -> Slope | None:
+        """Return value and gradient: by formula, by torch where installed, or None.
+
+        Without `exact` by formula only, and in single precision where that is faster: for replicates.
+        """
         if isinstance(self.statistic, LogLoss):
             return log_loss_slope(self.points, labels)
         if isinstance(self.statistic, Brier):
             return brier_slope(self.points, labels)
-        assert isinstance(self.statistic, Skce)
-        return skce_slope(self.points, labels, float(self.statistic.bandwidth), precision)
+        chosen = self.statistic
+        if isinstance(chosen, Skce) and chosen.kernel == "exponential":
+            precision = np.float64 if exact else np.float32
+            return skce_slope(self.points, labels, float(chosen.bandwidth), precision)
+        if exact and chosen.traits.differentiable and importlib.util.find_spec("torch") is not None:
+            return torch_slope(self.points, labels, chosen)
+        return None
 
     def _descend(self, slope: Slope, start: HostArray, scale: float, enough: float) -> HostArray:
         """Follow the gradient inside the simplex; values are scaled to the solver's tolerance."""
@@ -173,6 +219,29 @@ class WeightSearch:
             options={"maxiter": 50, "ftol": enough},
         )
         return on_weights(ended.x)
+
+    def _search(self, labels: Classes, start: HostArray) -> HostArray:
+        """Search without slopes, the last weight being what the others leave."""
+        from scipy.optimize import minimize
+
+        if start.size == 1:
+            return start
+        if start.size > MOST_COBYLA:
+            generator = np.random.default_rng(start.size)  # the same tries for the same number of weights
+            return np.asarray(smallest_of_many(self, labels, start[None], _CHAINS, generator)[0][0])
+
+        def full(free: HostArray) -> HostArray:
+            return on_weights(np.append(free, 1.0 - free.sum()))
+
+        ended = minimize(
+            lambda free: self.value(full(free), labels),
+            start[:-1],
+            method="COBYLA",
+            bounds=[(0.0, 1.0)] * (start.size - 1),
+            constraints={"type": "ineq", "fun": lambda free: 1.0 - free.sum()},
+            options={"rhobeg": 0.25, "tol": 1e-3, "maxiter": 40 * start.size},
+        )
+        return full(ended.x)
 
 
 def on_host(labels: Classes) -> Classes:
@@ -267,6 +336,70 @@ def _pulled(pull: HostArray, others: HostArray, own: HostArray) -> HostArray:
     return np.asarray(summed[:, :-1] - summed[:, -1:] * own)
 
 
+def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> Slope:
+    """Any differentiable statistic and its gradient by automatic differentiation."""
+    import torch
+
+    tensor = torch.tensor(points)
+    batch = Classes(torch.from_numpy(labels.values.astype(np.int64)), labels.n_classes)
+
+    def slope(weights: HostArray) -> tuple[float, HostArray]:
+        free = torch.from_numpy(np.array(weights)).requires_grad_(True)
+        probs = torch.einsum("nak,a->nk", tensor, free)
+        value = statistic.bind(Point._trusted(probs))(batch)[0]
+        (gradient,) = torch.autograd.grad(value, free)
+        return float(value.detach()), np.nan_to_num(gradient.numpy())
+
+    return slope
+
+
+def smallest_of_many(
+    search: WeightSearch, labels: Classes, known: HostArray, chains: int, generator: np.random.Generator
+) -> tuple[HostArray, HostArray]:
+    """Compare many weights for each of b label vectors: the best ones (b, a) and their values (b,).
+
+    First the known ones, the centre, the corners and draws from the whole simplex, all of them for all label
+    vectors. The best few then move, closer and closer, towards other draws or away from them wherever that
+    makes them smaller.
+    """
+    a, b = search.centre.size, len(labels)
+    drawn = generator.dirichlet(np.ones(a), size=_SPREAD)
+    tried = np.concatenate([known, search.centre[None], np.eye(a), drawn])
+    found = np.stack([search.values(weights, labels) for weights in tried])  # (tried, b)
+
+    def near(chosen: HostArray, radius: float) -> HostArray:
+        others = generator.dirichlet(np.full(a, 0.5), size=len(chosen))
+        side = generator.choice([-1.0, 1.0], size=(len(chosen), 1))
+        return on_weights(chosen + side * radius * (others - chosen))
+
+    chosen = search.statistic
+    if not (isinstance(chosen, CellStatistic) and counted_in_pairs(chosen)):
+        tries = _TRIED if chosen.traits.reduction == "sum" else _TRIED_PAIRS
+        best, values = tried[found.argmin(axis=0)], found.min(axis=0)
+        for radius in np.geomspace(*_RADII, tries):
+            weights = near(best[generator.integers(b, size=1)], radius)[0]
+            moved = search.values(weights, labels)
+            best[moved < values], values = weights, np.minimum(moved, values)
+        return best, values
+    first = found.argsort(axis=0, kind="stable")[:chains].T  # (b, chains)
+    best, values = tried[first].reshape(-1, a), np.take_along_axis(found.T, first, axis=1).ravel()
+    repeated = Classes(np.repeat(labels.values, chains, axis=0), labels.n_classes)
+    for radius in np.geomspace(*_RADII, _ROUNDS):
+        weights = near(best, radius)
+        moved = cell_values(chosen, mixed_pairs(search.points, weights), repeated)
+        best[moved < values], values = weights[moved < values], np.minimum(moved, values)
+    ended = values.reshape(b, chains)
+    at = ended.argmin(axis=1)
+    return best.reshape(b, chains, a)[np.arange(b), at], ended.min(axis=1)
+
+
+def mixed_pairs(points: HostArray, weights: HostArray) -> HostArray:
+    """Return sum_a w_a P_a for every weight vector, (n, a, k), (b, a) -> (b, n, k)."""
+    n, a, k = points.shape
+    flat = weights @ np.moveaxis(points, 1, 0).reshape(a, n * k)
+    return np.asarray(flat.reshape(len(weights), n, k))
+
+
 def constant_test(task: WeightsTask, refit: bool) -> HypotestResult[WeightsDetails]:
     """Minimise over the weights, and compare with labels drawn from a combination with constant weights.
 
@@ -279,7 +412,6 @@ def constant_test(task: WeightsTask, refit: bool) -> HypotestResult[WeightsDetai
     observed value was minimised and theirs were not.
     """
     objective = log_loss if task.several else task.statistics[0]
-    _require_slope(objective)
     search = WeightSearch(task.points.probs, objective)
     generator = np.random.default_rng([*task.seed, Stream.WEIGHTS])
     best = search.minimum(task.observed, generator)
@@ -293,33 +425,21 @@ def constant_test(task: WeightsTask, refit: bool) -> HypotestResult[WeightsDetai
         notes = (*notes, "weights were learned on the tested labels and kept in replicates: conservative")
     else:
         values = values_of_pairs(
-            bounds, _refitted_pairs(task, search, best), task.n_resamples + 1, task.progress
+            bounds, _refitted_pairs(task, search, best, generator), task.n_resamples + 1, task.progress
         )
         notes = (*notes, "replicates are drawn from the likeliest combination and minimised as well")
     return constant_finding(task, task.result(bounds, values), best, notes)
 
 
-def _require_slope(statistic: Statistic) -> None:
-    """Raise unless the smallest value over all weights can be found by descent."""
-    smooth = isinstance(statistic, Skce) and statistic.kernel == "exponential"
-    if not (smooth or isinstance(statistic, LogLoss | Brier)):
-        raise UnsupportedError(
-            "a test of constant weights",
-            "minimises `skce` with its exponential kernel, `brier` or `log_loss`",
-            f"got {statistic!r}",
-            f"Pass `statistics=[{statistic.name!r}]`, a list, to test the likeliest combination by it.",
-        )
-
-
 def _refitted_pairs(
-    task: WeightsTask, search: WeightSearch, best: Minimiser
+    task: WeightsTask, search: WeightSearch, best: Minimiser, generator: np.random.Generator
 ) -> Iterator[tuple[HostArray, Classes]]:
     """Yield the observation, then labels of replicates with the weights that are smallest for them."""
     observed = on_host(task.observed)
     yield search.at(best.weights).probs[None], observed
     likeliest = search.likeliest(observed)
     drawn = Replicates(search.at(likeliest).probs, task.seed).labels(slice(0, task.n_resamples))
-    found = search.refits(drawn, np.stack([likeliest, best.weights]))
+    found = search.refits(drawn, np.stack([likeliest, best.weights]), generator)
     n, _, k = search.points.shape
     for reps in tiles(task.n_resamples, rows_within_budget(16 * n * k, 0.25)):
         probs = np.stack([combined(search.points, weights) for weights in found[reps]])

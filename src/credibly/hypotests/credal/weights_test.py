@@ -90,9 +90,8 @@ def weights_test(
         What learned weights may depend on. Default: mean, upper and lower log-probabilities of every class in
         the set.
     statistics : str, Statistic or a sequence of them, optional
-        What is compared. Default: `skce`. Several give one omnibus p-value. ``details.notion`` names the kind
-        of calibration that is tested. Constant weights minimise `skce`, `brier` or `log_loss`; for statistics
-        in a list, whichever they are, they are the likeliest weights.
+        What is compared. Default: `skce`. Several give one omnibus p-value. ``result.notion`` names the kind
+        of calibration that is tested.
     learner : {"boundary", "gating"} or Learner, optional
         Learner of the weights. Default: "boundary".
     split : float, optional

@@ -9,11 +9,16 @@ import scipy.optimize
 import credibly as cr
 from credibly.hypotests.credal.constant_weights import (
     WeightSearch,
+    cell_values,
+    mixed_pairs,
     on_weights,
     skce_slope,
 )
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
+from credibly.statistics.cells import CellStatistic
+from credibly_studies.paper_settings import as_in
+from credibly_studies.simulate import MulticlassWorld
 
 
 def _data(n: int = 60, a: int = 3, k: int = 3) -> tuple[np.ndarray, Classes]:
@@ -25,11 +30,14 @@ def _data(n: int = 60, a: int = 3, k: int = 3) -> tuple[np.ndarray, Classes]:
     return points, Classes((rng.random((n, 1)) >= steps).sum(axis=1)[None, :], k)
 
 
-@pytest.mark.parametrize("name", ["log_loss", "brier", "skce"])
+@pytest.mark.parametrize("name", ["log_loss", "brier", "skce", "kde_ce", "kl_ce"])
 def test_slopes_equal_differences_of_values(name: str) -> None:
+    if name in ("kde_ce", "kl_ce"):
+        pytest.importorskip("torch", reason="other slopes come from torch")
     points, labels = _data(n=230)  # more than one tile of pairs
     search = WeightSearch(points, cr.statistics.registered()[name])
     slope = search._slope(labels)
+    assert slope is not None
     at = np.array([0.2, 0.5, 0.3])
     value, gradient = slope(at)
     assert value == pytest.approx(search.value(at, labels), rel=1e-9)
@@ -39,7 +47,7 @@ def test_slopes_equal_differences_of_values(name: str) -> None:
         assert gradient @ direction == pytest.approx(wanted, rel=2e-4)
 
 
-@pytest.mark.parametrize("name", ["log_loss", "brier", "skce"])
+@pytest.mark.parametrize("name", ["log_loss", "brier", "skce", "confidence_ece"])
 def test_minima_are_no_larger_than_on_a_lattice(name: str) -> None:
     points, labels = _data()
     search = WeightSearch(points, cr.statistics.registered()[name])
@@ -48,7 +56,9 @@ def test_minima_are_no_larger_than_on_a_lattice(name: str) -> None:
     assert (found.weights >= 0).all()
     lattice = [(i, j, 12 - i - j) for i in range(13) for j in range(13 - i)]
     values = [search.value(np.array(weights) / 12, labels) for weights in lattice]
-    assert found.value <= min(values) + 1e-4 * (max(values) - min(values))
+    # a step function has flat floors that a lattice may hit by luck
+    slack = 0.02 if name == "confidence_ece" else 1e-4 * (max(values) - min(values))
+    assert found.value <= min(values) + slack
     assert found.value == pytest.approx(search.value(found.weights, labels))
 
 
@@ -69,13 +79,46 @@ def test_minima_of_proper_scores_are_those_of_a_general_solver(name: str) -> Non
         assert one.value == pytest.approx(wanted.fun, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["skce", "brier"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "top_label_ece", "hosmer_lemeshow"])
+def test_binned_minima_are_never_above_the_published_search(name: str) -> None:
+    """M23: COBYLA from the centre. 8 data sets in all; a search that keeps most of the gap fails as well."""
+    statistic = as_in("M23", name)
+    gaps = []
+    for seed in range(2):
+        world = MulticlassWorld("H0,1", n_members=(3, 5)[seed % 2], n_classes=3)
+        sample = world.draw(100, rng=seed)
+        assert isinstance(sample.predictions, cr.Ensemble)
+        labels = Classes(np.asarray(sample.labels)[None, :], 3)
+        search = WeightSearch(np.asarray(sample.predictions.probs), statistic)
+        found = search.minimum(labels, np.random.default_rng(seed)).value
+        published = search.local_minimum(labels, search.centre).value
+        assert found <= published
+        drawn = np.random.default_rng([seed, 1]).dirichlet(np.ones(search.centre.size), size=100)
+        centre, low = search.value(search.centre, labels), min(search.value(w, labels) for w in drawn)
+        gaps.append((found - min(found, low)) / (centre - min(found, low)))
+    assert np.mean(gaps) < 0.03  # 100 other weights rarely hold a smaller value
+
+
+@pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "top_label_ece", "hosmer_lemeshow"])
+def test_cells_of_many_pairs_are_counted_as_those_of_one(name: str) -> None:
+    points, labels = _data()
+    search = WeightSearch(points, cr.statistics.registered()[name].with_(binning="equal_width", n_bins=5))
+    assert isinstance(search.statistic, CellStatistic)
+    weights = np.random.default_rng(3).dirichlet(np.ones(3), size=4)
+    several = Classes(np.stack([np.roll(labels.values[0], shift) for shift in range(4)]), 3)
+    found = cell_values(search.statistic, mixed_pairs(points, weights), several)
+    wanted = [search.value(w, Classes(several.values[d : d + 1], 3)) for d, w in enumerate(weights)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["skce", "confidence_ece", "hosmer_lemeshow", "kde_ce", "brier"])
 def test_refits_find_smaller_values_than_where_labels_were_drawn(name: str) -> None:
     points, labels = _data(n=80)
     search = WeightSearch(points, cr.statistics.registered()[name])
     likeliest = search.likeliest(labels)
     drawn = Replicates(search.at(likeliest).probs, (1, 2)).labels(slice(0, 6))
-    weights = search.refits(drawn, likeliest[None])
+    weights = search.refits(drawn, likeliest[None], np.random.default_rng(0))
     assert weights.shape == (6, 3)
     at_start = search.values(likeliest, drawn)
     found = [search.value(w, Classes(drawn.values[d : d + 1], 3)) for d, w in enumerate(weights)]
@@ -128,14 +171,11 @@ def test_several_statistics_share_the_likeliest_weights() -> None:
     np.testing.assert_allclose(found.details.weights, best.weights, atol=1e-9)
 
 
-@pytest.mark.parametrize("statistic", ["classwise_ece", cr.skce.with_(kernel="gaussian")])
-def test_what_has_no_slope_is_refused_alone_and_tested_at_the_likeliest_weights_in_a_list(
-    statistic: object,
-) -> None:
-    points, labels = _data()
-    settings = {"weights": "constant", "n_resamples": 9, "rng": 0}
-    with pytest.raises(cr.UnsupportedError, match="a list, to test the likeliest combination"):
-        cr.hypotests.weights_test(points, labels.values[0], statistics=statistic, **settings)
-    found = cr.hypotests.weights_test(points, labels.values[0], statistics=[statistic], **settings)
-    best = WeightSearch(points, cr.log_loss).minimum(labels, np.random.default_rng(0))
-    np.testing.assert_allclose(found.details.weights, best.weights, atol=1e-9)
+def test_many_members_are_searched_without_cobyla() -> None:
+    """With COBYLA 100 members take minutes; the other search must come below the centre and the corners."""
+    points, labels = _data(n=60, a=3)
+    many = np.concatenate([points] * 12, axis=1)  # 36 members, 12 of each kind
+    search = WeightSearch(many, cr.confidence_ece.with_(n_bins=5))
+    found = search.searched(labels, search.centre)
+    assert found.value < search.value(search.centre, labels)
+    assert found.value < min(search.value(corner, labels) for corner in np.eye(36)[:3])

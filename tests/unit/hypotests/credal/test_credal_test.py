@@ -245,10 +245,10 @@ def test_corners_are_indexed_by_orders_of_the_classes() -> None:
 @pytest.mark.parametrize(
     ("statistic", "notion"),
     [
-        (["confidence_ece"], "confidence"),
-        (["classwise_ece"], "classwise"),
+        ("confidence_ece", "confidence"),
+        ("classwise_ece", "classwise"),
         ("skce", "distribution"),
-        (["confidence_ece", "skce"], "distribution"),
+        (("confidence_ece", "skce"), "distribution"),
     ],
 )
 def test_the_notion_is_named(statistic: object, notion: str) -> None:
