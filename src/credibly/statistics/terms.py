@@ -271,7 +271,7 @@ class Terms(ABC):
         if name == "third":
             return self.third
         amount = self.mean if name in ("expected", "square") else self.variance
-        return amount**2 if name == "square" else amount
+        return amount**2 if name in ("square", "fourth") else amount
 
     def _size(self, weights: Array | None) -> Array:
         reference = self.reference
