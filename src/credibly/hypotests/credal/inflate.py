@@ -130,7 +130,7 @@ def inflate(
     rng: Any = None,
     progress: Progress | bool | None = None,
 ) -> Inflation:
-    """Find the smallest enlargement of the sets that :func:`witness_test` does not reject.
+    """Find the smallest enlargement of the sets that the witness test does not reject.
 
     Parameters
     ----------
