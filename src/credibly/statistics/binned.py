@@ -76,10 +76,6 @@ class BinnedError(BinnedStatistic):
         return (xp.sum(size * mean_gap**self.p, axis=-1) / total) ** (1.0 / self.p)
 
 
-_C25: dict[str, dict[str, Any]] = {"C25": {"n_bins": 10, "closed": "right"}}
-_M23: dict[str, dict[str, Any]] = {"M23": {"n_bins": 10}}
-
-
 @dataclasses.dataclass(frozen=True)
 class ConfidenceECE(BinnedError):
     """Expected calibration error of the top label: confidence against accuracy in bins of confidence.
@@ -121,11 +117,6 @@ class ConfidenceECE(BinnedError):
             "maximum_calibration_error": "with p=math.inf",
         },
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {
-        **_C25,
-        **_M23,
-        "P21": {"closed": "right"},  # eq. 2.3 leaves the number of bins open
-    }
 
     def binned_values(self, probs: Array) -> Array:
         """The confidence."""
@@ -174,7 +165,6 @@ class TopLabelECE(ConfidenceECE):
         citation="Gupta and Ramdas, Top-label calibration and multiclass-to-binary reductions, ICLR 2022.",
         aliases={"ece": "", "expected_calibration_error": ""},
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return hits in the pair of predicted class and bin."""
@@ -226,7 +216,6 @@ class ClasswiseECE(BinnedError):
             "cwece": "",
         },
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {**_C25, **_M23}
 
     def binned_values(self, probs: Array) -> Array:
         """Every class's probability."""

@@ -33,7 +33,7 @@ class LinearStatistic(Statistic):
     """A statistic that is a function of sums over cells."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    """Which sums `value` reads beyond size and observed: expected, variance, square."""
+    """Which sums `value` reads beyond size and observed: expected, variance, square, fourth (variance^2)."""
     refusal: ClassVar[str | None] = None
     """Why there is no standard error; None if there is one."""
     has_moments: ClassVar[bool] = True

@@ -216,7 +216,6 @@ class LogLoss(ProperScore):
             "logloss": "",
         },
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {"C25": {"clip": 1e-10}}
 
     def __post_init__(self) -> None:
         if not isinstance(self.clip, (int, float)) or not 0 <= self.clip < 1:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError, nearest
+from credibly._arrays.errors import CrediblyError, InputTypeError, UnsupportedError, nearest
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -324,8 +324,6 @@ class Statistic(ABC):
     traits: ClassVar[Traits]
     reference: ClassVar[str]
     story: ClassVar[Story]
-    papers: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Settings that reproduce a paper's printed numbers."""
     counts_meaning: ClassVar[str] = (
         "label counts: every instance counts once, with the shares of its raters in place of a single label"
     )
@@ -343,7 +341,6 @@ class Statistic(ABC):
         sample_weight: Any = None,
         clusters: Any = None,
         blocks: int | None = None,
-        paper: str | None = None,
         **settings: Any,
     ) -> Estimate:
         """Compute the statistic.
@@ -361,8 +358,6 @@ class Statistic(ABC):
             these clusters, and pairs of rows inside a cluster are left out.
         blocks : int, optional
             For rows in time order: consecutive rows form clusters of at least this length.
-        paper : str, optional
-            Use the settings of a paper.
         **settings
             Override the fields of this statistic for one call.
 
@@ -373,12 +368,9 @@ class Statistic(ABC):
         """
         from credibly.statistics.over_rows import estimates_over  # written against this module
 
-        chosen = self.with_(paper=paper, **settings) if paper or settings else self
+        chosen = self.with_(**settings) if settings else self
         rows = as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
-        found = estimates_over([chosen], rows)[chosen.name]
-        if paper is None:
-            return found
-        return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
+        return estimates_over([chosen], rows)[chosen.name]
 
     @property
     def identity(self) -> Hashable:
@@ -389,13 +381,11 @@ class Statistic(ABC):
             return id(self)
         return self
 
-    def with_(self, *, paper: str | None = None, **settings: Any) -> Self:
+    def with_(self, **settings: Any) -> Self:
         """Return the same statistic with other settings.
 
         Parameters
         ----------
-        paper : str, optional
-            Settings of a paper, under the ones given by name.
         **settings
             Fields to change.
 
@@ -414,16 +404,6 @@ class Statistic(ABC):
                     nearest(name, known) if known else "It has none.",
                     argument=name,
                 )
-        if paper is not None:
-            if paper not in self.papers:
-                raise InputError(
-                    f"`paper` of `{self.name}`",
-                    f"must be one of {sorted(self.papers)}" if self.papers else "has no paper mode",
-                    f"got {paper!r}",
-                    "Leave it out to use the library's own settings.",
-                    argument="paper",
-                )
-            settings = {**self.papers[paper], **settings}
         try:
             return dataclasses.replace(self, **settings)
         except CrediblyError:
@@ -440,7 +420,7 @@ class Statistic(ABC):
     def _call(self) -> str:
         """Return the call with the settings it uses where they are not given."""
         settings = "".join(f", {name}={value!r}" for name, value in self.settings().items())
-        shared = "sample_weight=None, clusters=None, blocks=None, paper=None"
+        shared = "sample_weight=None, clusters=None, blocks=None"
         return f"{self.name}(predictions, labels=None, *, {shared}{settings})"
 
     def documentation(self) -> str:
@@ -466,11 +446,6 @@ class Statistic(ABC):
     def settings(self) -> dict[str, Any]:
         """Return the fields that users can set, as a dictionary."""
         return {field.name: getattr(self, field.name) for field in _settable(self)}
-
-    def paper_notes(self, paper: str) -> tuple[str, ...]:
-        """List what a paper mode changed."""
-        changes = ", ".join(f"{name}={value!r}" for name, value in self.papers[paper].items())
-        return (f"paper mode {paper} sets {changes}",)
 
     def labels(self, predictions: Predictions, labels: Any, sample_weight: Any = None) -> Labels:
         """Check labels for this statistic and return them as a batch."""
