@@ -40,9 +40,11 @@ _MOST_COLUMNS = 2**13  # of a product with an indicator
 def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     """Sum values (b, n) over groups (n,) -> (b, n_groups), in double precision."""
     if _on_host(values):
-        own = to_host(groups)
-        summed = [np.bincount(own, weights=row, minlength=n_groups) for row in to_host(values)]
-        return like(np.stack(summed), values)
+        own, rows = to_host(groups), to_host(values)
+        summed = np.empty((len(rows), n_groups))
+        for row, out in zip(rows, summed, strict=True):
+            out[:] = np.bincount(own, weights=row, minlength=n_groups)
+        return like(summed, values)
     values = as_float64(values)
     if n_groups > _MOST_COLUMNS:
         return count_cells(namespace(values).broadcast_to(groups[None, :], values.shape), n_groups, values)

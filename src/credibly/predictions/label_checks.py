@@ -81,7 +81,8 @@ def check_classes(labels: Array, n_classes: int) -> Array:
             describe_rows(bad, f"is {value}", labels.shape[0]),
             remedy,
         )
-    return xp.astype(labels, label_dtype(xp, n_classes))
+    small = label_dtype(xp, n_classes)
+    return labels.astype(small) if host else xp.astype(labels, small)
 
 
 def _unlabelled(value: int) -> str | None:

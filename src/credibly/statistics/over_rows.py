@@ -84,7 +84,7 @@ def require_rows(statistic: Statistic, rows: Rows) -> None:
     sample = rows.sample
     statistic.require_predictions(sample.predictions)
     batch = statistic.require_labels(sample.batch)
-    if isinstance(sample.predictions, RealPredictions) and isinstance(batch, Counts):
+    if isinstance(batch, Counts) and isinstance(sample.predictions, RealPredictions):
         raise UnsupportedError(
             f"`{statistic.name}` of real-valued predictions",
             "takes reals",

@@ -19,6 +19,7 @@ import dataclasses
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -312,10 +313,8 @@ class CallSignature:
             raise AttributeError("__signature__")
         _, *shared, _ = inspect.signature(Statistic.__call__).parameters.values()
         own = [
-            inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, field.name)
-            )
-            for field in _settable(statistic)
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, name))
+            for name in _settable(owner)
         ]
         return inspect.Signature([*shared, *own], return_annotation=Estimate)
 
@@ -412,7 +411,7 @@ class Statistic(ABC):
         Statistic
             A new frozen statistic.
         """
-        known = {field.name for field in _settable(self)}
+        known = _settable(type(self))
         for name in settings:
             if name not in known:
                 raise InputTypeError(
@@ -473,7 +472,7 @@ class Statistic(ABC):
 
     def settings(self) -> dict[str, Any]:
         """Return the fields that users can set, as a dictionary."""
-        return {field.name: getattr(self, field.name) for field in _settable(self)}
+        return {name: getattr(self, name) for name in _settable(type(self))}
 
     def paper_notes(self, paper: str) -> tuple[str, ...]:
         """List what a paper mode changed."""
@@ -565,9 +564,10 @@ class Statistic(ABC):
         """Bind to checked predictions."""
 
 
-def _settable(statistic: Statistic) -> list[dataclasses.Field[Any]]:
-    """Return the fields that are settings: those without a leading underscore."""
-    return [field for field in dataclasses.fields(statistic) if not field.name.startswith("_")]
+@cache
+def _settable(statistic: type[Statistic]) -> tuple[str, ...]:
+    """Return the names of the fields that are settings: those without a leading underscore."""
+    return tuple(field.name for field in dataclasses.fields(statistic) if not field.name.startswith("_"))
 
 
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})

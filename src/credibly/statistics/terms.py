@@ -647,6 +647,6 @@ class Events(Terms):
         if self.place is None:
             return np.array([[float(np.count_nonzero(row))] for row in hits])
         if len(hits) == 1 or self.n * self.n_parts * self.n_cells > _IN_CACHE:
-            return np.asarray(group_sums(hits, self.place, self.n_parts * self.n_cells))
+            return group_sums(hits, self.place, self.n_parts * self.n_cells)
         # Whole numbers: single precision is exact and halves the cost.
         return np.asarray(hits.astype(np.float32) @ self._indicator, dtype=np.float64)
