@@ -102,7 +102,7 @@ def as_real(value: Any, name: str) -> Array:
     """Return `value` as a floating array; integers and booleans are read as numbers."""
     array = as_array(value, name)
     xp = namespace(array)
-    if xp.isdtype(array.dtype, "real floating"):
+    if array.dtype.kind == "f" if is_numpy(array) else xp.isdtype(array.dtype, "real floating"):
         return array
     if xp.isdtype(array.dtype, "complex floating"):
         raise InputTypeError(
@@ -113,18 +113,17 @@ def as_real(value: Any, name: str) -> Array:
 
 def require_shape(array: Array, name: str, shapes: tuple[str, ...]) -> None:
     """Raise unless `array` has as many axes as one of the shapes, written ``"(n, k)"``, and no empty axis."""
-    wanted = " or ".join(shapes)
-    if array.ndim not in {shape.count(",") + (not shape.endswith(",)")) for shape in shapes}:
+    if all(array.ndim != shape.count(",") + (not shape.endswith(",)")) for shape in shapes):
         raise InputError(
             f"`{name}`",
-            f"must have shape {wanted}",
+            f"must have shape {' or '.join(shapes)}",
             f"got shape {tuple(array.shape)}",
             "Add or drop axes so that the instances come first.",
         )
     if 0 in array.shape:
         raise InputError(
             f"`{name}`",
-            f"must have shape {wanted} with at least one instance",
+            f"must have shape {' or '.join(shapes)} with at least one instance",
             f"got shape {tuple(array.shape)}",
             "Check the filter that selected these rows.",
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.checks import describe_rows, find_rows
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array, is_numpy, namespace
@@ -68,7 +70,7 @@ def check_classes(labels: Array, n_classes: int) -> Array:
         )
     # Small types cannot be compared with a large number of classes: torch wraps it around.
     wide = labels if host and labels.dtype != bool else xp.astype(labels, xp.int64)
-    least, most = (wide.min(), wide.max()) if host else (xp.min(wide), xp.max(wide))
+    least, most = (np.minimum.reduce(wide), np.maximum.reduce(wide)) if host else (xp.min(wide), xp.max(wide))
     if not 0 <= int(least) <= int(most) < n_classes:
         bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
         value = int(labels[bad[0]])

@@ -281,6 +281,13 @@ def _wrong_weight(got: str) -> InputError:
     )
 
 
+def one_distribution(predictions: Predictions) -> tuple[Predictions, tuple[str, ...]]:
+    """Return what sums over instances need: the mean of class predictions, others as they are; and notes."""
+    if not isinstance(predictions, Point) and isinstance(predictions, ClassPredictions):
+        return as_point(predictions)
+    return predictions, predictions.notes
+
+
 def as_point(predictions: Predictions) -> tuple[Point, tuple[str, ...]]:
     """Return the one distribution per instance and the note that says how it was made."""
     if isinstance(predictions, Point):

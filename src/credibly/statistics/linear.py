@@ -23,7 +23,7 @@ from credibly._arrays.namespace import (
     Array,
     HostArray,
 )
-from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, Quantiles, as_point
+from credibly.predictions import Counts, Labels, Predictions, Quantiles, one_distribution
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
@@ -95,9 +95,7 @@ class LinearStatistic(Statistic):
         return None
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        given, notes = predictions, predictions.notes
-        if isinstance(predictions, ClassPredictions):
-            given, notes = as_point(predictions)
+        given, notes = one_distribution(predictions)
         return Linear(self, self.terms(given, plan), plan, (*notes, *self.notes(predictions)))
 
 
