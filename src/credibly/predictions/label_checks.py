@@ -70,8 +70,12 @@ def check_classes(labels: Array, n_classes: int) -> Array:
         )
     # Small types cannot be compared with a large number of classes: torch wraps it around.
     wide = labels if host and labels.dtype != bool else xp.astype(labels, xp.int64)
-    least, most = (np.minimum.reduce(wide), np.maximum.reduce(wide)) if host else (xp.min(wide), xp.max(wide))
-    if not 0 <= int(least) <= int(most) < n_classes:
+    if host and wide.dtype == np.int64:
+        most = wide.view(np.uint64).max()  # where negative numbers are the largest
+        inside = int(most) < n_classes
+    else:
+        inside = 0 <= int(xp.min(wide)) <= int(xp.max(wide)) < n_classes
+    if not inside:
         bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
         value = int(labels[bad[0]])
         remedy = _unlabelled(value) or "Remove unlabelled instances first."

@@ -119,7 +119,8 @@ def bin_index(values: Array, edges: Array, closed: Closed) -> Array:
     small = np.uint8 if n_bins <= 256 else np.int32
     if is_numpy(values):
         if closed == "left" and edges.tobytes() == _edges_of_product(n_bins, values.dtype):
-            return _product_numpy(values, n_bins, small)
+            # counts read native integers and would convert others every time
+            return _product_numpy(values, n_bins, np.intp if values.ndim == 1 else small)
         return _bin_index_numpy(values, edges[1:-1].astype(values.dtype, copy=False), closed, small)
     xp = namespace(values)
     out = xp.zeros(values.shape, dtype=getattr(xp, np.dtype(small).name), device=device(values))

@@ -155,7 +155,7 @@ class Linear(Bound):
     def observed_sums(self, labels: Labels) -> State:
         """Return the state of one label vector, and the moments of what its rows contribute."""
         if not self.statistic.has_moments:
-            return State(self.state(labels), **self.terms.noted)
+            return State(self.state(labels), **self.terms.noted) if self.terms.noted else self.state(labels)
         if self.interval_method(labels) == "wilson":
             return share_moments(self.state(labels))
         added, weights = self.terms.contributions(labels), labels.weights

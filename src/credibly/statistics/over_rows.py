@@ -253,6 +253,8 @@ def estimates_over(
         (total,) = rows.merged([task.sums], progress)
         found = task.finish(total)
         _look_again(found, task, rows, total)
+    if len(found) == len(statistics):
+        return found
     for one in statistics:
         if one.traits.reduction in ("pairwise", "smoother"):
             found[one.name] = pair_estimate(one, rows, progress)

@@ -378,11 +378,9 @@ class Statistic(ABC):
         Estimate
             Value, standard error if one can be trusted, settings and notes.
         """
-        from credibly.statistics.over_rows import estimates_over  # written against this module
-
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
         rows = as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
-        found = estimates_over([chosen], rows)[chosen.name]
+        found: Estimate = _over_rows().estimates_over([chosen], rows)[chosen.name]
         if paper is None:
             return found
         return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
@@ -562,6 +560,14 @@ class Statistic(ABC):
     @abstractmethod
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         """Bind to checked predictions."""
+
+
+@cache
+def _over_rows() -> Any:
+    """Return the module that is written against this one; to import it in every call takes longer."""
+    from credibly.statistics import over_rows
+
+    return over_rows
 
 
 @cache
