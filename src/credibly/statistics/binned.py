@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, namespace
+from credibly._arrays.namespace import Array, namespace, row_sums
 from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, bin_index, class_cells
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Plan, State, Story, Traits
@@ -62,18 +62,18 @@ class BinnedError(BinnedStatistic):
         """Return (sum |cell| / n |observed - expected|^p)^(1/p), or the debiased squared error."""
         size, gap = sums["size"], sums["observed"] - sums["expected"]
         xp = namespace(gap)
-        total = xp.sum(size, axis=-1)
+        total = row_sums(size)
         if self.debiased:
             # sum over i != j of d_i d_j / (|cell| - 1), d = event - predicted; a single instance gives 0
             several = size > 1
             pairs = (gap**2 - sums["square"]) / xp.where(several, size - 1.0, xp.ones_like(size))
-            return xp.sum(xp.where(several, pairs, xp.zeros_like(pairs)), axis=-1) / total
+            return row_sums(xp.where(several, pairs, xp.zeros_like(pairs))) / total
         if self.p == 1:
-            return xp.sum(xp.abs(gap), axis=-1) / total
+            return row_sums(xp.abs(gap)) / total
         mean_gap = xp.abs(gap) / xp.where(size > 0, size, xp.ones_like(size))
         if self.p == math.inf:
             return xp.max(mean_gap, axis=-1)
-        return (xp.sum(size * mean_gap**self.p, axis=-1) / total) ** (1.0 / self.p)
+        return (row_sums(size * mean_gap**self.p) / total) ** (1.0 / self.p)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,7 +20,13 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray
-from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, Quantiles, as_point
+from credibly.predictions import (
+    Counts,
+    Labels,
+    Predictions,
+    Quantiles,
+    one_distribution,
+)
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
@@ -92,9 +98,7 @@ class LinearStatistic(Statistic):
         return None
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        given, notes = predictions, predictions.notes
-        if isinstance(predictions, ClassPredictions):
-            given, notes = as_point(predictions)
+        given, notes = one_distribution(predictions)
         return Linear(self, self.terms(given, plan), plan, (*notes, *self.notes(predictions)))
 
 
@@ -154,7 +158,7 @@ class Linear(Bound):
     def observed_sums(self, labels: Labels) -> State:
         """Return the state of one label vector, and the moments of what its rows contribute."""
         if not self.statistic.has_moments:
-            return State(self.state(labels), **self.terms.noted)
+            return State(self.state(labels), **self.terms.noted) if self.terms.noted else self.state(labels)
         if self.interval_method(labels) == "wilson":
             return share_moments(self.state(labels))
         added, weights = self.terms.contributions(labels), labels.weights

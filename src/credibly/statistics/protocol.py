@@ -19,6 +19,7 @@ import dataclasses
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -304,10 +305,8 @@ class CallSignature:
             raise AttributeError("__signature__")
         _, *shared, _ = inspect.signature(Statistic.__call__).parameters.values()
         own = [
-            inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, field.name)
-            )
-            for field in _settable(statistic)
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, name))
+            for name in _settable(owner)
         ]
         return inspect.Signature([*shared, *own], return_annotation=Estimate)
 
@@ -366,11 +365,10 @@ class Statistic(ABC):
         Estimate
             Value, standard error if one can be trusted, settings and notes.
         """
-        from credibly.statistics.over_rows import estimates_over  # written against this module
-
         chosen = self.with_(**settings) if settings else self
         rows = as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
-        return estimates_over([chosen], rows)[chosen.name]
+        found: Estimate = _over_rows().estimates_over([chosen], rows)[chosen.name]
+        return found
 
     @property
     def identity(self) -> Hashable:
@@ -394,7 +392,7 @@ class Statistic(ABC):
         Statistic
             A new frozen statistic.
         """
-        known = {field.name for field in _settable(self)}
+        known = _settable(type(self))
         for name in settings:
             if name not in known:
                 raise InputTypeError(
@@ -445,7 +443,7 @@ class Statistic(ABC):
 
     def settings(self) -> dict[str, Any]:
         """Return the fields that users can set, as a dictionary."""
-        return {field.name: getattr(self, field.name) for field in _settable(self)}
+        return {name: getattr(self, name) for name in _settable(type(self))}
 
     def labels(self, predictions: Predictions, labels: Any, sample_weight: Any = None) -> Labels:
         """Check labels for this statistic and return them as a batch."""
@@ -532,9 +530,18 @@ class Statistic(ABC):
         """Bind to checked predictions."""
 
 
-def _settable(statistic: Statistic) -> list[dataclasses.Field[Any]]:
-    """Return the fields that are settings: those without a leading underscore."""
-    return [field for field in dataclasses.fields(statistic) if not field.name.startswith("_")]
+@cache
+def _over_rows() -> Any:
+    """Return the module that is written against this one; to import it in every call takes longer."""
+    from credibly.statistics import over_rows
+
+    return over_rows
+
+
+@cache
+def _settable(statistic: type[Statistic]) -> tuple[str, ...]:
+    """Return the names of the fields that are settings: those without a leading underscore."""
+    return tuple(field.name for field in dataclasses.fields(statistic) if not field.name.startswith("_"))
 
 
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
