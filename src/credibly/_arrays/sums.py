@@ -51,12 +51,8 @@ def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
 
 def sums_of_rows(values: HostArray, groups: HostArray, n_groups: int) -> HostArray:
     """Sum values (b, n) of the host over groups (n,), one vector at a time -> (b, n_groups)."""
-    if len(values) == 1:
-        return np.bincount(groups, values[0], n_groups)[None, :]
-    summed = np.empty((len(values), n_groups))
-    for row, out in zip(values, summed, strict=True):
-        out[:] = np.bincount(groups, row, n_groups)
-    return summed
+    summed = [np.bincount(groups, row, n_groups) for row in values]
+    return summed[0][None, :] if len(summed) == 1 else np.array(summed)
 
 
 def sums_in_order(events: Array, ends: Array) -> Array:

@@ -18,15 +18,7 @@ from credibly.predictions.given import (
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import label_dtype
 from credibly.predictions.label_counts import LabelCounts
-from credibly.predictions.labels import (
-    Classes,
-    Counts,
-    Labels,
-    Reals,
-    as_labels,
-    as_point,
-    one_distribution,
-)
+from credibly.predictions.labels import Classes, Counts, Labels, Reals, as_labels, as_point
 from credibly.predictions.point import Point
 from credibly.predictions.prediction_sets import PredictionIntervals, PredictionSets
 from credibly.predictions.quantiles import Quantiles
@@ -66,7 +58,6 @@ __all__ = [
     "cluster_codes",
     "group_rows",
     "label_dtype",
-    "one_distribution",
     "one_rater",
     "paired",
     "require_independent",

@@ -76,22 +76,18 @@ def as_rows(
     if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
     beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
-    if not isinstance(predictions, Predictions):
-        if isinstance(predictions, Dataset):
-            return _of_dataset(predictions, labels, beside)
-        if isinstance(predictions, Rows):
-            require_no_labels(labels, sample_weight)
-            for name in ("groups", "features", "clusters"):
-                if beside[name] is not None:
-                    raise InputError(
-                        f"`{name}`",
-                        "come with the chunks",
-                        "got them as an argument too",
-                        "Give them to `scan`.",
-                    )
-            return predictions
-        if is_source(predictions):
-            return _of_dataset(loaded(predictions, labels, classes=classes), None, beside)
+    if isinstance(predictions, Dataset):
+        return _of_dataset(predictions, labels, beside)
+    if isinstance(predictions, Rows):
+        require_no_labels(labels, sample_weight)
+        for name in ("groups", "features", "clusters"):
+            if beside[name] is not None:
+                raise InputError(
+                    f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
+                )
+        return predictions
+    if not isinstance(predictions, Predictions) and is_source(predictions):
+        return _of_dataset(loaded(predictions, labels, classes=classes), None, beside)
     given, labels = as_pair(predictions, labels)
     if classes is not None and given.classes is None:
         given = named(given, tuple(str(name) for name in classes))

@@ -33,10 +33,10 @@ from credibly.predictions import (
     RealPredictions,
     Rows,
     as_point,
-    one_distribution,
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.dataset import joined
+from credibly.predictions.labels import one_distribution
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
 from credibly.results.estimates import ONE_CLUSTER, Estimate, Moments, cluster_error, standard_error_of

@@ -21,14 +21,7 @@ from credibly.selection.standings import Ranking
 from credibly.statistics import accuracy, confidence_ece
 from credibly_studies.c25_printed import CIFAR10_STORED, JS_POINTS, SCORES
 from credibly_studies.inputs import public_arrays, public_data
-from credibly_studies.judging import (
-    Interval,
-    above,
-    difference_interval,
-    holds,
-    normal_interval,
-    told,
-)
+from credibly_studies.judging import Interval, above, difference_interval, holds, normal_interval, told
 from credibly_studies.outcomes import all_of
 from credibly_studies.paper_settings import as_in
 from credibly_studies.results import Cell, Claim, Findings, StudyTable

@@ -18,13 +18,7 @@ from credibly.hypotests import predictive_check as library_check
 from credibly.hypotests.calibration.pit import checked_rows
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.plots.display import BLUE, INK, ORANGE, SKY, VERMILION, Display, Style, Words, dots, ranges
-from credibly.predictions import (
-    Gaussian,
-    RealPredictions,
-    Samples,
-    as_labels,
-    as_predictions,
-)
+from credibly.predictions import Gaussian, RealPredictions, Samples, as_labels, as_predictions
 from credibly.predictions.passes import without_graph
 from credibly.results.base import Result, require_level
 from credibly.results.predictive import PredictiveCheck

@@ -41,15 +41,7 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.bounds import singleton_bounds, support_of
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.credal.combinations import Combination, features_as_tested
-from credibly.hypotests.credal.experts import (
-    PENALTIES,
-    TINY,
-    Bets,
-    View,
-    nearest_to,
-    regression,
-    witness_of,
-)
+from credibly.hypotests.credal.experts import PENALTIES, TINY, Bets, View, nearest_to, regression, witness_of
 from credibly.hypotests.credal.task import SetTask
 from credibly.learners.basis import check_features
 from credibly.learners.points import DRAWS
