@@ -21,6 +21,7 @@ from credibly.evaluation.questions import (
     interval_of,
     questions,
 )
+from credibly.evaluation.sentences import repair_name
 from credibly.evaluation.words import clearest
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests import certificate, plan_labels
@@ -34,6 +35,8 @@ MOST_DIAGNOSED = 50_000
 FEWEST_DIAGNOSED = 20
 RARE = 0.1
 """An event less frequent than this is judged by its own frequency."""
+WITHOUT_NUMBERS = ("vector", "curve", "isotonic")
+"""Repairs whose many numbers no sentence holds."""
 SKILLED = 1.64
 """Standard errors by which a model must beat the base rates to be called better."""
 
@@ -87,7 +90,7 @@ def _headline(rows: Rows, work: Work) -> Headline:
     bound = limit["bound"]
     finding = Finding("headline", found.word, "no sign", {**limit, **size, "skill": _skill(found)})
     if found.word == "conflict":
-        finding = _conflict(work, found)
+        finding = _conflict(rows, work, found)
     elif min(found.effect.observed, found.effect.stated) > 1.0 - 1e-9:
         finding = Finding("headline", "no conflict found", "certain", {**limit, **size})
     elif found.word == "cannot tell" or (bound is not None and bound > FEW):
@@ -97,12 +100,13 @@ def _headline(rows: Rows, work: Work) -> Headline:
     return Headline(finding, work.margin, bound, asked, _steps(work, found))
 
 
-def _conflict(work: Work, found: Diagnosis) -> Finding:
+def _conflict(rows: Rows, work: Work, found: Diagnosis) -> Finding:
     """Return the case of a fault, with its effect, what a repair leaves, and what else is wrong."""
     case, direction = _case(found)
     if case.startswith("seen"):
         return _seen(work, found)
     is_small, relative, limit = _small(found, work.margin)
+    is_clear = _is_clear(found.effect.interval)
     facts = {
         **effect_facts(found.effect, work.classes),
         "fault": found.fault,
@@ -110,29 +114,34 @@ def _conflict(work: Work, found: Diagnosis) -> Finding:
         "pvalue": found.pvalue,
         "n_clusters": found.n_clusters,
         "second": None if found.second is None else effect_facts(found.second, work.classes),
+        "is_clear": is_clear,
         "pays": found.repair is not None,
         "is_small": is_small,
         "relative": relative,
         "limit": limit,
     }
-    if found.repair is not None:
-        facts |= {"remedy": "repair", "repair": found.repair.description, "by": found.repair.by}
-    low, high = found.effect.interval
-    if found.repair is not None and (found.effect.remains is None or low < 0.0 < high):
-        facts |= {"remedy": "repair without a size", "gain": found.repair.gain}
-    gap = _gap(work) if low < 0.0 < high else None
-    if gap is not None:  # the average shows what no single claim does
+    repair = found.repair
+    if repair is not None:
+        named = repair_name({"method": repair.method, "by": repair.by})
+        facts |= {
+            "remedy": "repair" if is_clear and found.effect.remains is not None else "repair without a size",
+            "repair": repair.description if repair.method not in WITHOUT_NUMBERS else named,
+            "gain": repair.gain,
+            "error": 2.0 * repair.stderr,
+        }
+    gap = None if is_clear else _gap(rows, work)
+    if gap is not None and _is_clear(gap["interval"]):  # the average shows what no single claim does
         case, facts = "temperature", facts | gap
     return Finding("headline", "conflict", case, facts)
 
 
-def _gap(work: Work) -> dict[str, Any] | None:
-    """Return the facts of a gap between confidence and accuracy that chance does not explain."""
-    gap, right = (work.found["estimates"].get(name) for name in (confidence_gap.name, "accuracy"))
-    interval = None if gap is None else interval_of(gap)
-    if interval is None or right is None or interval[0] <= 0.0 <= interval[1]:
+def _gap(rows: Rows, work: Work) -> dict[str, Any] | None:
+    """Return the gap between confidence and accuracy as facts; None where predictions have none."""
+    if work.found["curves"] is None:
         return None
-    observed, size = float(right.value), float(gap.value)
+    gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
+    observed = 1.0 - float(work.found["curves"].risk_coverage["confidence"].risk[-1])
+    size = float(gap.value)
     return {
         "measure": "confidence",
         "label": None,
@@ -142,19 +151,24 @@ def _gap(work: Work) -> dict[str, Any] | None:
         "stated": observed + size,
         "observed": observed,
         "size": size,
-        "interval": interval,
+        "interval": interval_of(gap),
+        "is_clear": True,
         "direction": 1 if size > 0 else -1,
         "n": gap.n,
     }
 
 
+def _is_clear(interval: tuple[float, float] | None) -> bool:
+    """Tell whether an interval is on one side of 0."""
+    return interval is not None and not interval[0] < 0.0 < interval[1]
+
+
 def _case(found: Diagnosis) -> tuple[str, int]:
     """Return how a fault is spoken of, and its direction."""
     claim, sign = found.effect.claim, 1 if found.effect.size > 0 else -1
-    low, high = found.effect.interval
     if found.fault in (*BEYOND_REPAIR, "no skill"):
         return found.fault, found.direction
-    if found.fault == "none" or (found.repair is None and low < 0.0 < high):
+    if found.fault == "none" or (found.repair is None and not _is_clear(found.effect.interval)):
         return "seen by the test", found.direction  # an effect that is noise is not what the test saw
     if found.fault in ("temperature", "group temperature") and claim.label is not None:
         return "sure of the other class", found.direction
@@ -220,11 +234,7 @@ def _too_few(rows: Rows, work: Work, facts: dict[str, Any], asked: tuple[Finding
 
 def _untested(rows: Rows, work: Work, reason: str) -> Headline:
     facts: dict[str, Any] = {"reason": reason}
-    gap, right = (work.found["estimates"].get(name) for name in (confidence_gap.name, "accuracy"))
-    if gap is not None and right is not None:
-        observed = float(right.value)
-        facts |= {"stated": observed + float(gap.value), "observed": observed, "size": float(gap.value)}
-        facts |= {"interval": interval_of(gap)}
+    facts |= _gap(rows, work) or {}
     return Headline(Finding("headline", "cannot tell", "untested", facts), work.margin, None, (), ())
 
 

@@ -17,7 +17,6 @@ from credibly.evaluation.findings import Finding
 from credibly.evaluation.numbers import percents
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import INTERVAL, check_verdicts
-from credibly.evaluation.words import gated
 from credibly.evaluation.work import Work
 from credibly.predictions import Ensemble, Point, RealPredictions, Rows
 from credibly.results.certificates import Certificate
@@ -204,9 +203,7 @@ def _spread(rows: Rows, work: Work) -> tuple[Finding, ...]:
         found.append(_credal(work.found["credal"], question, work))
     if work.found.get("check") is not None:
         told = check_verdicts(work.found["check"], work.summary, work.level)
-        found += [
-            _of_part(one.word, question, one.finding) for one in gated(told, work.found["diagnosis"])[:1]
-        ]
+        found += [_of_part(one.word, question, one.finding) for one in told[:1]]
     worst = next((one for one in found if one.word == "conflict"), None)
     return tuple(found[:1]) if worst is None else (worst,)
 
@@ -233,7 +230,7 @@ def _disagree(ensemble: Any) -> bool:
 
 def _credal(credal: CredalParts, question: str, work: Work) -> Finding:
     """Answer whether the set holds the truth, and say where it does not."""
-    (first,) = gated(credal.verdicts[:1], work.found.get("diagnosis"))
+    first = credal.verdicts[0]
     facts: dict[str, Any] = {"question": question, "pvalue": credal.validity.pvalue, "finding": first.finding}
     if first.word == "conflict":
         facts["where"] = credal.validity.details.where(work.classes)

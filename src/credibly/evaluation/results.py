@@ -23,7 +23,7 @@ from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, RaterParts, RealParts, ScoreParts, check_verdicts
 from credibly.evaluation.tidy import NumberRow, frame, number_rows
-from credibly.evaluation.words import Verdict, audit_verdict, gated, title
+from credibly.evaluation.words import Verdict, audit_verdict, title
 from credibly.evaluation.work import Part
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
@@ -355,12 +355,7 @@ class Evaluation(Reported):
             found["check"] = check_verdicts(self.check, self.predictions, self.settings["level"])
         if self.audit is not None:
             found["audit"] = (audit_verdict(self.audit),)
-        # the raters of an instance tell more than the one test, which sees one of them
-        return {
-            name: said if name == "validity" else gated(said, self.diagnosis)
-            for name, said in found.items()
-            if said
-        }
+        return {name: said for name, said in found.items() if said}
 
     @property
     def findings(self) -> tuple[Finding, ...]:

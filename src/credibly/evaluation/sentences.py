@@ -143,6 +143,16 @@ def _tail(effect: Facts) -> str:
     )
 
 
+def _skew(effect: Facts) -> str:
+    below, above = frequencies(effect["stated"], effect["observed"])
+    level = effect["level"]
+    return (
+        f"{below} of the labels lie below its {percent(level)} intervals and {above} above, where "
+        f"{percent((1.0 - level) / 2.0)} each are expected ({points(effect['size'])} apart, "
+        f"{span(effect['interval'], in_points)})"
+    )
+
+
 def _quantile(effect: Facts) -> str:
     _, below = frequencies(effect["stated"], effect["observed"])
     size = f"{points(effect['size'])}, {span(effect['interval'], in_points)}"
@@ -157,9 +167,10 @@ _MEASURES: dict[str, Written] = {
     "slope": _slope,
     "spread": _spread,
     "tail": _tail,
+    "skew": _skew,
     "quantile": _quantile,
 }
-IN_POINTS = ("confidence", "class", "coverage", "quantile", "tail")
+IN_POINTS = ("confidence", "class", "coverage", "quantile", "tail", "skew")
 """Measures that are differences of shares."""
 
 
@@ -178,12 +189,15 @@ def _fault(leads: tuple[str, str], facts: Facts) -> str:
     """Say the fault, what it is measured by, and what else is known about it."""
     about = f" about {facts['label']}" if facts["label"] else ""
     low, high = (frequency(end) for end in facts["between"] or (0.0, 1.0))
-    level = "" if facts["level"] is None else frequency(facts["level"])
+    level = "" if facts["level"] is None else percent(facts["level"])
     lead = leads[0 if facts["direction"] >= 0 else 1].format(
         c=facts["label"], about=about, g=group_of(facts), lo=low, hi=high, level=level
     )
     joint = " " if facts["measure"] == "mean" else ": "
-    return f"{lead}{joint}{measured(facts)}, {_chance(facts)}.{_size(facts)}{_second(facts)}"
+    said = f"{joint}{measured(facts)}"
+    if not facts["is_clear"] and facts["pays"]:  # the repair shows what no single size does
+        said = f": its repair lowers the held-out loss by {shown(facts['gain'])} (± {shown(facts['error'])})"
+    return f"{lead}{said}, {_chance(facts)}.{_size(facts)}{_second(facts)}"
 
 
 def _chance(facts: Facts) -> str:
@@ -210,9 +224,10 @@ _TOO_OFTEN = ("Predicts {c} too often{g}", "Predicts {c} too rarely{g}")
 _TOO_HIGH = ("Predictions are too high{g}", "Predictions are too low{g}")
 _TOO_NARROW = ("Intervals are too narrow{g}", "Intervals are too wide{g}")
 _TILTED = (
-    "Too extreme: high predictions are too high and low ones too low",
-    "Too timid: high predictions are too low and low ones too high",
+    "Too extreme (high predictions are too high and low ones too low)",
+    "Too timid (high predictions are too low and low ones too high)",
 )
+_OF_LEVEL = ("The {level} quantile is too high", "The {level} quantile is too low")
 FAULTS: dict[str, tuple[str, str]] = {
     "temperature": _TOO_SURE,
     "group temperature": _TOO_SURE,
@@ -237,11 +252,16 @@ FAULTS: dict[str, tuple[str, str]] = {
     "slope": _TILTED,
     "slope+scale": _TILTED,
     "spread": (
-        "Stated spreads vary too much: large ones are too large and small ones too small",
-        "Stated spreads vary too little: large ones are too small and small ones too large",
+        "Stated spreads vary too much (large ones are too large and small ones too small)",
+        "Stated spreads vary too little (large ones are too small and small ones too large)",
     ),
     "tails": ("Extreme errors are more common than stated", "Extreme errors are rarer than stated"),
-    "shape": ("The {level} quantile is too high", "The {level} quantile is too low"),
+    "skewed": (
+        "Skewed, with more labels below its intervals than above",
+        "Skewed, with more labels above its intervals than below",
+    ),
+    "levels": _OF_LEVEL,
+    "shape": _OF_LEVEL,
 }
 """What is wrong in a few words: where the model says too much, and where it says too little."""
 
@@ -375,6 +395,8 @@ REPAIRS = {
     "linear+scale": "a shift, a slope and a scale",
     "spread": "a power of the spread",
     "tails": "heavier or lighter tails",
+    "skew": "another shape of each side",
+    "levels": "a shift of each quantile",
     "isotonic": "another level of each quantile",
 }
 """What repairs are called in sentences."""
@@ -390,15 +412,15 @@ def _chosen(facts: Facts) -> str:
     gain = f"{shown(facts['gain'])} (± {shown(2 * facts['stderr'])})"
     left = "" if facts["effect"] is None else f" and leaves {rest_of(facts['effect'])}"
     return (
-        f"{capital(repair_name(facts))} is the smallest repair that explains the gain: on rows that it was "
-        f"not fitted on, it lowers the log loss by {gain}{left}."
+        f"{capital(repair_name(facts))} is the smallest repair that explains the gain: fitted on other "
+        f"folds, it lowers the held-out loss by {gain}{left}."
     )
 
 
 def _no_repair(facts: Facts) -> str:
     return (
-        "None: on rows that they were not fitted on, no repair lowers the log loss by more than chance "
-        f"does. {capital(repair_name(facts))} comes closest: the loss changes by {signed(-facts['gain'])} "
+        "None: fitted on other folds, no repair lowers the held-out loss by more than chance does. "
+        f"{capital(repair_name(facts))} comes closest: the loss changes by {signed(-facts['gain'])} "
         f"(± {shown(2 * facts['stderr'])})."
     )
 
@@ -410,7 +432,7 @@ def _beyond(facts: Facts) -> str:
 def _left(facts: Facts) -> str:
     said = []
     if facts["effect"] is not None:
-        said.append(f"After the repair, {rest_of(facts['effect'])} remain where the fault was largest.")
+        said.append(f"Where the fault was largest, the repair leaves {rest_of(facts['effect'])}.")
     if facts["second"] is not None:
         second = facts["second"]
         said.append(f"Another fault is left{group_of(second)}: {measured(second)}.")
@@ -564,7 +586,7 @@ CASES: dict[str, Written] = {
 
 
 def _repair_leaves(facts: Facts) -> str:
-    return f"{capital(facts['repair'])}{_by(facts['by'])}, fitted on other folds, leaves {rest_of(facts)}."
+    return f"{capital(facts['repair'])}, fitted on other folds, leaves {rest_of(facts)}."
 
 
 def _more_labels(facts: Facts) -> str:
@@ -575,10 +597,8 @@ def _more_labels(facts: Facts) -> str:
 
 
 def _repair_gains(facts: Facts) -> str:
-    return (
-        f"{capital(facts['repair'])}{_by(facts['by'])} lowers the log loss by {shown(facts['gain'])} on rows "
-        "that it was not fitted on."
-    )
+    gain = f"{shown(facts['gain'])} (± {shown(facts['error'])})"
+    return f"{capital(facts['repair'])}, fitted on other folds, lowers the held-out loss by {gain}."
 
 
 REMEDIES: dict[str, Written] = {

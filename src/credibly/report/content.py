@@ -128,7 +128,7 @@ SPREAD = ("sets", "validity", "checks")
 def asked(
     evaluation: Evaluation, sections: list[Section]
 ) -> tuple[list[tuple[Finding, ReportFigure | None, Table | None]], list[Section]]:
-    """Return the questions of the first screen with figure and table, and the sections without these figures."""
+    """Return the questions of the first screen with figure and table, and the sections without those."""
     left = {one.anchor: one for one in sections}
 
     def taken(*anchors: str) -> ReportFigure | None:
@@ -167,7 +167,7 @@ def repairs_table(answer: Finding) -> Table | None:
         )
         for one in kept
     )
-    return Table(("repair", "lowers the log loss by", "95 %", ""), rows) if rows else None
+    return Table(("repair", "lowers the loss by", "95 %", ""), rows) if rows else None
 
 
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:
@@ -304,18 +304,16 @@ def how_tested(evaluation: Evaluation) -> str:
     if evaluation.claims is not None and clusters is None:
         number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
         tests = "One test" if number == 1 else f"{number} tests"
-        return f"{tests} on {times} simulations of a true claim; the chance of a false conflict is at most {level}."
+        how = f"{tests} on {times} simulations of a true claim"
+        return f"{how}; the chance of a false conflict is at most {level}."
     if evaluation.diagnosis is not None:
         times = evaluation.diagnosis.n_resamples
-    how = (
-        f"on labels drawn {times} times from the predictions; a right model is in conflict in at most {level}"
-    )
+    drawn, most = f"on labels drawn {times} times from the predictions", "at most"
     if clusters is not None:
-        how = (
-            f"on {clusters} clusters of rows, with the signs of the residuals flipped cluster by cluster {times} "
-            f"times; a right model is in conflict in about {level}"
-        )
-    return f"One test of everything on this screen, {how} of data sets."
+        drawn = f"with the signs of residuals flipped {times} times in {clusters} clusters of rows"
+        most = "about"
+    rate = f"a right model is in conflict in {most} {level} of data sets"
+    return f"All that this screen says is tested together, {drawn}; {rate}."
 
 
 def how_replicated(evaluation: Evaluation) -> str:
