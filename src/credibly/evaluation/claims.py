@@ -9,14 +9,12 @@ from credibly.evaluation.commands import file_of, groups_command
 from credibly.evaluation.findings import FEW, Finding, Headline
 from credibly.evaluation.numbers import (
     at_most,
-    in_points,
     p_is,
     percent,
     percents,
     points,
     shown,
     shown_range,
-    span,
 )
 from credibly.evaluation.questions import interval_of
 from credibly.evaluation.sentences import instances
@@ -168,7 +166,7 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
 
 
 def _within(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f" ({span(interval, in_points)})"
+    return "" if interval is None else f" (95 %: {100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
 
 
 def _steps(claims: SetCoverage, rows: Rows, word: Word, work: Work) -> tuple[tuple[str, str], ...]:

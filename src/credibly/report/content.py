@@ -173,8 +173,8 @@ def repairs_table(answer: Finding) -> Table | None:
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     """Return the figure that carries the verdict.
 
-    That is confidence against accuracy, unless the diagnosis is about a class or there are two classes, whose
-    figure is that of the event; of real values, shares of labels below quantiles.
+    That is confidence against accuracy, unless the diagnosis is about the class that is farthest off or there
+    are two classes, whose figure is that of the event; of real values, shares of labels below quantiles.
     """
     if evaluation.reals is not None:
         display = EnvelopeDisplay(evaluation.reals.pit)
@@ -184,13 +184,8 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     own = evaluation.curves
     label = None if evaluation.diagnosis is None else evaluation.diagnosis.effect.claim.label
     label = 1 if len(evaluation.classes) == 2 else label
-    if label is not None:
-        name = f"class {evaluation.classes[label]}"
-        binned = next((one for one in own.per_class if one.name == name), None)
-        if own.worst_class.name == name and own.worst_class.band is not None:
-            return _reliability(CorpDisplay(own.worst_class), "main")
-        if binned is not None:
-            return _reliability(ReliabilityDisplay(binned), "main")
+    if label is not None and own.worst_class.name == f"class {evaluation.classes[label]}":
+        return _reliability(CorpDisplay(own.worst_class), "main")
     if own.isotonic.band is None and own.top_label.band is not None:  # of clusters bins alone have bands
         return _reliability(ReliabilityDisplay(own.top_label), "main")
     return _reliability(CorpDisplay(own.isotonic), "main")
@@ -379,6 +374,8 @@ def tests_table(evaluation: Evaluation) -> Table | None:
     if omnibus is not None:
         level = evaluation.settings["level"]
         word, region = omnibus.verdict(level), at_level(omnibus, level).acceptance_region
+        if word == "conflict" and evaluation.diagnosis is not None:  # which holds it and more
+            word = evaluation.diagnosis.word
         name = "All together (−log10 of the smallest p)"
         rows.append((name, *_test_cells(omnibus, region), word))
     columns = (
