@@ -85,7 +85,7 @@ def evaluate_file(
         if table.rows or not output.terminal:  # a program gets its columns, a person no empty table
             output.table(table, shown=("group", *show) if evaluation.groups else show)
         if output.terminal:  # a program finds them in the table's last column
-            output.pairs((one.word, one.sentence) for one in evaluation.findings)
+            output.pairs((one.word, one.text) for one in evaluation.findings)
         if not table.rows:
             output.instead(_why_nothing(evaluation))
         parts = evaluation.decomposition

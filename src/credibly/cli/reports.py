@@ -221,4 +221,4 @@ def _write(evaluation: Evaluation, target: Path, force: bool, output: Output) ->
     output.notes(remarks(evaluation))
     output.line(str(written))
     if not output.quiet:
-        output.pairs((one.word, one.sentence) for one in evaluation.findings)
+        output.pairs((one.word, one.text) for one in evaluation.findings)

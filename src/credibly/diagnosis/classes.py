@@ -272,10 +272,9 @@ class ClassSubject:
         """Return the largest of all effects that a fault may have, of the predictions or of repaired ones."""
         stated = self.probs if probs is None else probs
         found = []
-        for claim in self.claims(fault, by):
-            keep = self.rows_of(claim)
-            if np.count_nonzero(keep) < FEWEST:
-                continue
+        claims = [(claim, self.rows_of(claim)) for claim in self.claims(fault, by)]
+        large = [one for one in claims if np.count_nonzero(one[1]) >= FEWEST]
+        for claim, keep in large or [max(claims, key=lambda one: np.count_nonzero(one[1]))]:
             says, happened = self._compared(stated, claim, keep)
             rows = self.weighing.rows(keep)
             apart = says - happened

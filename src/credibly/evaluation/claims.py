@@ -5,31 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from credibly._arrays.notes import capital
-from credibly.evaluation.findings import Answer, Headline
-from credibly.evaluation.phrases import (
-    FEW,
-    at_most,
-    clustered,
-    file_of,
-    groups_command,
-    interval_of,
-    percents,
-    points,
-    seen,
-    sure,
-    within,
-)
-from credibly.evaluation.words import (
-    Verdict,
-    Word,
-    evidence,
-    p_is,
-    percent,
-    shown,
-    shown_range,
-    title,
-    worst_first,
-)
+from credibly.evaluation.commands import file_of, groups_command
+from credibly.evaluation.findings import FEW, Finding, Headline
+from credibly.evaluation.numbers import at_most, p_is, percent, percents, points, shown, shown_range
+from credibly.evaluation.questions import interval_of
+from credibly.evaluation.sentences import instances
+from credibly.evaluation.words import Verdict, Word, evidence, title, worst_first
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests.calibration.set_coverage import binomial_pvalue, coverage_of
 from credibly.predictions import PredictionIntervals, PredictionSets, Rows
@@ -127,7 +108,11 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     else:  # no bound for every truth is known: the end of the interval of clusters
         bound = max(abs(claims.claimed - end) for end in interval or (0.0, 1.0))
     off = [name for name, one in tests.items() if one.verdict(work.level) == "conflict"]
-    held, chance = f"{_held(claims)}{within(interval)}", f"more than chance explains{clustered(work)}"
+    held, clusters = f"{_held(claims)}{_within(interval)}", work.summary.n_clusters
+    chance = "more than chance explains"
+    if clusters is not None:
+        chance += f" in {clusters} independent clusters of rows"
+    seen, sure = instances(rows.n, clusters), percent(1 - work.level)
     word: Word = "conflict" if off else "no conflict found"
     if MARGINAL in off:
         small, large = (
@@ -145,13 +130,13 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     elif bound > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {seen(rows, work)}, the coverage of its {percent(claims.claimed)} "
-            f"{claims.kind} can be off by as much as {at_most(bound)} ({sure(work)} that it is not more)."
+            f"Too few data to tell: with {seen}, the coverage of its {percent(claims.claimed)} "
+            f"{claims.kind} could still be off by up to {at_most(bound)} ({sure} confidence)."
         )
     else:
         sentence = (
-            f"No sign of wrong coverage in {seen(rows, work)}: {_held(claims)}; their true coverage is "
-            f"within {at_most(bound)} of the claim, {sure(work)}."
+            f"No sign of wrong coverage in {seen}: {_held(claims)}; their true coverage is "
+            f"within {at_most(bound)} of the claim, {sure} sure."
         )
     questions = (_average(claims, tests, word, off), *_everywhere(claims, tests, word, off))
     remedy = ""
@@ -159,17 +144,21 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
         remedy = f"Recalibrating the {claims.kind} on held-out labels from the same source would help."
     elif off:
         remedy = f"Calibrating the {claims.kind} within groups, or depending on features, would help."
-    return Headline(
-        word,
-        sentence,
-        remedy,
-        gap,
-        None if interval is None else (claims.claimed - interval[1], claims.claimed - interval[0]),
-        work.margin,
-        bound,
-        questions,
-        _steps(claims, rows, word, work),
-    )
+    facts = {
+        "sentence": sentence,
+        "size": gap,
+        "interval": None
+        if interval is None
+        else (claims.claimed - interval[1], claims.claimed - interval[0]),
+    }
+    if remedy:
+        facts |= {"remedy": "told", "help": remedy}
+    finding = Finding("headline", word, "told", facts)
+    return Headline(finding, work.margin, bound, questions, _steps(claims, rows, word, work))
+
+
+def _within(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f" (95 %: {100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
 
 
 def _steps(claims: SetCoverage, rows: Rows, word: Word, work: Work) -> tuple[tuple[str, str], ...]:
@@ -190,10 +179,10 @@ def _worst_part(claims: SetCoverage, off: list[str]) -> str:
     return "its features predict which labels are missed"
 
 
-def _average(claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, off: list[str]) -> Answer:
+def _average(claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, off: list[str]) -> Finding:
     own = tests.get(MARGINAL)
     answer: Word = "conflict" if MARGINAL in off else word if word != "conflict" else "no conflict found"
-    said = f"{capital(_held(claims))}{within(interval_of(claims.coverage))}."
+    said = f"{capital(_held(claims))}{_within(interval_of(claims.coverage))}."
     if own is not None:
         how = "exact binomial" if own.n_clusters is None else "signs of clusters"
         said = f"{said[:-1]}, {p_is(own.pvalue)} ({how})."
@@ -203,14 +192,13 @@ def _average(claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, 
         said += f"; their interval score is {shown(float(claims.score.value))}"
     if claims.empty and claims.kind == "sets":
         said += f", and {percents(claims.empty)[0]} of them are empty"
-    return Answer(
-        "claimed", f"Do its {claims.kind} contain as many labels as they claim?", answer, f"{said}."
-    )
+    question = f"Do its {claims.kind} contain as many labels as they claim?"
+    return Finding("claimed", answer, "told", {"question": question, "sentence": f"{said}."})
 
 
 def _everywhere(
     claims: SetCoverage, tests: dict[str, HypotestResult], word: Word, off: list[str]
-) -> list[Answer]:
+) -> list[Finding]:
     """Answer whether the claim holds in all parts; nothing where nothing was tested."""
     parts = [name for name in tests if name != MARGINAL]
     if not parts:
@@ -222,4 +210,5 @@ def _everywhere(
     least = min(tests[name].deciding_pvalue for name in parts)
     farthest = f"Farthest from the claim: {'; '.join(said)}. " if said else ""
     sentence = f"{farthest}Smallest adjusted p = {shown(least)}."
-    return [Answer("parts", "Do they keep their claim in every part of the data?", answer, sentence)]
+    question = "Is the claimed coverage reached everywhere in the data?"
+    return [Finding("parts", answer, "told", {"question": question, "sentence": sentence})]

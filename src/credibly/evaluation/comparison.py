@@ -24,12 +24,13 @@ from credibly.evaluation.comparison_words import (
     score_finding,
     tradeoffs_in_words,
 )
+from credibly.evaluation.numbers import joined, shown, shown_range
 from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED
 from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
-from credibly.evaluation.words import joined, shown, shown_range, source_warnings, title
+from credibly.evaluation.words import source_warnings, title
 from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
 from credibly.predictions import Dataset, Rows

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from credibly._arrays.notes import Note, counted
-from credibly.evaluation.phrases import points
-from credibly.evaluation.words import inside, joined, shown, shown_range, title
+from credibly.evaluation.numbers import joined, points, shown, shown_range
+from credibly.evaluation.words import inside, title
 from credibly.results.estimates import Estimate
 from credibly.selection.real_models import ScoreRanking, ScoreStanding
 from credibly.selection.standings import Places, Ranking

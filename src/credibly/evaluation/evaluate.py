@@ -14,6 +14,7 @@ from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
+from credibly.evaluation.numbers import joined
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     MOST_ROWS_UNASKED,
@@ -30,8 +31,8 @@ from credibly.evaluation.stages import CHECK, CURVES, RATERS, REALS, RECALIBRATI
 from credibly.evaluation.statistics import AUDIT, DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
 from credibly.evaluation.words import (
     data_warnings,
+    gated,
     input_limits,
-    joined,
     nothing_tested,
     surveyed,
     title,
@@ -157,9 +158,10 @@ def evaluate(
 
     Notes
     -----
-    The data must not have been used to train or recalibrate the model. Tests share their replicates, and a
-    verdict follows from the Westfall-Young adjusted p-value, so the probability of any false "conflict" is at
-    most `level`.
+    The data must not have been used to train or recalibrate the model. One test covers all that is said
+    first (confidence, classes, curves, groups, spreads, and the statistics, whose p-values are adjusted by
+    Westfall and Young); a single statistic is in conflict only if this test rejects. So a right model is in
+    conflict in at most `level` of data sets.
 
     With chunks, everything that is a sum over instances is computed chunk by chunk and equals the number for
     all rows at once. Statistics over pairs, the unified score and tests of sets load only the rows that they
@@ -240,14 +242,14 @@ def evaluate(
         predictions=work.summary,
         classes=names,
         verdicts=(
-            verdicts(found["tests"], work.summary, level)
+            gated(verdicts(found["tests"], work.summary, level), found["diagnosis"])
             if claims is None
             else claims_verdicts(found["tests"], claims, level)
         )
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=(
             *(str(one) for one in (dependences(single) if tests else ())),
-            *data_warnings(rows, survey, names, recorded),
+            *data_warnings(rows, survey, names, recorded, found["diagnosis"]),
         ),
         notes=tuple(note for note in notes if note not in read),
         not_run=tuple(work.left_out),

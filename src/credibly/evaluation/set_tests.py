@@ -15,8 +15,9 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
+from credibly.evaluation.numbers import percent, shown, shown_range
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
-from credibly.evaluation.words import Verdict, Word, at_level, evidence, percent, shown, shown_range, title
+from credibly.evaluation.words import Verdict, Word, at_level, evidence, title
 from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.hypotests import credal_test, validity_test, weights_test, witness_test
 from credibly.learners.basis import check_features

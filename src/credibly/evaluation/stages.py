@@ -157,7 +157,8 @@ def _run_curves(rows: Rows, work: Work) -> Asking[Curves]:
     if score is not None and score.score.n == rows.n:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
-    worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
+    # of two classes, whose errors are the same, the second is the event
+    worst = 1 if len(named) == 2 else max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
     part = random_part(rows, MOST_ISOTONIC, work.seed)
     drawn = (top.level, min(work.n_resamples, BAND_RESAMPLES), work.seed)
     isotonic, worst_class = corp_curves(part, ["top_label", int(worst)], *drawn)
