@@ -14,6 +14,7 @@ from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
+from credibly.evaluation.levels import levels_of, resamples_for
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     MOST_ROWS_UNASKED,
@@ -166,7 +167,9 @@ def evaluate(
     -----
     The data must not have been used to train or recalibrate the model. Tests share their replicates, and a
     verdict follows from the Westfall-Young adjusted p-value, so the probability of any false "conflict" is at
-    most `level`.
+    most `level`. The same holds for ``findings``, all that the first screen says: the diagnosis and the tests
+    of sets, members, raters and groups share the level by Holm's rule (``settings["levels"]``). Too few
+    replicates to reject at these levels are raised, and a note says so.
 
     With chunks, everything that is a sum over instances is computed chunk by chunk and equals the number for
     all rows at once. Statistics over pairs, the unified score and tests of sets load only the rows that they
@@ -188,6 +191,9 @@ def evaluate(
     require_resamples(n_resamples)
     given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
     rows, attributes = grouped_rows(given)
+    drawn_anew: tuple[str, ...] = ()
+    if tests:
+        n_resamples, drawn_anew = resamples_for(rows, n_resamples, level)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
     names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
@@ -242,7 +248,7 @@ def evaluate(
     if claims is not None:  # what was tested stands once
         found["claims"] = dataclasses.replace(claims, tests={})
     read = set() if source else set(recorded.get("notes", ()))
-    notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()))
+    notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()), *drawn_anew)
     return Evaluation(
         predictions=work.summary,
         classes=names,
@@ -266,6 +272,7 @@ def evaluate(
             "n_resamples": int(n_resamples),
             "n_bins": int(n_bins),
             "level": float(level),
+            "levels": levels_of(work),
             "margin": float(margin),
             "tests": bool(tests),
             "pairwise_rows": most,

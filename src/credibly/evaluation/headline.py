@@ -17,6 +17,7 @@ from credibly.diagnosis import Diagnosis
 from credibly.diagnosis.diagnose import diagnosed
 from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.findings import Answer, Headline
+from credibly.evaluation.levels import own_level, share_level
 from credibly.evaluation.phrases import (
     FEW,
     at_most,
@@ -68,7 +69,7 @@ def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
         whole = cast(Dataset, rows.loaded(MOST_DIAGNOSED))
         groups = whole.groups if groups is None else groups
         seen = InMemory(whole)
-    return diagnosed(seen, groups, work.level, work.n_resamples, work.seed, others)
+    return diagnosed(seen, groups, own_level("diagnosis", work), work.n_resamples, work.seed, others)
 
 
 def _of_rows(groups: Any, places: Any) -> Any:
@@ -208,7 +209,7 @@ def _error_question(work: Work) -> Answer:
         said = "It is equally sure of all its answers, so its confidence cannot point to its mistakes."
     elif interval[1] < risk:
         word, said = "no conflict found", f"Low confidence marks its mistakes. {said}"
-    elif interval[0] > risk:
+    elif interval[0] > risk and work.found["diagnosis"].word == "conflict":  # one test decides
         word, said = "conflict", f"The surer it is, the more often it is wrong. {said}"
     else:
         said += " These data do not show that low confidence marks its mistakes."
@@ -249,7 +250,7 @@ def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
     if work.found.get("credal") is not None:
         found.append(_credal_answer(work.found["credal"], question, work))
     if work.found.get("check") is not None:
-        told = check_verdicts(work.found["check"], work.summary, work.level)
+        told = check_verdicts(work.found["check"], work.summary, own_level("check", work))
         found += [Answer("spread", question, one.word, one.finding) for one in told[:1]]
     worst = next((one for one in found if one.word == "conflict"), None)
     return tuple(found[:1]) if worst is None else (worst,)
@@ -288,23 +289,28 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
     raters = work.found.get("raters")
     if raters is None:
         return ()
-    loss, own = raters.loss, float(raters.loss.epistemic.value)
-    total = float(loss.irreducible.value) + own
-    share = own / total if total > 0 else 0.0
-    interval = interval_of(loss.epistemic)
+    loss = raters.loss
+    total = float(loss.expected.value)
+    share = min(1.0, max(0.0, float(loss.epistemic.value) / total)) if total > 0 else 0.0
     word: Word = "cannot tell"
-    if interval is not None:
-        word = "conflict" if interval[0] > 0 else "no conflict found"
-    return (
-        Answer(
-            "raters",
-            "How much of the loss is the model's own?",
-            word,
-            f"{100 * share:.0f} % of the squared loss of {shown(total)} is the model's own"
-            f"{', more than chance explains' if word == 'conflict' else ''}. The other "
-            f"{100 * (1 - share):.0f} % is disagreement between raters, which no model can remove.",
-        ),
-    )
+    if loss.epistemic.has_interval:
+        word = "conflict" if raters.pvalue <= own_level("raters", work) else "no conflict found"
+    of_loss = f"of the squared loss of {shown(total)}"
+    chance = {
+        "conflict": ", more than chance explains",
+        "no conflict found": ", no more than chance explains",
+        "cannot tell": "",
+    }[word]
+    if share < 0.005:
+        said = f"Nearly all {of_loss} is disagreement between raters, which no model can remove."
+    elif share > 0.995:
+        said = f"Nearly all {of_loss} is the model's own{chance}: raters hardly disagree."
+    else:
+        said = (
+            f"{100 * share:.0f} % {of_loss} is the model's own{chance}. The rest is disagreement between "
+            "raters, which no model can remove."
+        )
+    return (Answer("raters", "How much of the loss is the model's own?", word, said),)
 
 
 # ---------------------------------------------------------------------------------------------- what to do
@@ -350,6 +356,7 @@ def _labels_wanted(rows: Rows, work: Work) -> str | None:
 
 
 def _run(rows: Rows, work: Work) -> Headline:
+    share_level(work)
     if work.found["claims"] is not None:
         return claims_headline(work.found["claims"], rows, work)
     return _headline(rows, work)

@@ -123,7 +123,7 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
         return []
     tests = dict(work.found["tests"] or {})
     own = [tests[name] for name in ("spread_slope", "ence") if name in tests]
-    conflict = any(one.verdict(work.level) == "conflict" for one in own)
+    word = _word(min((one.deciding_pvalue for one in own), default=1.0), work, other)
     # equal draws have a spread of 0 only up to rounding
     stated = np.where(curve.observed < math.sqrt(NO_SPREAD) * curve.stated, curve.stated, 0.0)
     ends = [
@@ -132,7 +132,7 @@ def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
     said = f"Its errors (root mean square) are {ends[0]} and {ends[1]}"
     said += _of_few_draws(curve) if work.summary.kind == "Samples" else ""
     said += f" ({p_is(min(one.deciding_pvalue for one in own))} over all stated spreads)." if own else "."
-    return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
+    return [Answer("stated", "Are errors as large as it says?", word, said)]
 
 
 def _of_few_draws(curve: SpreadCurve) -> str:

@@ -107,7 +107,8 @@ def audit(
         Levels with fewer rows are merged; groups with fewer rows are skipped.
     measures : sequence of {"confidence", "classes", "rank", "coverage"}, optional
         What is counted. For classes: right answers against the confidence, and every class against its
-        probability (default: both; only the confidence if there are more than 20 classes). For real values:
+        probability (default: both; only the confidence if there are more than 20 classes; for two classes
+        only the event, that is the second class, because both measures are about it). For real values:
         the mean of F(y) against 1/2, and the share of labels in the central 90 % interval (default: both).
     hypothesis : {"mean", "set"}, optional
         For sets: whether to test the mean prediction, or to allow any distribution in the set.
@@ -289,6 +290,8 @@ def _measures(
         notes.append(
             f"classes were not counted one by one, because there are {k}; request it with `measures`"
         )
+    if asked is None and k == 2:  # the confidence is about the event too
+        chosen = ("classes",)
     found: list[Measure] = []
     for name in chosen:
         if name == "classes":  # of two the second tells all about the first
