@@ -139,7 +139,8 @@ def evaluate(
     n_bins : int
         Number of bins of the binned errors and of the curves.
     n_resamples : int
-        Number of replicates behind tests and bands.
+        Number of replicates behind tests and bands. Fewer than can show a conflict are raised, and a note
+        says so.
     rng : None, int or Generator
         Seed; the same seed gives the same evaluation, byte by byte, with the same versions and threads.
     level : float
@@ -248,7 +249,12 @@ def evaluate(
     if claims is not None:  # what was tested stands once
         found["claims"] = dataclasses.replace(claims, tests={})
     read = set() if source else set(recorded.get("notes", ()))
-    notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()), *drawn_anew)
+    notes = (
+        *_notes(survey.notes, found["estimates"], found["tests"]),
+        *told,
+        *(drawn if tests else ()),
+        *drawn_anew,
+    )
     return Evaluation(
         predictions=work.summary,
         classes=names,

@@ -35,7 +35,8 @@ from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import check_verdicts
 from credibly.evaluation.words import Word, p_is, shown
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
-from credibly.hypotests import certificate, plan_labels
+from credibly.hypotests import plan_labels
+from credibly.hypotests.calibration.certificate import average_gaps
 from credibly.predictions import ClassPredictions, Dataset, Ensemble, InMemory, Point, RealPredictions, Rows
 from credibly.selection.score import spaced_rows
 from credibly.statistics import confidence_gap
@@ -122,7 +123,7 @@ def _most(rows: Rows, work: Work) -> float | None:
     if work.single.clusters is not None:  # no bound for every truth is known: the end of the interval
         gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
         return max(map(abs, interval_of(gap) or (1.0, 1.0)))
-    return float(certificate(*work.single.arguments, statistic=confidence_gap, level=sure_of).upper)
+    return max(float(one.upper) for one in average_gaps(work.single, sure_of))
 
 
 def _useless(found: Diagnosis) -> str:

@@ -14,7 +14,7 @@ from credibly.evaluation.rows import has_counts
 from credibly.evaluation.set_tests import CredalParts, ValidityParts, judged_set, judged_truth
 from credibly.evaluation.work import Work
 from credibly.hypotests.resampling.pvalues import fewest_resamples, level_beside
-from credibly.predictions import ClassPredictions, Point, Rows
+from credibly.predictions import ClassPredictions, Point, PredictionIntervals, PredictionSets, Rows
 from credibly.results.audit import AuditResult
 from credibly.results.predictive import PredictiveCheck
 
@@ -23,14 +23,17 @@ _PVALUES: dict[str, Callable[[Any], float]] = {
     "credal": lambda part: float(part.validity.deciding_pvalue),
     "validity": lambda part: float(part.test.deciding_pvalue),
     "raters": lambda part: float(part.pvalue),
-    "check": lambda part: _smallest(part),
+    "check": lambda part: min((one.deciding_pvalue for one in part.checks.values()), default=1.0),
     "diagnosis": lambda part: float(part.pvalue),
 }
 """The p-value behind the first verdict of each part that the first screen shows."""
 
 
-def _smallest(check: PredictiveCheck) -> float:
-    return min((float(one.deciding_pvalue) for one in check.checks.values()), default=1.0)
+def _can_reject(part: Any, level: float) -> bool:
+    """Tell whether some labels could make a test reject; one that cannot needs no share of the level."""
+    if isinstance(part, PredictiveCheck):  # p-values of members as a sample are at least 2 / (m + 1)
+        return part.bayesian is None or 2.0 / (part.m + 1) <= level
+    return True
 
 
 def own_level(part: str, work: Work) -> float:
@@ -38,7 +41,7 @@ def own_level(part: str, work: Work) -> float:
     others = [
         pvalue(work.found[name])
         for name, pvalue in _PVALUES.items()
-        if name != part and work.found.get(name) is not None
+        if name != part and work.found.get(name) is not None and _can_reject(work.found[name], work.level)
     ]
     return level_beside(others, work.level)
 
@@ -64,7 +67,9 @@ def resamples_for(rows: Rows, n_resamples: int, level: float) -> tuple[int, tupl
     """Return how many replicates are drawn so that every test of the first screen can reject, with a note."""
     some = rows.sample.predictions
     number = 1 + (rows.sample.groups is not None)
-    if isinstance(some, ClassPredictions):
+    if isinstance(some, (PredictionSets, PredictionIntervals)):
+        number += 1 + (rows.sample.features is not None)  # of each size, and where features tell
+    elif isinstance(some, ClassPredictions):
         number += 2 * (not isinstance(some, Point)) + 2 * has_counts(rows)
     else:
         number += some.n_members > 1

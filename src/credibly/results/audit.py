@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from credibly.results.base import Result, WithPvalue, jsonable, require_level
+from credibly.results.base import Result, WithPvalue, jsonable, require_level, require_margin
 from credibly.results.tests import Word
 
 WIDE = 0.5
@@ -203,6 +203,22 @@ class AuditResult(WithPvalue, Result):
             return "conflict"
         blind = all(one.detectable > WIDE for one in self.groups)
         return "cannot tell" if self.smallest_pvalue > own or blind else "no conflict found"
+
+    def not_within(self, margin: float) -> tuple[AuditGroup, ...]:
+        """Return the groups and measures whose effect is not shown to be smaller than a margin.
+
+        Parameters
+        ----------
+        margin : float
+            The smallest effect that matters, as a share: 0.02 is two points.
+
+        Returns
+        -------
+        tuple of AuditGroup
+            Those whose simultaneous interval reaches beyond the margin; none if all are within it.
+        """
+        require_margin(margin)
+        return tuple(one for one in self.groups if max(-one.low, one.high) >= margin)
 
     def judged(self, level: float) -> AuditResult:
         """Return the same audit with verdicts at another level, for example at a share of it.

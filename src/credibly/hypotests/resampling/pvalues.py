@@ -187,7 +187,7 @@ def level_beside(others: Iterable[float], level: float) -> float:
     """Return the level at which one test is judged beside others, so that one error rate holds for all.
 
     Holm (1979): of m tests each is judged at level / (m - r), where r of the others are rejected before it,
-    the smallest p-value first. In any true set of hypotheses one is rejected with probability `level` at most.
+    the smallest p-value first. Any true hypothesis is rejected with probability `level` at most.
     """
     ordered = sorted(others)
     left = len(ordered) + 1
