@@ -13,6 +13,7 @@ from typing import Any
 from credibly.evaluation.rows import has_counts
 from credibly.evaluation.set_tests import CredalParts, ValidityParts, judged_set, judged_truth
 from credibly.evaluation.work import Work
+from credibly.hypotests.predictive.outcomes import has_members
 from credibly.hypotests.resampling.pvalues import fewest_resamples, level_beside
 from credibly.predictions import ClassPredictions, Point, PredictionIntervals, PredictionSets, Rows
 from credibly.results.audit import AuditResult
@@ -66,14 +67,14 @@ def share_level(work: Work) -> None:
 def resamples_for(rows: Rows, n_resamples: int, level: float) -> tuple[int, tuple[str, ...]]:
     """Return how many replicates are drawn so that every test of the first screen can reject, with a note."""
     some = rows.sample.predictions
-    number = 1 + (rows.sample.groups is not None)
-    if isinstance(some, (PredictionSets, PredictionIntervals)):
-        number += 1 + (rows.sample.features is not None)  # of each size, and where features tell
+    number, sides = 1 + (rows.sample.groups is not None), 1
+    if isinstance(some, (PredictionSets, PredictionIntervals)):  # on average, by size and by features
+        number, sides = number + 1 + (rows.sample.features is not None), 2
     elif isinstance(some, ClassPredictions):
-        number += 2 * (not isinstance(some, Point)) + 2 * has_counts(rows)
-    else:
-        number += some.n_members > 1
-    needed = fewest_resamples(level / number)
+        number += 2 * has_counts(rows) + (not isinstance(some, Point))
+    if has_members(some) and some.n_members > 1:  # what members expect is tested on both sides
+        number, sides = number + 1, 2
+    needed = fewest_resamples(level / number, sides)
     if n_resamples >= needed:
         return n_resamples, ()
     note = f"{needed} replicates were drawn instead of {n_resamples}, because fewer cannot show a conflict"

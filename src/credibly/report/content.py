@@ -291,22 +291,13 @@ def how_tested(evaluation: Evaluation) -> str:
             f"{capital(tests)} on {clusters} clusters of rows, with the signs of the "
             f"residuals flipped cluster by cluster {evaluation.settings['n_resamples']} times; the chance "
             f"of a false conflict is "
-            f"about {100 * evaluation.settings['level']:.3g} %{_of_curves(evaluation)}."
+            f"about {100 * evaluation.settings['level']:.3g} % for everything on this screen."
         )
     return (
         f"{capital(tests)} on labels drawn {evaluation.settings['n_resamples']} times from the "
-        f"predictions; the chance of a false conflict is at most {100 * evaluation.settings['level']:.3g} %"
-        f"{_of_curves(evaluation)}."
+        f"predictions; the chance of a false conflict is at most {100 * evaluation.settings['level']:.3g} % "
+        "for everything on this screen."
     )
-
-
-def _of_curves(evaluation: Evaluation) -> str:
-    """Say that the curves of real values, which are not among the tests, have the same chance again."""
-    if evaluation.reals is None:
-        return ""
-    one = evaluation.reals.coverage is None
-    curves = "the curve of quantiles" if one else "each of the two curves, of intervals and of quantiles"
-    return f" for all of these together, and the same for {curves}"
 
 
 def how_replicated(evaluation: Evaluation) -> str:
