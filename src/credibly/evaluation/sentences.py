@@ -462,6 +462,9 @@ def _raters(facts: Facts) -> str:
             "model can remove."
         )
     more = ", more than chance explains" if facts["clear"] else ""
+    if share > 99.5:
+        own_loss = f"Nearly all of the squared loss of {shown(total)} is the model's own"
+        return f"{own_loss}{more}: raters hardly disagree."
     return (
         f"{share:.0f} % of the squared loss of {shown(total)} is the model's own{more}. The other "
         f"{100 - share:.0f} % is disagreement between raters, which no model can remove."
