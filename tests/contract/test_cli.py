@@ -75,7 +75,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--margin",
     ),
     "plan": (*ALONE, "--drop-invalid", "--width", "--gap", "--margin", "--power"),
-    "check": (*STREAMING, *COMPUTING, "--hypothesis", "--paper", "--power"),
+    "check": (*STREAMING, *COMPUTING, "--hypothesis", "--power"),
     "audit": (
         *STREAMING,
         *(name for name in COMPUTING if name not in ("--statistic", "--n-bins")),

@@ -473,7 +473,6 @@ def _check(check: Any, level: float) -> Iterator[ShownTable]:
         "95 % Monte-Carlo interval": "pvalue_interval",
         "adjusted p": "adjusted_pvalue",
         "side": "details.direction",
-        "P21's p": "details.paper_pvalue",
         "sharpness": "details.sharpness",
         "effect size": "effect_size",
         "p with the truth as one more member": "details.member_pvalue",

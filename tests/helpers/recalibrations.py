@@ -126,7 +126,7 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
         "matrix": (cr.recalibrate.MatrixScaling(), cr.Point(probs), labels, None),
         "members": (cr.recalibrate.MemberTemperatures(), ensemble, own, None),
         "credal": (
-            cr.recalibrate.CredalRecalibration(weights="constant", temperatures="shared", n_resamples=39),
+            cr.recalibrate.CredalRecalibration(temperatures="shared"),
             ensemble,
             own,
             None,

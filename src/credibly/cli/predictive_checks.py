@@ -29,7 +29,6 @@ COLUMNS = (
     "pvalue",
     "pvalue_interval",
     "adjusted_pvalue",
-    "paper_pvalue",
     "member_pvalue",
     "sharpness",
     "effect_size",
@@ -49,10 +48,6 @@ Hypothesis = Annotated[
         help="Hypothesis: one member drew all labels (bayesian), or the mean drew each label (independent).  "
         "[default: both, if there are members]",
     ),
-]
-Paper = Annotated[
-    Literal["P21"] | None,
-    typer.Option("--paper", metavar="P21", help="Use the settings and rules of the paper."),
 ]
 Power = Annotated[
     Literal["temperature", "bias"] | None,
@@ -89,7 +84,6 @@ def check_file(
     scheduler: options.Scheduler = None,
     statistic: options.Statistics = None,
     hypothesis: Hypothesis = None,
-    paper: Paper = None,
     power: Power = None,
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
@@ -108,7 +102,7 @@ def check_file(
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data:
-        check = _checked(data, statistic, hypothesis, paper, replication, output)
+        check = _checked(data, statistic, hypothesis, replication, output)
     curve = None
     if power is not None:
         with progress(quiet=output.quiet) as tell:
@@ -132,7 +126,6 @@ def _checked(
     data: Rows,
     statistic: list[str] | None,
     hypothesis: Literal["both", "bayesian", "independent"] | None,
-    paper: str | None,
     replication: Replication,
     output: Output,
 ) -> PredictiveCheck:
@@ -148,14 +141,9 @@ def _checked(
             **data.also("groups"),
             statistics=None
             if statistic is None
-            # a paper has its own number of bins
-            else [
-                as_statistic(name) if paper else with_bins(as_statistic(name), replication.n_bins)
-                for name in statistic
-            ],
+            else [with_bins(as_statistic(name), replication.n_bins) for name in statistic],
             hypothesis=chosen,
             n_resamples=replication.n_resamples,
-            paper=paper,
             rng=replication.seed,
             progress=_stage(tell, "checks"),
         )
@@ -184,7 +172,6 @@ def _row(hypothesis: str, one: HypotestResult[CheckDetails]) -> tuple[Cell, ...]
         one.pvalue,
         one.pvalue_interval,
         one.adjusted_pvalue,
-        one.details.paper_pvalue,
         one.details.member_pvalue,
         one.details.sharpness,
         one.effect_size,

@@ -65,6 +65,12 @@ CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
 
 N_BINS = 15
 
+C25_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "confidence_ece": {"n_bins": 10, "closed": "right"},
+    "log_loss": {"clip": 1e-10},
+}
+"""Settings of these statistics in the published pipeline."""
+
 
 @dataclasses.dataclass(frozen=True)
 class _EventGap(ConfidenceGap):
@@ -549,8 +555,8 @@ def _left_out(models: Mapping[str, Rows]) -> list[str]:
 
 def _as_in(paper: Paper | None, n_bins: int | None, statistic: Statistic) -> Statistic:
     """Return a statistic with the settings of the paper where it has some, and the bins asked for."""
-    if paper in statistic.papers:
-        statistic = statistic.with_(paper=paper)
+    if paper is not None and statistic.name in C25_SETTINGS:
+        statistic = statistic.with_(**C25_SETTINGS[statistic.name])
     elif n_bins is None:
         n_bins = N_BINS
     if n_bins is None or "n_bins" not in statistic.settings():

@@ -26,14 +26,7 @@ from credibly.evaluation.rows import (
     summarise,
 )
 from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
-from credibly.evaluation.stages import (
-    CHECK,
-    CURVES,
-    RATERS,
-    REALS,
-    RECALIBRATION,
-    SCORE,
-)
+from credibly.evaluation.stages import CHECK, CURVES, RATERS, REALS, RECALIBRATION, SCORE
 from credibly.evaluation.statistics import AUDIT, DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
 from credibly.evaluation.words import (
     data_warnings,

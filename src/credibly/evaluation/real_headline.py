@@ -9,10 +9,7 @@ import numpy as np
 
 from credibly._arrays.notes import capital
 from credibly.evaluation.findings import Answer
-from credibly.evaluation.phrases import (
-    interval_of,
-    percents,
-)
+from credibly.evaluation.phrases import interval_of, percents
 from credibly.evaluation.stages import INTERVAL
 from credibly.evaluation.words import Word, p_is, shown
 from credibly.evaluation.work import Work

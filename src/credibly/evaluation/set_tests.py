@@ -52,7 +52,7 @@ _MEANS = {
     "constant": "no combination with one weight vector for all instances fits these labels",
 }
 _LONG = ("weights", "test_rows", "combination")
-_PER_ROW = ("log_evalues", "excess", "test_rows", "combination")
+_PER_ROW = ("excess", "test_rows", "combination")
 _PER_INSTANCE = ("deviance", "pvalues", "adjusted_pvalues", "nearest", "raters", "smallest_pvalues")
 _MOST_LISTED = 100
 

@@ -43,13 +43,7 @@ from credibly.predictions import (
 )
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.recalibrate import recalibration_report
-from credibly.results.curves import (
-    CorpCurve,
-    EnvelopeCurve,
-    ReliabilityCurve,
-    RiskCoverageCurve,
-    SpreadCurve,
-)
+from credibly.results.curves import CorpCurve, EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve, SpreadCurve
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck

@@ -38,12 +38,7 @@ from credibly.plots.display import (
     sorted_dots,
     unit_square,
 )
-from credibly.results.curves import (
-    DRAWS_REPEAT,
-    EnvelopeCurve,
-    ReliabilityCurve,
-    RiskCoverageCurve,
-)
+from credibly.results.curves import DRAWS_REPEAT, EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
 from credibly.results.estimates import Estimate, RootEstimate
 from credibly.results.power import PowerCurve
 

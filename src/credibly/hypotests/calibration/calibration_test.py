@@ -22,12 +22,7 @@ from credibly._arrays.errors import (
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.certificate import equivalence_test
-from credibly.hypotests.resampling.choices import (
-    drawing_notes,
-    require_drawable,
-    require_sides,
-    why_no_sides,
-)
+from credibly.hypotests.resampling.choices import drawing_notes, require_drawable, require_sides, why_no_sides
 from credibly.hypotests.resampling.loop import Resampled, targets_of
 from credibly.hypotests.resampling.parts import comes_in_parts
 from credibly.hypotests.resampling.pvalues import omnibus, single_result

@@ -31,14 +31,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import as_float64, namespace
-from credibly.predictions import (
-    Classes,
-    ClassPredictions,
-    Dataset,
-    Rows,
-    as_point,
-    as_rows,
-)
+from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
 from credibly.results.certificates import Certificate, EquivalenceDetails
