@@ -5,6 +5,7 @@ The headline is the diagnosis as a case with its facts; `questions` adds the oth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -33,6 +34,8 @@ RARE = 0.1
 """An event less frequent than this is judged by its own frequency."""
 WITHOUT_NUMBERS = ("vector", "curve", "isotonic")
 """Repairs whose many numbers no sentence holds."""
+SEEN = "seen by the test"
+"""The case of a test that rejects, where no single effect is clear."""
 SKILLED = 1.64
 """Standard errors by which a model must beat the base rates to be called better."""
 
@@ -97,19 +100,33 @@ def _headline(rows: Rows, work: Work) -> Headline:
 
 
 def _conflict(rows: Rows, work: Work, found: Diagnosis) -> Finding:
+    """Return what is wrong; where the fault is not clear, what a statistic or the average shows."""
+    finding = fault_finding(found, work.classes, work.margin)
+    if finding.case == SEEN:
+        shown = clearest(work.found["tests"] or {}, work.level)
+        if shown is None:
+            return finding
+        return Finding("headline", "conflict", "seen by a statistic", {**finding.facts, **shown})
+    gap = None if finding.facts["is_clear"] else _gap(rows, work)
+    if gap is not None and _is_clear(gap["interval"]):  # the average shows what no single claim does
+        return Finding("headline", "conflict", "temperature", {**finding.facts, **gap})
+    return finding
+
+
+def fault_finding(found: Diagnosis, classes: Sequence[str], margin: float) -> Finding:
     """Return the case of a fault, with its effect, what a repair leaves, and what else is wrong."""
     case, direction = _case(found)
-    if case.startswith("seen"):
-        return _seen(work, found)
-    is_small, relative, limit = _small(found, work.margin)
+    if case == SEEN:
+        return Finding("headline", "conflict", case, {"pvalue": found.pvalue, "n_clusters": found.n_clusters})
+    is_small, relative, limit = _small(found, margin)
     is_clear = _is_clear(found.effect.interval)
     facts = {
-        **effect_facts(found.effect, work.classes),
+        **effect_facts(found.effect, classes),
         "fault": found.fault,
         "direction": direction,
         "pvalue": found.pvalue,
         "n_clusters": found.n_clusters,
-        "second": None if found.second is None else effect_facts(found.second, work.classes),
+        "second": None if found.second is None else effect_facts(found.second, classes),
         "is_clear": is_clear,
         "pays": found.repair is not None,
         "is_small": is_small,
@@ -125,9 +142,6 @@ def _conflict(rows: Rows, work: Work, found: Diagnosis) -> Finding:
             "gain": repair.gain,
             "error": 2.0 * repair.stderr,
         }
-    gap = None if is_clear else _gap(rows, work)
-    if gap is not None and _is_clear(gap["interval"]):  # the average shows what no single claim does
-        case, facts = "temperature", facts | gap
     return Finding("headline", "conflict", case, facts)
 
 
@@ -165,21 +179,12 @@ def _case(found: Diagnosis) -> tuple[str, int]:
     if found.fault in (*BEYOND_REPAIR, "no skill"):
         return found.fault, found.direction
     if found.fault == "none" or (found.repair is None and not _is_clear(found.effect.interval)):
-        return "seen by the test", found.direction  # an effect that is noise is not what the test saw
+        return SEEN, found.direction  # an effect that is noise is not what the test saw
     if found.fault in ("temperature", "group temperature") and claim.label is not None:
         return "sure of the other class", found.direction
     if found.fault == "bias+temperature" and claim.between is None:
         return ("temperature" if claim.label is None else "bias"), sign
     return found.fault, found.direction
-
-
-def _seen(work: Work, found: Diagnosis) -> Finding:
-    """Return what the clearest statistic shows; without one, that the test rejects."""
-    facts: dict[str, Any] = {"pvalue": found.pvalue, "n_clusters": found.n_clusters}
-    shown = clearest(work.found["tests"] or {}, work.level)
-    if shown is None:
-        return Finding("headline", "conflict", "seen by the test", facts)
-    return Finding("headline", "conflict", "seen by a statistic", facts | shown)
 
 
 def _small(found: Diagnosis, margin: float) -> tuple[bool, bool, float]:
