@@ -26,8 +26,9 @@ from credibly.results.recalibration import Change, RecalibrationReport
 from credibly.results.tests import HypotestResult
 
 METHODS = (
-    "temperature, vector, matrix, members, alpha, credal; for real values scale, scale_by_group, "
-    "scale_by_features, isotonic, shift; join with + to apply one after the other"
+    "temperature, vector, matrix, members, alpha, credal; for real values shift, scale, shift+scale, linear, "
+    "linear+scale, spread, tails, skew, isotonic, levels, scale_by_features; join with + to apply one after "
+    "the other"
 )
 COLUMNS = (
     "method",
@@ -108,7 +109,7 @@ def fit_file(
             data.predictions,
             data.labels,
             features=data.features if chosen.takes_features else None,
-            groups=_one_group(data.groups) if chosen.takes_groups else None,
+            groups=_one_group(data.groups) if chosen.takes_groups or by is not None else None,
         )
     written = chosen.save(out, overwrite=force)
     if output.as_json:
@@ -179,7 +180,7 @@ def apply_file(
         made = chosen.apply(
             data.predictions,
             features=_features(chosen, data.features),
-            groups=_one_group(data.groups) if chosen.takes_groups else None,
+            groups=_one_group(data.groups) if chosen.fitted_by_group or by is not None else None,
         )
     applied = {} if out.suffix.lower() in _WITHOUT_META else {"recalibration": chosen.describe()}
     written = save(

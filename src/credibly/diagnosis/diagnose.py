@@ -144,6 +144,7 @@ def diagnosed(
         pvalue=1.0 if test is None else test.pvalue,
         pvalue_interval=(0.0, 1.0) if test is None else test.interval,
         shown=NONE if test is None else test.shown,
+        loss=subject.loss,
         skill=skill,
         n=len(whole),
         n_clusters=number,

@@ -10,6 +10,7 @@ from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.files import load
 from credibly.recalibrate.fitting import Convergence
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
+from credibly.recalibrate.location import LocationScaling, SkewScaling, TailScaling
 from credibly.recalibrate.members import MemberTemperatures
 from credibly.recalibrate.reals import SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
@@ -21,12 +22,15 @@ __all__ = [
     "Convergence",
     "CredalRecalibration",
     "IsotonicRecalibration",
+    "LocationScaling",
     "MatrixScaling",
     "MemberTemperatures",
     "PlattScaling",
     "QuantileShift",
     "Recalibration",
+    "SkewScaling",
     "SpreadScaling",
+    "TailScaling",
     "TemperatureScaling",
     "VectorScaling",
     "load",

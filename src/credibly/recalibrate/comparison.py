@@ -222,7 +222,7 @@ STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece
 
 REAL_STATISTICS = ("crps", "interval_score", "picp", "quantile_calibration_error", "mae")
 
-METHODS, REAL_METHODS = ("temperature", "vector"), ("scale", "isotonic", "shift")
+METHODS, REAL_METHODS = ("temperature", "vector"), ("scale", "isotonic", "levels")
 
 MOST_PAIRED_ROWS = 2500
 """Instances up to which `skce` is computed unasked."""
@@ -255,8 +255,8 @@ def recalibration_report(
         What was observed. Counts over raters add the losses and the disagreement of raters.
     methods : sequence of str or Recalibration, optional
         Names, joined by ``+`` to apply one after the other (``"temperature+alpha"``), or unfitted objects.
-        Default: temperature and vector scaling; for real values, ``"scale"``, ``"isotonic"`` and ``"shift"``,
-        with groups also ``"scale_by_group"``, and with features ``"scale_by_features"``.
+        Default: temperature and vector scaling; for real values, ``"scale"``, ``"isotonic"`` and
+        ``"levels"``, and with features ``"scale_by_features"``.
     cv : int
         Number of folds; each is recalibrated with a fit to the others.
     features : array (n, d), optional
@@ -332,7 +332,7 @@ def recalibration_report(
     seed = as_seed(rng)
     inputs = None if features is None else check_features(features, given)
     chosen = _chosen(statistics, n_bins, given)
-    asked = _named(_unasked(real, features, groups) if methods is None else methods)
+    asked = _named(_unasked(real, features) if methods is None else methods)
     codes = None if ids is None else np.unique(ids, return_inverse=True)[1]
     parts = fold_members(len(given), folds, seed) if codes is None else _whole_folds(codes, folds, seed)
     counted = isinstance(labels, LabelCounts)
@@ -442,12 +442,11 @@ def _says_enough(statistic: Statistic, predictions: RealPredictions) -> bool:
     return True
 
 
-def _unasked(real: bool, features: Any, groups: Any) -> tuple[str, ...]:
+def _unasked(real: bool, features: Any) -> tuple[str, ...]:
     """Return the methods to compare where none is named: also those that use what is given beside."""
     if not real:
         return METHODS
-    by_group = ("scale_by_group",) if groups is not None and not isinstance(groups, Mapping) else ()
-    return (*REAL_METHODS, *by_group, *(() if features is None else ("scale_by_features",)))
+    return (*REAL_METHODS, *(() if features is None else ("scale_by_features",)))
 
 
 def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:

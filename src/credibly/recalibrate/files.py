@@ -15,7 +15,7 @@ from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
-from credibly.recalibrate.location import NAMES, LocationScaling, TailScaling
+from credibly.recalibrate.location import NAMES, LocationScaling, SkewScaling, TailScaling
 from credibly.recalibrate.members import MemberTemperatures
 from credibly.recalibrate.reals import SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
@@ -36,13 +36,13 @@ METHODS: dict[str, type[Recalibration]] = {
         QuantileShift,
         LocationScaling,
         TailScaling,
+        SkewScaling,
         Chain,
     )
 }
 NAMED: dict[str, Callable[[], Recalibration]] = {
     **{name: one for name, one in METHODS.items() if name != "chain"},
     **{name: partial(LocationScaling, terms) for name, terms in NAMES.items()},
-    "scale_by_group": partial(SpreadScaling, by="groups"),
     "scale_by_features": partial(SpreadScaling, by="features"),
 }
 """What a name stands for, unfitted."""

@@ -4,41 +4,82 @@
     spread'  = spread exp(b_0 + b_1 (log spread - its mean) + b_g)           scale, spread, group
 
 a and b maximise the normal likelihood of y - centre, by Fisher scoring; what a group has of its own is pulled
-towards 0 as by half an observation, so that small groups keep what all have. Tails: (y - centre') / spread'
-follows a t distribution, whose degrees of freedom are chosen from a short list.
+towards 0, by more the fewer rows it has and the less groups differ. Tails: z = ndtri(F(y))
+follows a t distribution, whose degrees of freedom are chosen from a short list. Skew: z follows a split
+normal distribution, with one scale below its mode and another above.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, stdtrit
 
-from credibly._arrays.errors import InputError, Remedy, UnsupportedError
-from credibly._arrays.namespace import HostArray, as_float64, like, to_host
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly.predictions import Gaussian, Quantiles, RealPredictions, Samples
+from credibly.recalibrate.additive import checked_groups
 from credibly.recalibrate.fitting import Convergence, Groups
-from credibly.recalibrate.levels import IsotonicRecalibration
-from credibly.recalibrate.reals import RealData, RealRecalibration, centre_of, mean_losses, scaled
+from credibly.recalibrate.levels import IsotonicRecalibration, label_levels
+from credibly.recalibrate.reals import (
+    OWN,
+    RealData,
+    RealRecalibration,
+    centre_of,
+    mean_losses,
+    scaled,
+    unseen_note,
+    variance_between,
+)
 
 TERMS = ("shift", "slope", "scale", "spread")
-FREE, OWN = 1e-8, 0.5
-"""Penalties, in observations: of what all rows share, and of what a group has of its own."""
+FREE = 1e-8
+"""Penalty on what all rows share, in observations."""
 _STEPS, _SMALL_STEP, _LARGEST_STEP = 25, 1e-8, 1.0
+_LEAST_VARIANCE = 1e-9
+_FARTHEST = 38.0
 _DEGREES = (2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 30.0)
 """Degrees of freedom of tails that are tried."""
-_KNOTS = 999
+_KNOTS, _GRID = 999, 199
+_OF_DRAWS, _OF_OTHERS = 1e-2, 1e-6  # least spread of a row, as a share of the root mean square
 
 
-def spread_of(predictions: RealPredictions) -> HostArray:
-    """Return the standard deviation of every prediction; of quantiles that of a normal as wide."""
+def moments_of(predictions: RealPredictions) -> tuple[HostArray, HostArray]:
+    """Return mean and standard deviation; quantiles are joined by straight lines in ndtri(level)."""
     if not isinstance(predictions, Quantiles):
         assert isinstance(predictions, (Gaussian, Samples))
-        return np.asarray(np.sqrt(to_host(as_float64(predictions.variance()))))
-    values, z = to_host(as_float64(predictions.values)), ndtri(to_host(as_float64(predictions.levels)))
-    return np.asarray((values[:, -1] - values[:, 0]) / (z[-1] - z[0]))
+        if isinstance(predictions, Samples) and predictions.n_draws == 1:
+            mean = to_host(as_float64(predictions.expectation()))
+            return mean, np.zeros_like(mean)
+        spread = np.sqrt(to_host(as_float64(predictions.variance())))
+        return to_host(as_float64(predictions.expectation())), np.asarray(spread)
+    z = ndtri((np.arange(_GRID) + 0.5) / _GRID)
+    values = to_host(as_float64(predictions.values)) @ between_levels(predictions, z).T
+    return values.mean(axis=1), values.std(axis=1) / z.std()
+
+
+def between_levels(predictions: Quantiles, z: HostArray) -> HostArray:
+    """Return the weights of the quantiles (z, levels) that make those at ndtr(z), linear in z to the ends."""
+    knots = ndtri(to_host(as_float64(predictions.levels)))
+    if len(knots) == 1:
+        return np.ones((len(z), 1))
+    above = np.clip(np.searchsorted(knots, z), 1, len(knots) - 1)
+    share = (z - knots[above - 1]) / (knots[above] - knots[above - 1])
+    found, rows = np.zeros((len(z), len(knots))), np.arange(len(z))
+    found[rows, above - 1], found[rows, above] = 1.0 - share, share
+    return found
+
+
+def working_spread(predictions: RealPredictions, spread: HostArray) -> HostArray:
+    """Return spreads above 0: draws that are equal by chance do not make a prediction certain."""
+    known = spread[spread > 0]
+    if not known.size:
+        return np.ones_like(spread)
+    least = (_OF_DRAWS if isinstance(predictions, Samples) else _OF_OTHERS) * np.sqrt(np.mean(known**2))
+    return np.asarray(np.maximum(spread, least))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,11 +144,45 @@ def fit_location(
     groups: HostArray | None,
     terms: tuple[str, ...],
 ) -> LocationFit:
-    """Maximise the normal likelihood over centre and spread in turn."""
+    """Maximise the normal likelihood over centre and spread in turn; pull groups towards all rows."""
     total = weight.sum()
     middle = float(weight @ mu / total), float(weight @ np.log(sd) / total)
-    of_centre, of_spread, lax, tight = _columns(mu, sd, groups, terms, middle)
-    a, b = np.zeros(of_centre.shape[1]), np.zeros(of_spread.shape[1])
+    columns = _columns(mu, sd, groups, terms, middle)
+    a, b = _scored(mu, sd, y, weight, *columns)
+    if groups is None or not groups.shape[1]:
+        return LocationFit(terms, a, b, middle)
+    of_centre, of_spread, lax, tight = columns
+    s = sd * np.exp(of_spread @ b)
+    own, z = groups.shape[1], (y - mu - of_centre @ a) / s
+    # penalties in observations: the variance of what one row says, over the variance between groups
+    if "shift" in terms:
+        precise = weight / s**2
+        unit = float(precise.sum()) / total
+        between = variance_between(np.sqrt(unit) * a[-own:], groups.T @ precise / unit)
+        lax[-own:] = max(OWN, 1.0 / max(between, _LEAST_VARIANCE))
+    if "scale" in terms:
+        noise = max(float(weight @ (z * z - 1.0) ** 2) / total / 4.0, _LEAST_VARIANCE)
+        between = variance_between(b[-own:], groups.T @ weight / noise)
+        tight[-own:] = 2.0 * max(OWN, noise / max(between, _LEAST_VARIANCE))
+    return LocationFit(terms, *_scored(mu, sd, y, weight, *columns, a, b), middle)
+
+
+def _scored(
+    mu: HostArray,
+    sd: HostArray,
+    y: HostArray,
+    weight: HostArray,
+    of_centre: HostArray,
+    of_spread: HostArray,
+    lax: HostArray,
+    tight: HostArray,
+    a: HostArray | None = None,
+    b: HostArray | None = None,
+) -> tuple[HostArray, HostArray]:
+    """Return the coefficients of centre and spread, by Fisher scoring from others or from 0."""
+    total = weight.sum()
+    a = np.zeros(of_centre.shape[1]) if a is None else a
+    b = np.zeros(of_spread.shape[1]) if b is None else b
     for _ in range(_STEPS):
         s = sd * np.exp(of_spread @ b)
         before = a
@@ -122,11 +197,10 @@ def fit_location(
             bend = 2.0 * (of_spread * weight[:, None]).T @ of_spread + np.diag(tight)
             step = np.clip(np.linalg.solve(bend, slope), -_LARGEST_STEP, _LARGEST_STEP)
             b = b + step
-        if np.abs(step).max() < _SMALL_STEP and (
-            not b.size or not a.size or np.allclose(a, before, rtol=1e-9)
-        ):
+        still = not b.size or not a.size or np.abs(of_centre @ (a - before) / s).max() < _SMALL_STEP
+        if np.abs(step).max() < _SMALL_STEP and still:
             break
-    return LocationFit(terms, a, b, middle)
+    return a, b
 
 
 def fit_tails(z: HostArray, weight: HostArray) -> tuple[float, float]:
@@ -170,10 +244,11 @@ class LocationScaling(RealRecalibration):
 
     Notes
     -----
-    Fitted to the normal likelihood of labels around the centre of the prediction (its mean; of quantiles the
-    median), whatever its kind; predictions keep their kind. With `groups=`, every group has a shift or scale
-    of its own, pulled towards that of all rows as by half an observation; groups that the fit has not seen
-    get that of all rows.
+    Fitted to the normal likelihood of labels around the mean of the prediction (for quantiles, the mean of
+    the distribution that joins them by lines), whatever its kind; predictions keep their kind. With
+    `groups=`, every group has a shift or scale of its own, shrunk towards that of all rows, by more the
+    fewer rows it has and the less groups differ; a group that the fit did not see gets that of all rows, and
+    a note says so.
 
     Examples
     --------
@@ -212,6 +287,11 @@ class LocationScaling(RealRecalibration):
             )
 
     @property
+    def fitted_by_group(self) -> bool:
+        """Whether `fit` was given groups."""
+        return bool(self.levels)
+
+    @property
     def name(self) -> str:
         """Its name with these terms."""
         return next((name for name, terms in NAMES.items() if terms == self.terms), self.method)
@@ -243,55 +323,51 @@ class LocationScaling(RealRecalibration):
         self.levels = tuple(map(str, values["learned"]["levels"]))
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
-        mu, sd = to_host(as_float64(centre_of(data.predictions))), spread_of(data.predictions)
-        if not (sd > 0).all():
+        mu, spread = moments_of(data.predictions)
+        if "scale" in self.terms and not spread.any():
             raise UnsupportedError(
                 f"`{type(self).__name__}`",
                 "needs predictions with a spread",
-                f"{int((sd <= 0).sum())} of {len(sd)} put all probability on one number",
+                "all of them put all probability on a single number",
                 "Use `QuantileShift`, or predict a spread.",
             )
+        sd = working_spread(data.predictions, spread)
         groups, self.levels = None, ()
         if seen is not None:
-            given = Groups.of(seen, len(mu))
-            self.levels = given.names
-            groups = (given.codes[:, None] == np.arange(len(given.names))).astype(np.float64)
+            seen = Groups.of(seen, len(mu))
+            self.levels = seen.names
+            groups = (seen.codes[:, None] == np.arange(len(seen.names))).astype(np.float64)
         found = fit_location(mu, sd, to_host(data.labels), data.host_weight, groups, self.terms)
         self.centre, self.spread, self.middle = found.centre, found.spread, np.array(found.middle)
 
         def mapped(rows: HostArray) -> RealPredictions:
-            own = None if seen is None else Groups.of(seen, len(mu)).take(rows)
-            return self._moved(data.predictions[rows], own)[0]
+            return self._moved(data.predictions[rows], None if seen is None else seen.take(rows))
 
         return Convergence(True, _STEPS, 0.0, *mean_losses(data, mapped), "Fisher scoring")
 
     def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
-        made, unseen = self._moved(predictions, seen)
-        more = (f"{unseen} rows are of groups that the fit has not seen: they get what all rows share",)
-        return self._noted(made, predictions, *(more if unseen else ()))
+        groups = checked_groups(seen, self.levels or None, len(predictions))
+        more = () if groups is None else unseen_note(groups, self.levels, "the repair")
+        return self._noted(self._moved(predictions, groups), predictions, *more)
 
-    def _moved(self, predictions: RealPredictions, seen: Any) -> tuple[RealPredictions, int]:
-        """Return the repaired predictions, and how many rows are of unknown groups."""
-        groups, unseen = None, 0
-        if self.levels:
-            if seen is None:
-                raise InputError(
-                    "`groups`",
-                    "must be given: the fit used some",
-                    "got none",
-                    Remedy("Pass the groups of these instances.", "Name their column with `--by`."),
-                )
-            given = Groups.of(seen, len(predictions))
-            names = np.array(given.names)[given.codes]
-            groups = (names[:, None] == np.array(self.levels)).astype(np.float64)
-            unseen = int((groups.sum(axis=1) == 0).sum())
+    def _moved(self, predictions: RealPredictions, groups: Groups | None) -> RealPredictions:
+        """Return the repaired predictions."""
+        own = None
+        if groups is not None:
+            names = np.array(groups.names)[groups.codes]
+            own = (names[:, None] == np.array(self.levels)).astype(np.float64)
         assert self.centre is not None and self.spread is not None and self.middle is not None
         fit = LocationFit(
             self.terms, self.centre, self.spread, (float(self.middle[0]), float(self.middle[1]))
         )
-        mu, sd = to_host(as_float64(centre_of(predictions))), spread_of(predictions)
-        new, wide = fit.moved(mu, sd, groups)
-        return shifted(scaled(predictions, like(wide / sd, predictions._leading)), new - mu), unseen
+        mu, spread = moments_of(predictions)
+        sd = working_spread(predictions, spread)
+        new, wide = fit.moved(mu, sd, own)
+        ratio = wide / sd
+        # `scaled` keeps the centre, which for quantiles is the median
+        centre = to_host(as_float64(centre_of(predictions)))
+        moved = new - centre - ratio * (mu - centre)
+        return shifted(scaled(predictions, like(ratio, predictions._leading)), moved)
 
 
 def shifted(predictions: RealPredictions, by: HostArray) -> RealPredictions:
@@ -347,11 +423,113 @@ class TailScaling(IsotonicRecalibration):
         return f"tails of a t distribution ({self.degrees:g} degrees of freedom, a scale of {self.scale:.3g})"
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
-        mu, sd = to_host(as_float64(centre_of(data.predictions))), spread_of(data.predictions)
-        z = (to_host(data.labels) - mu) / sd
-        self.degrees, self.scale = fit_tails(z, data.host_weight)
-        level = np.arange(1, _KNOTS + 1) / (_KNOTS + 1)
-        self.before = np.r_[0.0, ndtr(self.scale * stdtrit(self.degrees, level)), 1.0]
-        self.after = np.r_[0.0, level, 1.0]
-        losses = mean_losses(data, lambda rows: self._mapped(data.predictions[rows]))
-        return Convergence(True, 1, 0.0, *losses, "a short list of degrees of freedom")
+        self.degrees, self.scale = fit_tails(scores_in(data.predictions, data.labels), data.host_weight)
+        degrees, scale = self.degrees, self.scale
+        return _warped(self, data, lambda level: scale * stdtrit(degrees, level))
+
+
+def _warped(
+    made: IsotonicRecalibration, data: RealData, scores: Callable[[HostArray], HostArray]
+) -> Convergence:
+    """Set R of a recalibration from the normal scores of its levels."""
+    level = np.arange(1, _KNOTS + 1) / (_KNOTS + 1)
+    made.before, made.after = np.r_[0.0, ndtr(scores(level)), 1.0], np.r_[0.0, level, 1.0]
+    losses = mean_losses(data, lambda rows: made._mapped(data.predictions[rows]))
+    return Convergence(True, 1, 0.0, *losses, "maximum likelihood")
+
+
+def scores_in(predictions: RealPredictions, labels: Array) -> HostArray:
+    """Return ndtri(F(y)) of labels."""
+    if isinstance(predictions, Gaussian) and predictions.n_members == 1:
+        mu, sd = moments_of(predictions)
+        return np.asarray((to_host(labels) - mu) / sd)
+    return np.asarray(np.clip(ndtri(label_levels(predictions, labels)), -_FARTHEST, _FARTHEST))
+
+
+def fit_skew(z: HostArray, weight: HostArray) -> tuple[float, float, float]:
+    """Return mode and the scales below and above it of the split normal distribution that labels follow.
+
+    Given the mode m, the likelihood is largest where s_1 and s_2 are in the ratio of the cube roots of the
+    sums of squares below and above (John 1982).
+    """
+
+    def scales(mode: float) -> tuple[float, float, float]:
+        apart = z - mode
+        low, high = (float(weight @ np.where(side, apart * apart, 0.0)) for side in (apart < 0, apart >= 0))
+        roots = np.cbrt(max(low, tiny)), np.cbrt(max(high, tiny))
+        total = float(np.sqrt(sum(roots) / weight.sum()))
+        return float(sum(roots) ** 3), float(total * roots[0]), float(total * roots[1])
+
+    order = np.sort(z)
+    tiny = np.finfo(float).tiny
+    low, high = (float(order[int(share * (len(order) - 1))]) for share in (0.02, 0.98))
+    for _ in range(4):  # a profile with one valley, looked at on grids that close in
+        grid = np.linspace(low, high, 13)
+        best = int(np.argmin([scales(float(mode))[0] for mode in grid]))
+        low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 12)])
+    mode = float(grid[best])
+    return mode, *scales(mode)[1:]
+
+
+def split_quantiles(level: HostArray, mode: float, below: float, above: float) -> HostArray:
+    """Return quantiles of a split normal distribution."""
+    part = below / (below + above)
+    low = below * ndtri(np.clip(level / (2.0 * part), 0.0, 0.5))
+    high = above * ndtri(np.clip(1.0 - (1.0 - level) / (2.0 * (1.0 - part)), 0.5, 1.0))
+    return np.asarray(mode + np.where(level < part, low, high))
+
+
+def split_loss(z: HostArray, mode: float, below: float, above: float) -> HostArray:
+    """Return minus the log density of standardised labels under a split normal distribution."""
+    away = (z - mode) / np.where(z < mode, below, above)
+    return np.asarray(0.5 * away * away + np.log((below + above) * np.sqrt(np.pi / 2.0)))
+
+
+def split_cdf(z: HostArray, mode: float, below: float, above: float) -> HostArray:
+    """Return the distribution function of a split normal distribution."""
+    part = below / (below + above)
+    low = 2.0 * part * ndtr(np.minimum((z - mode) / below, 0.0))
+    return np.asarray(
+        np.where(z < mode, low, 1.0 - 2.0 * (1.0 - part) * ndtr(-np.maximum((z - mode) / above, 0.0)))
+    )
+
+
+@dataclasses.dataclass(eq=False)
+class SkewScaling(IsotonicRecalibration):
+    """Give predictions two scales, below and above a centre: F' = R(F), R(u) = S(ndtri(u)), S split normal.
+
+    Attributes
+    ----------
+    mode, below, above : float
+        Centre and scales of the split normal distribution, in stated standard deviations, set by `fit`.
+
+    Notes
+    -----
+    For errors on one side that are larger than stated. The result is `Quantiles`, as for
+    `IsotonicRecalibration`, which learns R without an assumption and needs more data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.exponential(size=4000) - 1.0
+    >>> skew = cr.recalibrate.SkewScaling().fit(cr.Gaussian(np.zeros(4000), np.ones(4000)), labels)
+    >>> skew.below < 0.5 < 1.0 < skew.above
+    True
+    """
+
+    mode: float | None = dataclasses.field(default=None, init=False)
+    below: float | None = dataclasses.field(default=None, init=False)
+    above: float | None = dataclasses.field(default=None, init=False)
+    method: ClassVar[str] = "skew"
+    learned: ClassVar[tuple[str, ...]] = ("before", "after", "mode", "below", "above")
+
+    def describe(self) -> str:
+        """Return the two scales in words."""
+        return f"a scale of {self.below:.3g} below and {self.above:.3g} above"
+
+    def _fit(self, data: RealData, seen: Any) -> Convergence:
+        found = fit_skew(scores_in(data.predictions, data.labels), data.host_weight)
+        self.mode, self.below, self.above = found
+        return _warped(self, data, lambda level: split_quantiles(level, *found))
