@@ -41,7 +41,8 @@ from credibly.recalibrate.location import (
 
 INTERVAL, EXTREME = 0.9, 0.999
 """Central intervals whose coverage is reported, and beyond which errors are extreme."""
-PARTS = 10
+PARTS, FEWEST = 10, 10
+"""Parts of a shape, and rows of a group whose size is reported."""
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that are looked at for a shape."""
 _MOST_LEVELS = 19
@@ -49,8 +50,8 @@ _FARTHEST = 25.0  # of a squared z in the sums of the test: one outlier is no sp
 _FAR = 2.576
 _OF_GROUPS = 3.0
 _EDGE = 1e-12
-_FEWEST_DRAWS, _MANY_DRAWS, _DENSE_DRAWS = 4, 400, 20
-"""Draws below which a row has no spread of its own, above which they state it, and that show a shape."""
+_FEWEST_DRAWS, _SHAPED_DRAWS, _DENSE_DRAWS, _MANY_DRAWS = 4, 8, 20, 400
+"""Draws from which on a row has a spread of its own, a shape, one to repair, and states its spread exactly."""
 _TWINS = 20_000
 _EXTREME_OF_QUANTILES = 0.97
 """Widest interval of quantiles that can show extreme errors."""
@@ -198,6 +199,7 @@ class RealSubject:
         mu, spread = moments_of(self.given)
         has_spread, sd, curve = bool(spread.any()), working_spread(self.given, spread), None
         if not has_spread:
+            mu = to_host(self.given.pooled())[:, 0] if isinstance(self.given, Samples) else mu
             sd = np.full_like(y, float(np.sqrt(np.mean((y - mu) ** 2))) or 1.0)
         elif isinstance(self.given, Samples):
             mu, sd, curve = _implied(self.given, mu, spread)
@@ -215,7 +217,8 @@ class RealSubject:
     @property
     def loss(self) -> str:
         """What repairs are judged by."""
-        return "quantile loss" if isinstance(self.given, Quantiles) else "log loss"
+        density = self.has_spread and not isinstance(self.given, Quantiles)
+        return "log loss" if density else "quantile loss"
 
     @property
     def tested(self) -> HostArray:
@@ -226,6 +229,8 @@ class RealSubject:
     def faults(self) -> list[Fault]:
         """The rows of the table that such data allow."""
         given, has = self.given, {"", "groups"} if self.attributes else {""}
+        if np.ptp(self.mu) > 1e-9 * self.sd.max():
+            has.add("means")
         if self.has_spread:
             has |= {"spread"} | ({"spreads"} if self._spreads_differ else set())
         if isinstance(given, Quantiles):
@@ -244,7 +249,7 @@ class RealSubject:
             for one in REALS
             if one.needs in has
             and (one.effect != "tail" or wide >= _EXTREME_OF_QUANTILES)
-            and (self.has_spread or not one.by_group or (one.effect == "mean" and "scale" not in one.method))
+            and (self.has_spread or "scale" not in one.method)
         ]
 
     @property
@@ -362,7 +367,8 @@ class RealSubject:
         if table is None:
             grid = (np.arange(20_000) + 0.5) / 20_000
             table, weights = grid[None], np.full(grid.size, 1.0 / grid.size)
-        expected = {name: own.astype(np.float64) @ weights for name, own in self._seen(table).items()}
+        every = {name: own.astype(np.float64) for name, own in self._seen(table).items()}
+        expected = {name: own @ weights for name, own in every.items()}
         weight = self.weighing.weights
         rows = np.hstack(
             [((seen[what][0] - expected[what]) * weight)[:, None] * by for _, what, by in columns]
@@ -371,7 +377,14 @@ class RealSubject:
         number = int(self.weighing.clusters.max()) + 1
         added = np.zeros((number, rows.shape[1]))
         np.add.at(added, self.weighing.clusters, rows)
-        signed = [to_host(own) @ added for _, own in sign_tiles(seed, number, n_resamples, 8 * number)]
+        # where an event is too rare to have happened in many clusters, they vary less than independent rows
+        variance = {name: own**2 @ weights - expected[name] ** 2 for name, own in every.items()}
+        chance = [(variance[what] * weight**2) @ by**2 for _, what, by in columns]
+        least, wide = np.sqrt(np.concatenate(chance)), np.sqrt((added**2).sum(axis=0))
+        factor = np.maximum(1.0, least / np.maximum(wide, np.finfo(float).tiny))
+        signed = [
+            to_host(own) @ (factor * added) for _, own in sign_tiles(seed, number, n_resamples, 8 * number)
+        ]
         return np.concatenate([added.sum(axis=0, keepdims=True), *signed])
 
     # ---------------------------------------------------------------------------------------------- repairs
@@ -432,13 +445,13 @@ class RealSubject:
     ) -> Law:
         """Return what rows say with these means and spreads, and this shape."""
         plain, shape, y = shape is None, shape or Shape(), self.y[rows]
-        if isinstance(self.given, Quantiles) or added is not None:
+        if isinstance(self.given, Quantiles) or not self.has_spread:
             return self._of_table(rows, mu, sd, None if plain else shape, added)
         r = (y - mu) / sd
         z, slope = (r, 0.0) if self.curve is None else self.curve(r)
         losses = shape.losses(z) - slope + np.log(sd)
         places = shape.levels(z)
-        if isinstance(self.given, Samples) and self.has_spread:
+        if isinstance(self.given, Samples):
             places = self._rank(rows, self.mu[rows] + self.sd[rows] * r)
             places = places if plain else shape.levels(ndtri(places))
         elif self.curve is not None and plain:
@@ -458,8 +471,8 @@ class RealSubject:
         away = (self.y[rows, None] - table) / self.sd[rows, None]
         losses = 2.0 * np.maximum(levels * away, (levels - 1.0) * away).mean(axis=1)  # as the CRPS is
         edges = np.concatenate([[0.0], levels, [1.0]])
-        cell = (away > 0).sum(axis=1)
-        places = 0.5 * (edges[cell] + edges[cell + 1])
+        first, last = (away > 0).sum(axis=1), (away >= 0).sum(axis=1)
+        places = 0.5 * (edges[first] + edges[last + 1])
         return Law(mu, sd, places, np.asarray(ndtri(places)), losses)
 
     def _table(self, rows: HostArray) -> tuple[HostArray, HostArray]:
@@ -518,10 +531,10 @@ class RealSubject:
     def largest(self, fault: Fault, by: str | None, after: object = None) -> Effect:
         """Return the clearest of all effects that a fault may have, also of repaired predictions."""
         law = after if isinstance(after, Law) else self._unrepaired()
-        found = []
+        found, most = [], max(int(self._keep(claim).sum()) for claim in self.claims(fault, by))
         for claim in self.claims(fault, by):
             stated, observed, size, error, n = self._measured(claim, law)
-            if n >= 10:
+            if n >= min(FEWEST, most):
                 found.append(
                     (abs(size) / max(error, np.finfo(float).tiny), stated, observed, size, error, claim, n)
                 )
@@ -549,6 +562,8 @@ class RealSubject:
     @property
     def interval(self) -> float:
         """The central interval whose coverage is reported: of quantiles one that they have."""
+        if isinstance(self.given, Samples) and self.has_spread:  # at most from the first to the last draw
+            return min(INTERVAL, 1.0 - 2.0 / (self.given.n_draws + 1.0))
         ends = central_interval(self.given)
         return INTERVAL if ends is None else ends[1] - ends[0]
 
@@ -556,12 +571,16 @@ class RealSubject:
         """Return 1 for too high, too narrow, too extreme, and -1 for the opposite."""
         return int(np.sign(effect.size))
 
+    def _keep(self, claim: Claim) -> HostArray:
+        """Return which rows a claim is about."""
+        if claim.group is None:
+            return np.ones(len(self.y), dtype=bool)
+        attribute = next(one for one in self.attributes if one.name == claim.group[0])
+        return np.asarray(attribute.codes == attribute.levels.index(claim.group[1]))
+
     def _measured(self, claim: Claim, law: Law) -> tuple[float, float, float, float, int]:
         """Return what is stated and observed, the size, its standard error, and the number of rows."""
-        keep = np.ones(len(self.y), dtype=bool)
-        if claim.group is not None:
-            attribute = next(one for one in self.attributes if one.name == claim.group[0])
-            keep = attribute.codes == attribute.levels.index(claim.group[1])
+        keep = self._keep(claim)
         mu, sd, y, rows = law.mu[keep], law.sd[keep], self.y[keep], self.weighing.rows(keep)
         n = int(keep.sum())
         if claim.measure == "mean":
@@ -583,8 +602,11 @@ class RealSubject:
             stated = self._expected(low, high) if claim.measure == "coverage" else stated
             share = rows.mean(held)
             return stated, share, stated - share, rows.stderr(held, event=1.0), n
-        slope, error = (_slope if claim.measure == "slope" else _exponent)(mu, sd, y, rows)
-        return 1.0, slope, 1.0 - slope, error, n
+        away = _slope if claim.measure == "slope" else _exponent
+        slope, error = away(
+            self.mu[keep] if claim.measure == "slope" else np.log(self.sd[keep]), y - mu, sd, rows
+        )
+        return 1.0, 1.0 + slope, -slope, error, n
 
     def _expected(self, low: float, high: float) -> float:
         """Return the share of labels between two levels; few draws cannot state every level."""
@@ -604,9 +626,9 @@ def _implied(given: Samples, mu: HostArray, spread: HostArray) -> tuple[HostArra
     A label is one more draw, so a draw given the others tells how means and spreads of so few are to be read.
     """
     n, s = len(mu), given.n_draws
-    pooled = float(np.sqrt(np.mean(spread**2)))
+    sd = working_spread(given, spread)
     if s < _FEWEST_DRAWS:
-        return mu, np.full(n, pooled * np.sqrt(1.0 + 1.0 / s)), None
+        return mu, np.full(n, float(np.sqrt(np.mean(spread**2) * (1.0 + 1.0 / s)))), None
     away = to_host(given.pooled()) - mu[:, None]
     each = int(np.clip(_TWINS // n, 4, s))
     places = np.random.default_rng(0).integers(s, size=(n, each))
@@ -615,13 +637,15 @@ def _implied(given: Samples, mu: HostArray, spread: HostArray) -> tuple[HostArra
     square = (away**2).sum(axis=1)[:, None] - left**2 - (s - 1.0) * mean**2
     wide = np.sqrt(np.maximum(square, 0.0) / (s - 2.0))
     others, label = (mu[:, None] + mean).ravel(), (mu[:, None] + left).ravel()
-    wide, sd = working_spread(given, wide.ravel()), working_spread(given, spread)
+    wide = working_spread(given, wide.ravel())
     if s < _MANY_DRAWS:
         terms = ("slope", "scale", "spread") if np.ptp(sd) > 1e-9 * sd.mean() else ("slope", "scale")
         fit = fit_location(others, wide, label, np.ones(len(label)), None, terms)
         (others, wide), (mu, sd) = fit.moved(others, wide, None), fit.moved(mu, sd, None)
+    if s < _SHAPED_DRAWS:
+        return mu, sd, None
     r = np.sort((label - others) / wide)
-    scores = np.linspace(-1.0, 1.0, 41) * min(3.0, float(-ndtri(5.0 / len(r))))
+    scores = np.linspace(-1.0, 1.0, 13) * min(3.0, float(-ndtri(5.0 / len(r))))
     return mu, sd, Curve.of(np.quantile(r, ndtr(scores)), scores)
 
 
@@ -636,21 +660,20 @@ def _of_mixture(given: Gaussian, mu: HostArray, sd: HostArray) -> Curve | None:
     return Curve.of(r[inside], ndtri(share[inside]))
 
 
-def _slope(mu: HostArray, sd: HostArray, y: HostArray, rows: Weighing) -> tuple[float, float]:
-    """Return how much labels rise for every 1 that predictions rise, with its standard error."""
-    weight = rows.weights / sd**2
-    weighed = Weighing(weight, rows.clusters)
-    x, t = mu - weighed.mean(mu), y - weighed.mean(y)
+def _slope(x: HostArray, apart: HostArray, sd: HostArray, rows: Weighing) -> tuple[float, float]:
+    """Return how much errors rise for every 1 that stated means rise, with its standard error."""
+    weighed = Weighing(rows.weights * (sd.min() / sd) ** 2, rows.clusters)
+    x, t = x - weighed.mean(x), apart - weighed.mean(apart)
     square = weighed.mean(x * x)
+    if square == 0.0:
+        return 0.0, 0.0
     slope = weighed.mean(x * t) / square
     return slope, weighed.stderr(x * (t - slope * x)) / square
 
 
-def _exponent(mu: HostArray, sd: HostArray, y: HostArray, rows: Weighing) -> tuple[float, float]:
-    """Return the power of the stated spread that errors follow, with its standard error."""
-    log = np.log(sd)
+def _exponent(log: HostArray, apart: HostArray, sd: HostArray, rows: Weighing) -> tuple[float, float]:
+    """Return the power of the stated spread by which errors grow beyond `sd`, with its standard error."""
     x = log - rows.mean(log)
-    apart = y - mu
     z2 = ((apart - rows.mean(apart)) / sd) ** 2
     columns, b = np.stack([np.ones_like(x), x], axis=1), np.zeros(2)
     weighed = columns * rows.weights[:, None]
@@ -662,4 +685,4 @@ def _exponent(mu: HostArray, sd: HostArray, y: HostArray, rows: Weighing) -> tup
     if rows.clusters is not None:
         score = np.stack([np.bincount(rows.clusters, one) for one in score.T], axis=1)
     bread = np.linalg.inv(bend)
-    return 1.0 + float(b[1]), float(np.sqrt((bread @ (score.T @ score) @ bread)[1, 1]))
+    return float(b[1]), float(np.sqrt((bread @ (score.T @ score) @ bread)[1, 1]))

@@ -160,7 +160,7 @@ def _repairs(found: Diagnosis) -> str:
     for one in found.repairs[:4]:
         by = "" if one.by is None else f" by {one.by}"
         gains.append(f"{one.method}{by} {shown(one.gain)} (+- {shown(2 * one.stderr)})")
-    lead = "Decrease of the log loss on rows that a repair was not fitted on: "
+    lead = f"Decrease of the {found.loss} on rows that a repair was not fitted on: "
     if found.repair is None:
         return f"{lead}{', '.join(gains)}. None of them is chosen."
     by = "" if found.repair.by is None else f" by {found.repair.by}"

@@ -142,6 +142,11 @@ _LEADS: dict[str, tuple[str, str]] = {
         "Stated spreads vary too little: large ones are too small and small ones too large",
     ),
     "tails": ("Extreme errors are more common than stated", "Extreme errors are rarer than stated"),
+    "skewed": (
+        "Skewed: labels lie below its intervals more often than above",
+        "Skewed: labels lie above its intervals more often than below",
+    ),
+    "levels": ("The {level} quantile is too high", "The {level} quantile is too low"),
     "shape": ("The {level} quantile is too high", "The {level} quantile is too low"),
 }
 
@@ -213,6 +218,16 @@ def _tail(effect: Effect, names: Names) -> str:
     )
 
 
+def _skew(effect: Effect, names: Names) -> str:
+    below, above = shares(effect.stated, effect.observed)
+    level = effect.claim.level or 0.0
+    return (
+        f"{below} of the labels lie below its {share(level)} intervals and {above} above, where "
+        f"{share((1.0 - level) / 2.0)} each are expected ({points(effect.size)} apart, "
+        f"{span(effect.interval, _in_points)})"
+    )
+
+
 def _quantile(effect: Effect, names: Names) -> str:
     _, below = shares(effect.stated, effect.observed)
     return f"{below} of the labels lie below it ({points(effect.size)}, {span(effect.interval, _in_points)})"
@@ -226,6 +241,7 @@ _MEASURES: dict[str, Callable[[Effect, Names], str]] = {
     "slope": _slope,
     "spread": _spread,
     "tail": _tail,
+    "skew": _skew,
     "quantile": _quantile,
 }
 
@@ -274,7 +290,7 @@ def remedy(found: Diagnosis, names: Names, described: str) -> str:
         return ""
     by = "" if found.repair.by is None else f" by {found.repair.by}"
     left = found.effect.remains
-    if found.effect.claim.measure in ("confidence", "class", "coverage", "quantile", "tail"):
+    if found.effect.claim.measure in ("confidence", "class", "coverage", "quantile", "tail", "skew"):
         rest = points(left, signed=True)
     else:
         rest = f"{left:+.3g}"

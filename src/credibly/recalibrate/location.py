@@ -44,7 +44,8 @@ _FARTHEST = 38.0
 _DEGREES = (2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 30.0)
 """Degrees of freedom of tails that are tried."""
 _KNOTS, _GRID = 999, 199
-_OF_DRAWS, _OF_OTHERS = 1e-2, 1e-6  # least spread of a row, as a share of the root mean square
+_LEAST_SPREAD, _ROUNDING = 1e-6, 1e-12  # of a row, as a share of the largest; and of its mean
+_DRAWS = 4.0  # that the typical spread counts for
 
 
 def moments_of(predictions: RealPredictions) -> tuple[HostArray, HostArray]:
@@ -55,10 +56,15 @@ def moments_of(predictions: RealPredictions) -> tuple[HostArray, HostArray]:
             mean = to_host(as_float64(predictions.expectation()))
             return mean, np.zeros_like(mean)
         spread = np.sqrt(to_host(as_float64(predictions.variance())))
-        return to_host(as_float64(predictions.expectation())), np.asarray(spread)
+        return _with_spread(to_host(as_float64(predictions.expectation())), spread)
     z = ndtri((np.arange(_GRID) + 0.5) / _GRID)
     values = to_host(as_float64(predictions.values)) @ between_levels(predictions, z).T
-    return values.mean(axis=1), values.std(axis=1) / z.std()
+    return _with_spread(values.mean(axis=1), values.std(axis=1) / z.std())
+
+
+def _with_spread(mean: HostArray, spread: HostArray) -> tuple[HostArray, HostArray]:
+    """Return both; numbers that are equal have a spread of rounding errors, which is none."""
+    return mean, np.where(spread > _ROUNDING * np.abs(mean), spread, 0.0)
 
 
 def between_levels(predictions: Quantiles, z: HostArray) -> HostArray:
@@ -74,12 +80,14 @@ def between_levels(predictions: Quantiles, z: HostArray) -> HostArray:
 
 
 def working_spread(predictions: RealPredictions, spread: HostArray) -> HostArray:
-    """Return spreads above 0: draws that are equal by chance do not make a prediction certain."""
+    """Return spreads above 0; those of few draws are drawn towards the typical one of all rows."""
     known = spread[spread > 0]
     if not known.size:
         return np.ones_like(spread)
-    least = (_OF_DRAWS if isinstance(predictions, Samples) else _OF_OTHERS) * np.sqrt(np.mean(known**2))
-    return np.asarray(np.maximum(spread, least))
+    if not isinstance(predictions, Samples):
+        return np.asarray(np.maximum(spread, _LEAST_SPREAD * known.max()))
+    typical, own = float(np.exp(np.log(known).mean())), predictions.n_draws - 1.0
+    return np.asarray(typical * np.sqrt((_DRAWS + own * (spread / typical) ** 2) / (_DRAWS + own)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +135,7 @@ def _columns(
             penalties.append([FREE])
         if slope in terms:
             columns.append(value[:, None])
-            penalties.append([FREE * float(value @ value) / len(mu) if slope == "slope" else 1.0])
+            penalties.append([FREE * float(value @ value) / len(mu) or 1.0 if slope == "slope" else 1.0])
         if constant in terms and groups is not None:
             columns.append(groups)
             penalties.append([OWN] * groups.shape[1])
@@ -455,15 +463,15 @@ def fit_skew(z: HostArray, weight: HostArray) -> tuple[float, float, float]:
 
     def scales(mode: float) -> tuple[float, float, float]:
         apart = z - mode
-        low, high = (float(weight @ np.where(side, apart * apart, 0.0)) for side in (apart < 0, apart >= 0))
-        roots = np.cbrt(max(low, tiny)), np.cbrt(max(high, tiny))
-        total = float(np.sqrt(sum(roots) / weight.sum()))
+        sums = (float(weight @ np.where(side, apart * apart, 0.0)) for side in (apart < 0, apart >= 0))
+        roots = [np.cbrt(own + 0.5) for own in sums]  # with one row as stated, so that neither is 0
+        total = float(np.sqrt(sum(roots) / (weight.sum() + 1.0)))
         return float(sum(roots) ** 3), float(total * roots[0]), float(total * roots[1])
 
-    order = np.sort(z)
-    tiny = np.finfo(float).tiny
-    low, high = (float(order[int(share * (len(order) - 1))]) for share in (0.02, 0.98))
-    for _ in range(4):  # a profile with one valley, looked at on grids that close in
+    order = np.argsort(z)
+    share = np.cumsum(weight[order]) / weight.sum()
+    low, high = (float(z[order[np.searchsorted(share, end)]]) for end in (0.02, 0.98))
+    for _ in range(10):  # a profile with one valley, looked at on grids that close in
         grid = np.linspace(low, high, 13)
         best = int(np.argmin([scales(float(mode))[0] for mode in grid]))
         low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 12)])
