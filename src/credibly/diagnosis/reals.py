@@ -32,9 +32,9 @@ from credibly.recalibrate.location import (
     fit_skew,
     fit_tails,
     moments_of,
-    split_cdf,
-    split_loss,
-    split_quantiles,
+    skew_cdf,
+    skew_loss,
+    skew_quantiles,
     student_loss,
     working_spread,
 )
@@ -51,7 +51,7 @@ _FAR = 2.576
 _OF_GROUPS = 3.0
 _EDGE = 1e-12
 _FEWEST_DRAWS, _SHAPED_DRAWS, _DENSE_DRAWS, _MANY_DRAWS = 4, 8, 20, 400
-"""Draws from which on a row has a spread of its own, a shape, one to repair, and states its spread exactly."""
+"""Draws from which on a row has a spread of its own, a shape, one to repair, and an exact spread."""
 _TWINS = 20_000
 _EXTREME_OF_QUANTILES = 0.97
 """Widest interval of quantiles that can show extreme errors."""
@@ -74,7 +74,7 @@ class Shape:
     tails : tuple of float or None
         Degrees of freedom and scale of a t distribution.
     skew : tuple of float or None
-        Mode and the scales below and above of a split normal distribution.
+        Centre, scale and skewness of a sinh-arcsinh distribution.
     masses : ndarray (PARTS,) or None
         Share of the labels in equal parts of the levels.
     """
@@ -88,7 +88,7 @@ class Shape:
         if self.tails is not None:
             return student_loss(z, *self.tails)
         if self.skew is not None:
-            return split_loss(z, *self.skew)
+            return skew_loss(z, *self.skew)
         normal = 0.5 * z * z + 0.5 * np.log(2.0 * np.pi)
         if self.masses is None:
             return np.asarray(normal)
@@ -99,7 +99,7 @@ class Shape:
         if self.tails is not None:
             return np.asarray(stdtr(self.tails[0], z / self.tails[1]))
         if self.skew is not None:
-            return split_cdf(z, *self.skew)
+            return skew_cdf(z, *self.skew)
         return np.asarray(ndtr(z) if self.masses is None else np.interp(ndtr(z), *self._knots))
 
     def scores(self, levels: HostArray) -> HostArray:
@@ -107,7 +107,7 @@ class Shape:
         if self.tails is not None:
             return np.asarray(self.tails[1] * stdtrit(self.tails[0], levels))
         if self.skew is not None:
-            return split_quantiles(levels, *self.skew)
+            return skew_quantiles(levels, *self.skew)
         if self.masses is None:
             return np.asarray(ndtri(levels))
         return np.asarray(ndtri(np.interp(levels, *self._knots[::-1]).clip(1e-6, 1.0 - 1e-6)))

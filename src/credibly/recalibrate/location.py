@@ -5,8 +5,8 @@
 
 a and b maximise the normal likelihood of y - centre, by Fisher scoring; what a group has of its own is pulled
 towards 0, by more the fewer rows it has and the less groups differ. Tails: z = ndtri(F(y))
-follows a t distribution, whose degrees of freedom are chosen from a short list. Skew: z follows a split
-normal distribution, with one scale below its mode and another above.
+follows a t distribution, whose degrees of freedom are chosen from a short list. Skew: z follows a
+sinh-arcsinh distribution (Jones and Pewsey 2009).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FREE = 1e-8
 """Penalty on what all rows share, in observations."""
 _STEPS, _SMALL_STEP, _LARGEST_STEP = 25, 1e-8, 1.0
 _LEAST_VARIANCE = 1e-9
-_FARTHEST = 38.0
+_FARTHEST, _LARGEST, _MOST_SKEW = 38.0, 30.0, 4.0
 _DEGREES = (2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 30.0)
 """Degrees of freedom of tails that are tried."""
 _KNOTS, _GRID = 999, 199
@@ -455,66 +455,67 @@ def scores_in(predictions: RealPredictions, labels: Array) -> HostArray:
 
 
 def fit_skew(z: HostArray, weight: HostArray) -> tuple[float, float, float]:
-    """Return mode and the scales below and above it of the split normal distribution that labels follow.
+    """Return centre c, scale s and skewness e for which sinh(asinh((z - c) / s) - e) is standard normal."""
+    from scipy.optimize import minimize
 
-    Given the mode m, the likelihood is largest where s_1 and s_2 are in the ratio of the cube roots of the
-    sums of squares below and above (John 1982).
-    """
+    total = float(weight.sum())
 
-    def scales(mode: float) -> tuple[float, float, float]:
-        apart = z - mode
-        sums = (float(weight @ np.where(side, apart * apart, 0.0)) for side in (apart < 0, apart >= 0))
-        roots = [np.cbrt(own + 0.5) for own in sums]  # with one row as stated, so that neither is 0
-        total = float(np.sqrt(sum(roots) / (weight.sum() + 1.0)))
-        return float(sum(roots) ** 3), float(total * roots[0]), float(total * roots[1])
+    def objective(at: HostArray) -> tuple[float, HostArray]:
+        s = np.exp(at[1])
+        x = (z - at[0]) / s
+        score, root = _skewed(x, at[2]), np.sqrt(1.0 + x * x)
+        slope = score * np.sqrt(1.0 + score * score) - score / np.sqrt(1.0 + score * score)
+        inner = slope / root + x / (1.0 + x * x)
+        loss = float(weight @ skew_loss(z, float(at[0]), float(s), float(at[2])))
+        each = (-inner / s, 1.0 - x * inner, -slope)
+        # one row as stated keeps few rows from a skewness without end
+        return (loss + 0.5 * float(at @ at)) / total, (np.array([weight @ own for own in each]) + at) / total
 
-    order = np.argsort(z)
-    share = np.cumsum(weight[order]) / weight.sum()
-    low, high = (float(z[order[np.searchsorted(share, end)]]) for end in (0.02, 0.98))
-    for _ in range(10):  # a profile with one valley, looked at on grids that close in
-        grid = np.linspace(low, high, 13)
-        best = int(np.argmin([scales(float(mode))[0] for mode in grid]))
-        low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 12)])
-    mode = float(grid[best])
-    return mode, *scales(mode)[1:]
+    bounds = [(-_MOST_SKEW, _MOST_SKEW)] * 3
+    at = minimize(objective, np.zeros(3), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return float(at[0]), float(np.exp(at[1])), float(at[2])
 
 
-def split_quantiles(level: HostArray, mode: float, below: float, above: float) -> HostArray:
-    """Return quantiles of a split normal distribution."""
-    part = below / (below + above)
-    low = below * ndtri(np.clip(level / (2.0 * part), 0.0, 0.5))
-    high = above * ndtri(np.clip(1.0 - (1.0 - level) / (2.0 * (1.0 - part)), 0.5, 1.0))
-    return np.asarray(mode + np.where(level < part, low, high))
+def _skewed(x: HostArray, skew: float) -> HostArray:
+    return np.asarray(np.sinh(np.clip(np.arcsinh(x) - skew, -_LARGEST, _LARGEST)))
 
 
-def split_loss(z: HostArray, mode: float, below: float, above: float) -> HostArray:
-    """Return minus the log density of standardised labels under a split normal distribution."""
-    away = (z - mode) / np.where(z < mode, below, above)
-    return np.asarray(0.5 * away * away + np.log((below + above) * np.sqrt(np.pi / 2.0)))
+def skew_quantiles(level: HostArray, centre: float, scale: float, skew: float) -> HostArray:
+    """Return quantiles of a sinh-arcsinh distribution."""
+    return np.asarray(centre + scale * np.sinh(np.arcsinh(ndtri(level)) + skew))
 
 
-def split_cdf(z: HostArray, mode: float, below: float, above: float) -> HostArray:
-    """Return the distribution function of a split normal distribution."""
-    part = below / (below + above)
-    low = 2.0 * part * ndtr(np.minimum((z - mode) / below, 0.0))
-    return np.asarray(
-        np.where(z < mode, low, 1.0 - 2.0 * (1.0 - part) * ndtr(-np.maximum((z - mode) / above, 0.0)))
-    )
+def skew_cdf(z: HostArray, centre: float, scale: float, skew: float) -> HostArray:
+    """Return the distribution function of a sinh-arcsinh distribution."""
+    return np.asarray(ndtr(_skewed((z - centre) / scale, skew)))
+
+
+def skew_loss(z: HostArray, centre: float, scale: float, skew: float) -> HostArray:
+    """Return minus the log density of standardised labels under a sinh-arcsinh distribution."""
+    x = (z - centre) / scale
+    score = _skewed(x, skew)
+    constant = np.log(scale) + 0.5 * np.log(2.0 * np.pi)
+    return np.asarray(0.5 * (score * score - np.log1p(score * score) + np.log1p(x * x)) + constant)
 
 
 @dataclasses.dataclass(eq=False)
 class SkewScaling(IsotonicRecalibration):
-    """Give predictions two scales, below and above a centre: F' = R(F), R(u) = S(ndtri(u)), S split normal.
+    """Make predictions longer on one side: F' = R(F), R a sinh-arcsinh distribution of normal scores.
 
     Attributes
     ----------
-    mode, below, above : float
-        Centre and scales of the split normal distribution, in stated standard deviations, set by `fit`.
+    centre, scale, skew : float
+        sinh(asinh((z - centre) / scale) - skew) is standard normal, z = ndtri(F(y)); set by `fit`. A skew
+        above 0 lengthens the upper side.
 
     Notes
     -----
-    For errors on one side that are larger than stated. The result is `Quantiles`, as for
+    For errors that are larger than stated on one side. The result is `Quantiles`, as for
     `IsotonicRecalibration`, which learns R without an assumption and needs more data.
+
+    References
+    ----------
+    Jones and Pewsey, *Sinh-arcsinh distributions*, Biometrika 2009.
 
     Examples
     --------
@@ -523,21 +524,24 @@ class SkewScaling(IsotonicRecalibration):
     >>> rng = np.random.default_rng(0)
     >>> labels = rng.exponential(size=4000) - 1.0
     >>> skew = cr.recalibrate.SkewScaling().fit(cr.Gaussian(np.zeros(4000), np.ones(4000)), labels)
-    >>> skew.below < 0.5 < 1.0 < skew.above
+    >>> skew.skew > 0.5
     True
     """
 
-    mode: float | None = dataclasses.field(default=None, init=False)
-    below: float | None = dataclasses.field(default=None, init=False)
-    above: float | None = dataclasses.field(default=None, init=False)
+    centre: float | None = dataclasses.field(default=None, init=False)
+    scale: float | None = dataclasses.field(default=None, init=False)
+    skew: float | None = dataclasses.field(default=None, init=False)
     method: ClassVar[str] = "skew"
-    learned: ClassVar[tuple[str, ...]] = ("before", "after", "mode", "below", "above")
+    learned: ClassVar[tuple[str, ...]] = ("before", "after", "centre", "scale", "skew")
 
     def describe(self) -> str:
-        """Return the two scales in words."""
-        return f"a scale of {self.below:.3g} below and {self.above:.3g} above"
+        """Return the scales of both sides in words: those of 90 % intervals, from the median."""
+        assert self.centre is not None and self.scale is not None and self.skew is not None
+        ends = skew_quantiles(np.array([0.05, 0.5, 0.95]), self.centre, self.scale, self.skew)
+        below, above = np.diff(ends) / ndtri(0.95)
+        return f"a scale of {below:.3g} below the median and {above:.3g} above it"
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
         found = fit_skew(scores_in(data.predictions, data.labels), data.host_weight)
-        self.mode, self.below, self.above = found
-        return _warped(self, data, lambda level: split_quantiles(level, *found))
+        self.centre, self.scale, self.skew = found
+        return _warped(self, data, lambda level: skew_quantiles(level, *found))
