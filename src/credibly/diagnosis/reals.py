@@ -531,10 +531,10 @@ class RealSubject:
     def largest(self, fault: Fault, by: str | None, after: object = None) -> Effect:
         """Return the clearest of all effects that a fault may have, also of repaired predictions."""
         law = after if isinstance(after, Law) else self._unrepaired()
-        found, most = [], max(int(self._keep(claim).sum()) for claim in self.claims(fault, by))
+        found = []
         for claim in self.claims(fault, by):
             stated, observed, size, error, n = self._measured(claim, law)
-            if n >= min(FEWEST, most):
+            if n >= FEWEST:
                 found.append(
                     (abs(size) / max(error, np.finfo(float).tiny), stated, observed, size, error, claim, n)
                 )

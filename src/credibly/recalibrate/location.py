@@ -218,7 +218,7 @@ def fit_tails(z: HostArray, weight: HostArray) -> tuple[float, float]:
         scale = 0.8
         for _ in range(30):  # the scale of the likelihood is a fixed point
             share = (degrees + 1.0) * z**2 / (degrees + z**2 / scale**2)
-            scale = float(np.sqrt(weight @ share / weight.sum()))
+            scale = max(float(np.sqrt(weight @ share / weight.sum())), _LEAST_SPREAD)
         loss = float(weight @ student_loss(z, degrees, scale))
         best = min(best, (loss, degrees, scale))
     return best[1], best[2]
