@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
@@ -20,7 +21,7 @@ from credibly.diagnosis.choosing import Tried, Weighing
 from credibly.diagnosis.results import Claim, Effect
 from credibly.diagnosis.screen import Family
 from credibly.diagnosis.table import REALS, Fault
-from credibly.hypotests.calibration.group_scores import central_interval, drawn_ranks
+from credibly.hypotests.calibration.group_scores import central_interval, drawn_ranks, middle_ranks
 from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.wild import sign_tiles
@@ -249,8 +250,14 @@ class RealSubject:
             for one in REALS
             if one.needs in has
             and (one.effect != "tail" or wide >= _EXTREME_OF_QUANTILES)
+            and (one.effect not in ("tail", "skew") or self._is_clear(one))
             and (self.has_spread or "scale" not in one.method)
         ]
+
+    def _is_clear(self, fault: Fault) -> bool:
+        """Tell whether a fault shows in the shares that its sentence would give."""
+        low, high = self.largest(fault, None).interval
+        return low > 0.0 or high < 0.0
 
     @property
     def _spreads_differ(self) -> bool:
@@ -393,7 +400,7 @@ class RealSubject:
         """Yield every repair with its losses on other folds."""
         for fault in faults:
             if not fault.method:
-                before = self._unrepaired()
+                before = self._unrepaired
                 yield Tried(fault, None, before.losses, before)
                 continue
             for by in self._clearest() if fault.by_group else (None,):
@@ -406,6 +413,7 @@ class RealSubject:
                 after = Law(*(np.concatenate([getattr(one, name) for one in parts])[order] for name in names))
                 yield Tried(fault, None if by is None else by.name, after.losses, after)
 
+    @cached_property
     def _unrepaired(self) -> Law:
         return self._law(np.arange(len(self.y)), self.mu, self.sd)
 
@@ -530,7 +538,7 @@ class RealSubject:
 
     def largest(self, fault: Fault, by: str | None, after: object = None) -> Effect:
         """Return the clearest of all effects that a fault may have, also of repaired predictions."""
-        law = after if isinstance(after, Law) else self._unrepaired()
+        law = after if isinstance(after, Law) else self._unrepaired
         found = []
         for claim in self.claims(fault, by):
             stated, observed, size, error, n = self._measured(claim, law)
@@ -590,7 +598,7 @@ class RealSubject:
             assert claim.level is not None
             if claim.measure == "quantile":
                 below = (law.places[keep] <= claim.level).astype(np.float64)
-                stated, share = self._expected(0.0, claim.level), rows.mean(below)
+                stated, share = self._expected(0.0, claim.level, keep), rows.mean(below)
                 return stated, share, share - stated, rows.stderr(below, event=1.0), n
             low, high = (1.0 - claim.level) / 2.0, (1.0 + claim.level) / 2.0
             places = ndtr(law.scores[keep]) if claim.measure == "tail" else law.places[keep]
@@ -599,7 +607,7 @@ class RealSubject:
                 shares = rows.mean(under), rows.mean(over)
                 return *shares, shares[0] - shares[1], rows.stderr(under - over, event=1.0), n
             held, stated = 1.0 - under - over, claim.level
-            stated = self._expected(low, high) if claim.measure == "coverage" else stated
+            stated = self._expected(low, high, keep) if claim.measure == "coverage" else stated
             share = rows.mean(held)
             return stated, share, stated - share, rows.stderr(held, event=1.0), n
         away = _slope if claim.measure == "slope" else _exponent
@@ -608,12 +616,19 @@ class RealSubject:
         )
         return 1.0, 1.0 + slope, -slope, error, n
 
-    def _expected(self, low: float, high: float) -> float:
-        """Return the share of labels between two levels; few draws cannot state every level."""
+    def _expected(self, low: float, high: float, keep: HostArray) -> float:
+        """Return the share of labels between two levels; draws that are few or repeat cannot state all."""
         if not isinstance(self.given, Samples) or not self.has_spread:
             return high - low
-        places = (np.arange(self.given.n_draws + 1) + 0.5) / (self.given.n_draws + 1)
-        return float(np.mean((places >= low) & (places <= high)))
+        places = self._pooled_places[keep]
+        held = ((places >= low) & (places <= high)).mean(axis=1)
+        return self.weighing.rows(keep).mean(held)
+
+    @cached_property
+    def _pooled_places(self) -> HostArray:
+        """Places of draws and labels among each other, (n, draws + 1); a label could have been any."""
+        assert isinstance(self.given, Samples)
+        return middle_ranks(np.column_stack([to_host(self.given.pooled()), self.y]))
 
 
 def _part(u: HostArray) -> HostArray:

@@ -131,6 +131,17 @@ def test_few_draws_are_judged_by_what_is_expected_of_them() -> None:
     assert shifted.fault == "shift"  # not also a scale, a slope or tails, which so few draws imitate
 
 
+def test_draws_that_repeat_are_expected_to_hold_more() -> None:
+    """Ends of intervals of whole numbers belong to them: of right ones, 90 % intervals contain about 97 %."""
+    rng = np.random.default_rng(0)
+    found = diagnose(
+        cr.Samples(np.round(rng.normal(size=(600, 40)))), np.round(rng.normal(size=600)), n_resamples=99
+    )
+    assert found.word == "no conflict found"
+    assert found.effect.stated > 0.93
+    assert abs(found.effect.size) < 0.02
+
+
 @pytest.mark.parametrize("number", [1, 2, 3, 5])
 def test_very_few_draws_show_a_shift(number: int) -> None:
     found = diagnose(made(f"draws {number}", MEAN + 0.6), LABELS, n_resamples=99)
@@ -234,4 +245,4 @@ def test_after_a_repair_the_law_is_that_of_the_repaired_predictions() -> None:
         law = subject._law(np.arange(N), subject.mu - 0.5, subject.sd / 0.6)
         assert isinstance(law, Law)
         right = _subject(cr.Dataset(made(kind), LABELS), rows, [])
-        assert np.abs(law.places - right._unrepaired().places).mean() < 0.02
+        assert np.abs(law.places - right._unrepaired.places).mean() < 0.02
