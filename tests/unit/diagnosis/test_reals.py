@@ -82,11 +82,12 @@ def test_skewed_errors_are_counted_at_both_ends(kind: str, sign: int) -> None:
 
 def test_heavy_tails() -> None:
     labels = MEAN + SPREAD * np.random.default_rng(2).standard_t(3, size=N) / np.sqrt(3.0)
-    for kind in ("Gaussian", "mixture", "draws 200", "quantiles 99"):
+    for kind in ("Gaussian", "mixture", "draws 200"):
         found = diagnose(made(kind), labels, n_resamples=199)
         assert (found.fault, found.direction) == ("tails", 1)
-    few = diagnose(made("quantiles 9"), labels, n_resamples=199)  # no interval wide enough for extremes
-    assert few.fault == "levels"
+    # no interval of quantiles is wide enough for extremes: 97.5 % of these errors lie in the 98 % interval
+    assert diagnose(made("quantiles 99"), labels, n_resamples=199).fault == "shape"
+    assert diagnose(made("quantiles 9"), labels, n_resamples=199).fault == "levels"
 
 
 def test_a_single_quantile_that_is_off() -> None:
@@ -132,13 +133,13 @@ def test_few_draws_are_judged_by_what_is_expected_of_them() -> None:
 
 
 def test_draws_that_repeat_are_expected_to_hold_more() -> None:
-    """Ends of intervals of whole numbers belong to them: of right ones, 90 % intervals contain about 97 %."""
+    """Without ties 37 of 41 places are inside, 90.2 %; equal draws share the middle of their places."""
     rng = np.random.default_rng(0)
     found = diagnose(
         cr.Samples(np.round(rng.normal(size=(600, 40)))), np.round(rng.normal(size=600)), n_resamples=99
     )
     assert found.word == "no conflict found"
-    assert found.effect.stated > 0.93
+    assert found.effect.stated > 37 / 41 + 0.005
     assert abs(found.effect.size) < 0.02
 
 
