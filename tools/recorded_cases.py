@@ -602,7 +602,15 @@ def methods() -> dict[str, tuple[Callable[[], Any], Given]]:
         **{
             f"{name} of {kind}": (lambda name=name: getattr(cr, name)(), Given(kind, "reals"))
             for name, kind in itertools.product(
-                ("SpreadScaling", "IsotonicRecalibration", "QuantileShift"), REAL_KINDS
+                (
+                    "SpreadScaling",
+                    "LocationScaling",
+                    "TailScaling",
+                    "SkewScaling",
+                    "IsotonicRecalibration",
+                    "QuantileShift",
+                ),
+                REAL_KINDS,
             )
         },
         "Chain": (lambda: cr.Chain([cr.TemperatureScaling(), cr.VectorScaling()]), Given("point", "classes")),

@@ -315,6 +315,9 @@ def fitted(method: Callable[[], cr.recalibrate.Recalibration], given: Callable[[
 
 OF_REALS: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
     "SpreadScaling": cr.recalibrate.SpreadScaling,
+    "LocationScaling": cr.recalibrate.LocationScaling,
+    "TailScaling": cr.recalibrate.TailScaling,
+    "SkewScaling": cr.recalibrate.SkewScaling,
     "IsotonicRecalibration": cr.recalibrate.IsotonicRecalibration,
     "QuantileShift": cr.recalibrate.QuantileShift,
 }
@@ -446,6 +449,9 @@ LEAVES: dict[str, str] = {
     "focal_budget": "clustering of classes",
     "TemperatureScaling": OPTIMISERS,
     "SpreadScaling": OPTIMISERS,
+    "LocationScaling": OPTIMISERS,
+    "TailScaling": PLACES,
+    "SkewScaling": PLACES,
     "IsotonicRecalibration": PLACES,
     "QuantileShift": PLACES,
     "MemberTemperatures": OPTIMISERS,

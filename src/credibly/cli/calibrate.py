@@ -18,7 +18,7 @@ from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading
 from credibly.evaluation import evaluate
 from credibly.io import labels_beside, require_target, require_writable, save
-from credibly.predictions import Dataset, RealPredictions
+from credibly.predictions import Dataset
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
 from credibly.recalibrate.files import NAMED, named_recalibration
@@ -28,8 +28,8 @@ from credibly.results.tests import HypotestResult
 
 METHODS = (
     "temperature, bias, platt (or sigmoid), curve, isotonic, beta, vector, matrix, noise, order, venn_abers, "
-    "members, alpha, credal; for real values scale, scale_by_group, scale_by_features, isotonic, shift; join "
-    "with + to apply one after the other"
+    "members, alpha, credal; for real values shift, scale, shift+scale, linear, linear+scale, spread, tails, "
+    "skew, isotonic, levels, scale_by_features; join with + to apply one after the other"
 )
 COLUMNS = (
     "method",
@@ -103,7 +103,7 @@ def fit_file(
 
     Without --method, the data are diagnosed and the repair that helps is fitted; with --by, the groups of
     that attribute may have a repair of their own. With --by and --method, temperature, bias and platt (for
-    real values shift and scale_by_group) are fitted by group, and other methods are refused. Features in the
+    real values shift and scale) are fitted by group, and other methods are refused. Features in the
     file are used by methods that take them.
     """
     reading = Reading.typed(locals())
@@ -116,7 +116,7 @@ def fit_file(
     groups, why = data.groups, ""
     if chosen is None:
         chosen, groups, why = _repair(data, seed, output)
-    elif by is None and not chosen.needs_groups:  # a column `group` that nobody named changes no method
+    elif by is None:  # a column `group` that nobody named changes no method
         groups = None
     for step in chosen.parts:
         if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part
@@ -255,13 +255,12 @@ def compare_file(
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     data = reading.labelled(output)
-    real = isinstance(data.predictions, RealPredictions)
     if by is not None and method is not None and not any(named_recalibration(m).takes_groups for m in method):
         raise InputError(
             "`--by`",
             "must go with a method that is fitted by group",
             f"got {', '.join(method)}",
-            "Add `--method temperature`, `bias`, `platt` or, for real values, `scale_by_group`.",
+            "Add `--method temperature`, `bias`, `platt` or, for real values, `shift` or `scale`.",
         )
     with progress(quiet=output.quiet) as tell, _warnings_as_notes(output):
         report = recalibration_report(
@@ -270,7 +269,7 @@ def compare_file(
             method,
             cv=folds,
             features=data.features,
-            groups=_one_group(data.groups) if by is not None or real else None,
+            groups=_one_group(data.groups) if by is not None else None,
             statistics=statistic,
             n_bins=n_bins,
             n_resamples=n_resamples,
@@ -307,9 +306,8 @@ def _repair(data: Dataset, seed: int, output: Output) -> tuple[Recalibration, An
     method, by = told.repair.method, told.repair.by
     if by is None:
         return named_recalibration(method), None, why
-    grouped = "scale_by_group" if method == "scale" else method
     groups = data.groups[by] if isinstance(data.groups, Mapping) else data.groups
-    return named_recalibration(grouped), groups, why
+    return named_recalibration(method), groups, why
 
 
 def _one_group(groups: Any) -> Any:

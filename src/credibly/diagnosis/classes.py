@@ -90,6 +90,11 @@ class ClassSubject:
         return self.k == 2
 
     @property
+    def loss(self) -> str:
+        """What repairs are judged by."""
+        return "log loss"
+
+    @property
     def faults(self) -> list[Fault]:
         """The rows of the table that such data allow."""
         left_out = set() if self.attributes else {"groups"}

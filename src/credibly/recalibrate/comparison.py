@@ -225,8 +225,18 @@ REAL_STATISTICS = ("crps", "interval_score", "picp", "quantile_calibration_error
 REPAIRS = ("temperature", "bias", "platt", "curve")
 OF_SEVERAL, OF_FEW, MOST_FEW = ("order", "noise"), ("vector",), 20
 """Repairs of more than two classes, and of 3 to 20 of them."""
-REAL_REPAIRS = ("shift", "scale", "linear", "shift+scale", "spread", "tails", "linear+scale", "isotonic")
-BY_GROUP, REALS_BY_GROUP = ("temperature", "bias", "platt"), ("shift", "scale_by_group", "shift+scale")
+REAL_REPAIRS = (
+    "shift",
+    "scale",
+    "linear",
+    "shift+scale",
+    "spread",
+    "tails",
+    "skew",
+    "linear+scale",
+    "isotonic",
+)
+BY_GROUP, REALS_BY_GROUP = ("temperature", "bias", "platt"), ("shift", "scale", "shift+scale")
 """Repairs that are compared unasked: those by which `diagnose` tells faults."""
 
 MOST_PAIRED_ROWS = 2500
@@ -461,7 +471,7 @@ def _unasked(given: Predictions, features: Any, groups: Any) -> dict[str, Recali
     found = {name: named_recalibration(name) for name in names}
     if groups is not None:
         for name in REALS_BY_GROUP if real else BY_GROUP:
-            found[f"{name.removesuffix('_by_group')}{GROUPED}"] = named_recalibration(name)
+            found[f"{name}{GROUPED}"] = named_recalibration(name)
     return found
 
 

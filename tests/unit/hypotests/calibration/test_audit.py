@@ -11,7 +11,7 @@ import pytest
 import credibly as cr
 from credibly.hypotests.calibration import family
 from credibly.hypotests.calibration.family import normal_scores, standardised
-from credibly.hypotests.calibration.group_scores import _middle_ranks
+from credibly.hypotests.calibration.group_scores import middle_ranks
 from credibly.hypotests.calibration.lattice import lattice_of
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.hypotests.resampling.wild import signs
@@ -288,7 +288,7 @@ def test_real_values_are_measured_by_rank_and_coverage() -> None:
 
 def test_equal_numbers_of_a_pool_share_their_middle() -> None:
     # 2 lies at place 1.5 / 4, the two 5s fill places 1 to 3 with middle 2 / 4, 9 lies at 3.5 / 4
-    assert _middle_ranks(np.array([[5.0, 2.0, 9.0, 5.0]])).tolist() == [[0.5, 0.125, 0.875, 0.5]]
+    assert middle_ranks(np.array([[5.0, 2.0, 9.0, 5.0]])).tolist() == [[0.5, 0.125, 0.875, 0.5]]
 
 
 def test_normal_scores_are_signed_roots_of_deviances() -> None:
