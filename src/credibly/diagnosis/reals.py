@@ -115,6 +115,11 @@ class RealSubject:
         allowed = [one for one in REALS if varies or one.name != "spread"]
         return [one for one in allowed if self.attributes or one.needs != "groups"]
 
+    @property
+    def prefers(self) -> dict[str, str]:
+        """Faults that are told as another one if both repairs gain the same: none."""
+        return {}
+
     # ------------------------------------------------------------------------------------------ the one test
 
     def families(self, seed: Seed, n_resamples: int) -> list[Family]:
