@@ -104,10 +104,12 @@ def _true_real_size(fresh: Draw, claim: Claim, keep: Any) -> float:
         assert claim.level is not None
         if claim.measure == "quantile":
             return float((y <= np.asarray(stated.quantile([claim.level]))).mean() - claim.level)
-        labels = np.asarray(fresh.labels)[keep]  # tails lie beyond the values of `y`
         ends = np.asarray(stated.quantile([(1 - claim.level) / 2, (1 + claim.level) / 2]))
-        inside = (labels >= ends[:, 0]) & (labels <= ends[:, 1])
-        return float(claim.level - inside.mean())
+        if claim.measure == "coverage":
+            places = np.interp((ends - m[:, None]) / s[:, None], truth.shape, LEVELS, 0.0, 1.0)
+            return float(claim.level - (places[:, 1] - places[:, 0]).mean())
+        labels = np.asarray(fresh.labels)[keep]  # tails lie beyond the levels of the shape
+        return float(claim.level - ((labels >= ends[:, 0]) & (labels <= ends[:, 1])).mean())
     sd = np.asarray(stated.quantile([0.75]) - stated.quantile([0.25]))[:, 0] / 1.349
     if claim.measure == "slope":
         weight = 1.0 / sd**2
