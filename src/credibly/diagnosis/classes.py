@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Classes, LabelCounts, Point
 from credibly.recalibrate.comparison import cross_fitted
 from credibly.recalibrate.files import named_recalibration
+from credibly.recalibrate.fitting import FitData, fit_data
 from credibly.recalibrate.scores import scores_of
 
 PARTS = 10
@@ -101,6 +103,16 @@ class ClassSubject:
         left_out |= {"several", "few"} if self.is_event else set()
         left_out |= {"few"} if self.k > MOST_SLOPES else set()
         return [one for one in CLASSES if one.needs not in left_out]
+
+    @property
+    def prefers(self) -> dict[str, str]:
+        """Faults that are told as another one if both repairs gain the same.
+
+        For a rare event a temperature is nearly a bias, which says more: the event is stated too often.
+        """
+        if self._event_or_confidence() is None:
+            return {}
+        return {"temperature": "bias", "group temperature": "group bias"}
 
     # ------------------------------------------------------------------------------------------ the one test
 
@@ -214,11 +226,17 @@ class ClassSubject:
             with warnings.catch_warnings():  # what a fit says of these data stands in no report
                 warnings.simplefilter("ignore", UserWarning)
                 method = named_recalibration(name)
-                clusters = self.weighing.clusters
-                _, made = cross_fitted(method, self.point, self.labels, beside, folds, clusters)
+                _, made = cross_fitted(method, self.point, self.labels, beside, folds, data=self._fit_data)
         except CrediblyError:  # a repair that these data do not allow is none
             return None
         return to_host(scores_of(made).values)
+
+    @functools.cached_property
+    def _fit_data(self) -> FitData:
+        """What all repairs are fitted to."""
+        weights = self.weighing.weights
+        data = fit_data(self.point, self.labels, None if (weights == 1.0).all() else weights)
+        return dataclasses.replace(data, clusters=self.weighing.clusters)
 
     def _clearest(self) -> list[Attribute]:
         """Return the attributes whose groups differ most from what is stated, at most two."""
@@ -285,10 +303,12 @@ class ClassSubject:
             apart = says - happened
             size, error = rows.mean(apart), rows.stderr(apart, event=1.0)
             leads = abs(size) / error if fault.effect == "range" else abs(size) - _LATE * error
-            found.append((leads, size, error, rows.mean(says), rows.mean(happened), claim, int(keep.sum())))
-        _, size, error, says_mean, share, claim, n = max(found, key=lambda one: one[0])
-        half = float(-ndtri(0.025 / len(found))) * error
-        return Effect(claim, says_mean, share, size, (size - half, size + half), n)
+            found.append(
+                (leads, rows.mean(says), rows.mean(happened), rows.stderr(apart), claim, int(keep.sum()))
+            )
+        _, says_mean, share, error, claim, n = max(found, key=lambda one: one[0])
+        low, high = _share_interval(share, error, n, float(-ndtri(0.025 / len(found))))
+        return Effect(claim, says_mean, share, says_mean - share, (says_mean - high, says_mean - low), n)
 
     def remains(self, claim: Claim, probs: HostArray) -> float:
         """Return the size of a claim after a repair, on the same rows."""
@@ -357,3 +377,13 @@ class ClassSubject:
         if fault.effect == "confidence" and effect.claim.measure == "class":
             return -sign  # an event that is stated too rarely, because the model is too sure of the other
         return sign
+
+
+def _share_interval(share: float, error: float, n: int, z: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share whose standard error is given; few events are not symmetric."""
+    spread = share * (1.0 - share)
+    number = spread / error**2 if spread > 0.0 and error > 0.0 else float(n)
+    wide = 1.0 + z * z / number
+    middle = (share + 0.5 * z * z / number) / wide
+    half = z * np.sqrt(spread / number + 0.25 * (z / number) ** 2) / wide
+    return float(middle - half), float(middle + half)

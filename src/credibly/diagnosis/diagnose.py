@@ -112,10 +112,12 @@ def diagnosed(
     rejected = test is not None and test.pvalue <= level
     faults = [one for one in subject.faults if rejected or one.name == NONE]
     tried = list(subject.tried(faults, _folds(subject, seed)))
-    chosen, everything = choose(tried, subject.weighing) if rejected else (tried[0], tried[0])
-    if rejected and chosen.fault.name == NONE:  # real, but no repair pays: what the test saw
+    chosen = everything = tried[0]
+    if rejected:
         assert test is not None
-        chosen = everything = next((one for one in tried if one.fault.name == test.shown), tried[0])
+        chosen, everything = choose(tried, subject.weighing, test.shown, subject.prefers)
+        if chosen.fault.name == NONE:  # real, but no repair pays: what the test saw
+            chosen = everything = _as_shown(tried, test.shown, subject.weighing)
     gains = _gains(tried, subject.weighing)
     effect = subject.largest(chosen.fault, chosen.by)
     fault, direction = chosen.fault.name, subject.direction(chosen.fault, effect)
@@ -123,7 +125,7 @@ def diagnosed(
     if special is not None:
         fault, direction = special, 1
     repair = gains.get(id(chosen))
-    if special is not None or repair is None or not repair.pays:
+    if special is not None or repair is None or repair.gain <= 0.0:
         repair = None
     else:
         effect = dataclasses.replace(effect, remains=subject.remains(effect.claim, chosen.after))
@@ -171,12 +173,18 @@ def _subject(whole: Dataset, single: Dataset, attributes: list[Attribute]) -> Cl
 
 
 def _folds(subject: ClassSubject | RealSubject, seed: Seed) -> list[HostArray]:
-    """Return the held-out rows of every fold: clusters whole, else equal shares of every label."""
-    if subject.weighing.clusters is not None:
-        return fold_members(len(subject.tested), FOLDS, seed, subject.weighing.clusters)
-    random = np.random.default_rng(seed).random(subject.tested.size)
-    order = np.lexsort((random, subject.tested))
-    return [np.sort(order[first::FOLDS]) for first in range(FOLDS)]
+    """Return the held-out rows of every fold, clusters whole.
+
+    Folds with equal shares of every label would tell intercepts how frequent the held-out labels are.
+    """
+    return fold_members(len(subject.tested), FOLDS, seed, subject.weighing.clusters)
+
+
+def _as_shown(tried: list[Tried], shown: str, weighing: Weighing) -> Tried:
+    """Return the best repair of what the test saw; of what no row of the table names, the best of all."""
+    named = [one for one in tried if one.fault.name == shown]
+    named = named or [one for one in tried if one.fault.name != NONE] or tried
+    return min(named, key=lambda one: weighing.mean(one.losses))
 
 
 def _gains(tried: list[Tried], weighing: Weighing) -> dict[int, RepairGain]:
@@ -219,7 +227,8 @@ def _beyond_repair(subject: ClassSubject | RealSubject, chosen: Tried) -> tuple[
         return "labels off by a row", skill
     if subject.is_inverted:
         return "inverted", skill
-    if chosen.fault.name == NONE and mean + 1.64 * error < NO_SKILL * weighing.mean(base):
+    keeps_spread = chosen.fault.method == "bias"  # such a fault is told, skill or not
+    if not keeps_spread and mean + 1.64 * error < NO_SKILL * weighing.mean(base):
         return "no skill", skill
     return None, skill
 

@@ -269,6 +269,11 @@ class RealSubject:
         levels = to_host(as_float64(self.given.levels))
         return float(1.0 - 2.0 * max(levels[0], 1.0 - levels[-1]))
 
+    @property
+    def prefers(self) -> dict[str, str]:
+        """Faults that are told as another one if both repairs gain the same: none."""
+        return {}
+
     # ------------------------------------------------------------------------------------------ the one test
 
     def families(self, seed: Seed, n_resamples: int) -> list[Family]:

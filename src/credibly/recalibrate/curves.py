@@ -27,6 +27,8 @@ from credibly.recalibrate.fitting import Convergence, FitData, diverging, with_s
 from credibly.recalibrate.scores import scores_of
 
 KNOTS = (0.2, 0.4, 0.6, 0.8)
+MORE_KNOTS, MANY = tuple(np.arange(1, 10) / 10.0), 10_000
+"""Shares of the labels below the bends, and those of a fit to many labels."""
 NEVER = 1e-10
 """Distance of isotonic probabilities from 0 and 1: a class that did not occur is not impossible."""
 _STEPS, _HALVINGS = 100, 30
@@ -215,7 +217,8 @@ class CurveScaling(EventRecalibration):
     def _fit_curve(self, logit: HostArray, counts: tuple[HostArray, HostArray]) -> tuple[int, float]:
         order = np.argsort(logit)
         share = np.cumsum(counts[1][order])
-        at = np.searchsorted(share, np.array(KNOTS) * share[-1])
+        shares = np.array(KNOTS if share[-1] < MANY else MORE_KNOTS)
+        at = np.searchsorted(share, shares * share[-1])
         self.knots = np.unique(logit[order[np.minimum(at, len(order) - 1)]])
         ridge = np.r_[0.01, 0.01, np.ones(len(self.knots))]
         near = self._near.coefficients if isinstance(self._near, CurveScaling) else None
