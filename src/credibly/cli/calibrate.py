@@ -307,9 +307,8 @@ def _repair(data: Dataset, seed: int, output: Output) -> tuple[Recalibration, An
     method, by = told.repair.method, told.repair.by
     if by is None:
         return named_recalibration(method), None, why
-    grouped = "scale_by_group" if method == "scale" else method
     groups = data.groups[by] if isinstance(data.groups, Mapping) else data.groups
-    return named_recalibration(grouped), groups, why
+    return named_recalibration(method), groups, why
 
 
 def _one_group(groups: Any) -> Any:

@@ -37,7 +37,13 @@ _FAR = 2.576
 _OF_GROUPS = 3.0
 _EDGE = 1e-12
 _SMALLEST = 1e-6  # spread of a row, as a share of the largest: draws may be equal
-_TERMS = {**NAMES, "scale": ("scale",), "tails": ("scale",), "isotonic": ("shift", "scale")}
+_TERMS = {
+    **NAMES,
+    "scale": ("scale",),
+    "scale_by_group": ("scale",),
+    "tails": ("scale",),
+    "isotonic": ("shift", "scale"),
+}
 
 
 @dataclasses.dataclass(frozen=True)

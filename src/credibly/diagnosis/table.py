@@ -66,7 +66,7 @@ REALS = (
     Fault("spread", 2, "spread", "spread"),
     Fault("tails", 2, "tails", "tail"),
     Fault("group shift", 2, "shift", "mean", by_group=True, needs="groups"),
-    Fault("group scale", 2, "scale", "coverage", by_group=True, needs="groups"),
+    Fault("group scale", 2, "scale_by_group", "coverage", by_group=True, needs="groups"),
     Fault("slope+scale", 3, "linear+scale", "slope"),
     Fault("group shift+scale", 3, "shift+scale", "mean", by_group=True, needs="groups"),
     Fault("shape", 4, "isotonic", "quantile"),
