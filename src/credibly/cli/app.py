@@ -77,7 +77,7 @@ VERBS = {
     ),
     "compare": Verb(
         "comparing:compare_files",
-        "Compare models: ranking, ties and paired differences.",
+        "Compare models: faults, ranking, ties, paired differences.",
         "credibly compare predictions.npz members.npz",
     ),
     "report": Verb(

@@ -140,7 +140,7 @@ def compare_files(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare models: ranking, ties, paired differences, and what is wrong with each.
+    """Compare models: faults, ranking, ties, paired differences.
 
     The model with the smallest log loss is the one that others' calibration errors are compared with.
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.

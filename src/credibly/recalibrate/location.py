@@ -197,7 +197,8 @@ def _scored(
         if a.size:
             precise = of_centre * (weight / s**2)[:, None]
             penalty = np.diag(lax * float(weight @ (1.0 / s**2)) / total)
-            a = np.linalg.solve(of_centre.T @ precise + penalty, precise.T @ (y - mu))
+            # predictions that are all alike have a shift and no slope: the smallest solution
+            a = np.linalg.lstsq(of_centre.T @ precise + penalty, precise.T @ (y - mu), rcond=None)[0]
         step = np.zeros(1)
         if b.size:
             square = ((y - mu - of_centre @ a) / s) ** 2
