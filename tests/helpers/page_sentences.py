@@ -344,7 +344,7 @@ def _curves(evaluation: cr.Evaluation) -> Iterator[Named]:
 def _parts(evaluation: cr.Evaluation) -> Iterator[Named]:
     """Return what is said about the numbers of each part."""
     if evaluation.recalibration is not None:
-        beside = any(one.about == "repairs" for one in evaluation.headline.questions)
+        beside = any(one.about == "left" for one in evaluation.headline.questions)
         yield from _recalibration(evaluation.recalibration, is_captioned=not beside)
     if evaluation.raters is not None:
         loss = evaluation.raters.loss
