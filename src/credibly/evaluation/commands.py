@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from credibly.evaluation.work import Work
 
 
-def file_of(work: Work, *, plan: bool = False) -> str | None:
-    """Return the file as a shell takes it, None for arrays; bundled data have no file of the reader's."""
+def file_of(work: Work, *, plan: bool = False, claimed: bool = True) -> str | None:
+    """Return the file as a shell takes it, None for arrays; bundled data have no file of the reader's.
+
+    A plan takes rows as independent, and ends that are read as quantiles claim no coverage.
+    """
     if str(work.source.get("command", "")).startswith("credibly demo"):
         return "FILE"
     path = work.source.get("path")
-    kept = [
-        one for one in _READING if not plan or one not in _DEPENDENCE
-    ]  # plans take rows that are independent
+    dropped = (*(_DEPENDENCE if plan else ()), *(() if claimed else ("--claimed",)))
+    kept = [one for one in _READING if one not in dropped]
     read = *_how_read(work, kept), *_switches(work)
     return shlex.join([str(path), *read]) if path else None
 
@@ -57,6 +59,15 @@ def fit_command(file: str | None, method: str, by: str | None = None) -> str:
         return f'cr.recalibration_report(predictions, labels, ["{method}"]{groups})'
     column = "" if by is None else f" --by {shlex.quote(by)}"
     return f"credibly calibrate fit {file} calibration.json --method {method}{column}"
+
+
+def ends_command(file: str | None, claimed: float) -> str:
+    """Write how the ends of intervals are recalibrated, as the quantiles of their claimed coverage."""
+    low, high = (f"{0.5 + sign * claimed / 2:.6g}" for sign in (-1, 1))
+    if file is None:
+        ends = f"cr.Quantiles(np.stack([lower, upper], axis=1), [{low}, {high}])"
+        return f"cr.recalibrate.QuantileShift().fit({ends}, labels)"
+    return f"credibly calibrate fit {file} calibration.json --levels {low},{high} --method levels"
 
 
 def plan_command(file: str | None, margin: float) -> str:

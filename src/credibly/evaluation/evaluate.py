@@ -14,6 +14,7 @@ from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
+from credibly.evaluation.levels import levels_of, resamples_for
 from credibly.evaluation.numbers import joined
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
@@ -139,7 +140,8 @@ def evaluate(
     n_bins : int
         Number of bins of the binned errors and of the curves.
     n_resamples : int
-        Number of replicates behind tests and bands.
+        Number of replicates behind tests and bands. Fewer than can show a conflict are raised, and a note
+        says so.
     rng : None, int or Generator
         Seed; the same seed gives the same evaluation, byte by byte, with the same versions and threads.
     level : float
@@ -165,10 +167,12 @@ def evaluate(
 
     Notes
     -----
-    The data must not have been used to train or recalibrate the model. One test covers all that is said
-    first (confidence, classes, curves, groups, spreads, and the statistics, whose p-values are adjusted by
-    Westfall and Young); a single statistic is in conflict only if this test rejects. So a right model is in
-    conflict in at most `level` of data sets.
+    The data must not have been used to train or recalibrate the model. One test covers all that predictions
+    state (confidence, classes, curves, groups, spreads, and the statistics, whose p-values are adjusted by
+    Westfall and Young); a single statistic is in conflict only if this test rejects. It shares the level with
+    the tests of sets, members, raters and groups by Holm's rule (``settings["levels"]``), so a right model is
+    in conflict in at most `level` of data sets. Too few replicates to reject at these levels are raised, and
+    a note says so.
 
     With chunks, everything that is a sum over instances is computed chunk by chunk and equals the number for
     all rows at once. Statistics over pairs, the unified score and tests of sets load only the rows that they
@@ -190,6 +194,9 @@ def evaluate(
     require_resamples(n_resamples)
     given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
     rows, attributes = grouped_rows(given)
+    drawn_anew: tuple[str, ...] = ()
+    if tests:
+        n_resamples, drawn_anew = resamples_for(rows, n_resamples, level)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
     names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
@@ -244,7 +251,12 @@ def evaluate(
     if claims is not None:  # what was tested stands once
         found["claims"] = dataclasses.replace(claims, tests={})
     read = set() if source else set(recorded.get("notes", ()))
-    notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()))
+    notes = (
+        *_notes(survey.notes, found["estimates"], found["tests"]),
+        *told,
+        *(drawn if tests else ()),
+        *drawn_anew,
+    )
     return Evaluation(
         predictions=work.summary,
         classes=names,
@@ -268,6 +280,7 @@ def evaluate(
             "n_resamples": int(n_resamples),
             "n_bins": int(n_bins),
             "level": float(level),
+            "levels": levels_of(work),
             "margin": float(margin),
             "tests": bool(tests),
             "pairwise_rows": most,

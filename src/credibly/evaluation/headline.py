@@ -14,6 +14,7 @@ from credibly.diagnosis.diagnose import diagnosed
 from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.commands import audit_command, file_of, fit_command, plan_command
 from credibly.evaluation.findings import FEW, Finding, Headline
+from credibly.evaluation.levels import own_level, share_level
 from credibly.evaluation.questions import (
     BEYOND_REPAIR,
     coverage_bound,
@@ -24,7 +25,8 @@ from credibly.evaluation.questions import (
 from credibly.evaluation.sentences import repair_name
 from credibly.evaluation.words import clearest
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
-from credibly.hypotests import certificate, plan_labels
+from credibly.hypotests import plan_labels
+from credibly.hypotests.calibration.certificate import average_gaps
 from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredictions, Rows
 from credibly.selection.score import spaced_rows
 from credibly.statistics import confidence_gap
@@ -64,7 +66,7 @@ def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
         whole = cast(Dataset, rows.loaded(MOST_DIAGNOSED))
         groups = whole.groups if groups is None else groups
         seen = InMemory(whole)
-    return diagnosed(seen, groups, work.level, work.n_resamples, work.seed, others)
+    return diagnosed(seen, groups, own_level("diagnosis", work), work.n_resamples, work.seed, others)
 
 
 def _of_rows(groups: Any, places: Any) -> Any:
@@ -208,7 +210,7 @@ def _limit(rows: Rows, work: Work) -> dict[str, Any]:
         bound = max(map(abs, interval_of(gap) or (1.0, 1.0)))
     elif isinstance(rows.sample.predictions, ClassPredictions):
         sure_of = 1 - work.level
-        bound = float(certificate(*work.single.arguments, statistic=confidence_gap, level=sure_of).upper)
+        bound = max(float(one.upper) for one in average_gaps(work.single, sure_of))
     return {"bound": bound, "interval_level": None, "as_stated": True}
 
 
@@ -264,6 +266,7 @@ def _labels_wanted(rows: Rows, work: Work) -> str | None:
 
 
 def _run(rows: Rows, work: Work) -> Headline:
+    share_level(work)
     if work.found["claims"] is not None:
         return claims_headline(work.found["claims"], rows, work)
     return _headline(rows, work)

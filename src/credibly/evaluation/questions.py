@@ -14,6 +14,7 @@ from credibly._arrays.namespace import to_host
 from credibly.diagnosis import Diagnosis, Effect
 from credibly.evaluation.commands import file_of, fit_command
 from credibly.evaluation.findings import Finding
+from credibly.evaluation.levels import own_level
 from credibly.evaluation.numbers import percents
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import INTERVAL, check_verdicts
@@ -167,7 +168,7 @@ def _errors(work: Work) -> Finding:
         case = "equally sure"
     elif interval[1] < risk:
         word, case = "yes", "marks mistakes"
-    elif interval[0] > risk:
+    elif interval[0] > risk and work.found["diagnosis"].word == "conflict":  # one test decides
         word, case = "no", "misleads"
     return Finding("errors", word, case, {"n": curve.n, "half": half, "risk": risk, "interval": interval})
 
@@ -202,7 +203,7 @@ def _spread(rows: Rows, work: Work) -> tuple[Finding, ...]:
     if work.found.get("credal") is not None:
         found.append(_credal(work.found["credal"], question, work))
     if work.found.get("check") is not None:
-        told = check_verdicts(work.found["check"], work.summary, work.level)
+        told = check_verdicts(work.found["check"], work.summary, own_level("check", work))
         found += [_of_part(one.word, question, one.finding) for one in told[:1]]
     worst = next((one for one in found if one.word == "conflict"), None)
     return tuple(found[:1]) if worst is None else (worst,)
@@ -245,15 +246,13 @@ def _raters(work: Work) -> tuple[Finding, ...]:
     raters = work.found.get("raters")
     if raters is None:
         return ()
-    loss, own = raters.loss, float(raters.loss.epistemic.value)
-    interval = interval_of(loss.epistemic)
-    facts = {
-        "own": own,
-        "total": float(loss.irreducible.value) + own,
-        "clear": interval is not None and interval[0] > 0,
-        "interval": interval,
-    }
-    return (Finding("raters", "", "loss of the model", facts),)
+    loss, total = raters.loss, float(raters.loss.expected.value)
+    word = "cannot tell"
+    if loss.epistemic.has_interval:
+        word = "conflict" if raters.pvalue <= own_level("raters", work) else "no conflict found"
+    share = min(1.0, max(0.0, float(loss.epistemic.value) / total)) if total > 0 else 0.0
+    facts = {"share": share, "total": total, "word": word, "interval": interval_of(loss.epistemic)}
+    return (Finding("raters", word, "loss of the model", facts),)
 
 
 # ------------------------------------------------------------------------------------------- real values

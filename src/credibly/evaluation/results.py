@@ -352,7 +352,8 @@ class Evaluation(Reported):
         """Verdicts of the parts that ask other questions than `verdicts`, by part."""
         found = {name: part.answers for name, part in self.parts.items() if isinstance(part, Part)}
         if self.check is not None:
-            found["check"] = check_verdicts(self.check, self.predictions, self.settings["level"])
+            level = self.settings["levels"].get("check", self.settings["level"])
+            found["check"] = check_verdicts(self.check, self.predictions, level)
         if self.audit is not None:
             found["audit"] = (audit_verdict(self.audit),)
         return {name: said for name, said in found.items() if said}

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
+from scipy.special import ndtr, stdtr
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
@@ -339,6 +340,16 @@ class RaterParts(Part):
 
     loss: LossDecomposition
     disagreement: DisagreementDecomposition
+
+    @property
+    def pvalue(self) -> float:
+        """One-sided p-value of "none of the loss is the model's own"; 1 if its error is not known."""
+        own = self.loss.epistemic
+        if not own.has_interval or not own.stderr:
+            return 1.0
+        score = float(own.value) / own.stderr
+        degrees = own.degrees_of_freedom
+        return float(ndtr(-score) if degrees is None else stdtr(degrees, -score))
 
     @property
     def key_numbers(self) -> Mapping[str, Estimate]:

@@ -18,7 +18,7 @@ from credibly._arrays.sums import State, count_cells
 from credibly.diagnosis import Diagnosis
 from credibly.evaluation.numbers import joined, percent, shown, shown_range
 from credibly.evaluation.rows import PredictionSummary, has_counts
-from credibly.hypotests.resampling.pvalues import acceptance_region
+from credibly.hypotests.resampling.pvalues import acceptance_region, fewest_resamples
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point
 from credibly.predictions.passes import Sums, on_host
 from credibly.results.audit import AuditResult
@@ -200,7 +200,7 @@ def _verdict(
     return Verdict(
         word=word,
         statistic=name,
-        finding=_finding(name, tested, word, summary, level),
+        finding=_finding(name, tested, word, summary, level, family),
         evidence=evidence(result, family),
         scope=f"n = {result.n}{_in_clusters(result)}, m = {summary.m}, {result.n_resamples} replicates",
         size=result.effect_size,
@@ -212,7 +212,9 @@ def _in_clusters(result: HypotestResult) -> str:
     return "" if result.n_clusters is None else f" in {result.n_clusters} clusters"
 
 
-def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionSummary, level: float) -> str:
+def _finding(
+    name: str, result: HypotestResult, word: Word, summary: PredictionSummary, level: float, family: int
+) -> str:
     start = f"{title(name)} {shown(result.statistic)}{summary.whose}"
     region = shown_range(result.acceptance_region)
     if word == "conflict":
@@ -244,7 +246,7 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
         return (
             f"{start}: cannot tell. It lies beyond all {result.n_resamples} replicates "
             f"({percent(1 - level)} acceptance {region}), but with so few it could still be chance among "
-            "several statistics; use more."
+            f"{family} statistics; {fewest_resamples(level / family)} are enough."
         )
     return f"{start}: cannot tell, because {reason}."
 
