@@ -531,6 +531,10 @@ def _held(part: str, evaluation: cr.Evaluation) -> Iterator[float]:
         yield len(evaluation.validity.test.details.failing(level))
     if part == "numbers" and evaluation.claims is not None:
         yield from numbers_in(evaluation.claims, seen.n)
+        claims = evaluation.claims
+        for strata in (claims.by_size, claims.by_group):  # how far a part is from the claim
+            if strata is not None:
+                yield from (claims.claimed - strata.coverage).tolist()
     if part.startswith(("headline", "question")):
         yield from _derived(evaluation)
     fields = _OF.get(part, tuple(field.name for field in dataclasses.fields(evaluation)))
