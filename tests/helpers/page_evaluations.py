@@ -113,19 +113,20 @@ def expected_tables(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
 
 
 def _repairs(found: Any) -> Iterator[ShownTable]:
-    """Return the six best repairs, and the chosen one."""
+    """Return the five best repairs that change anything, and the chosen one."""
     chosen = None if found.repair is None else (found.repair.fault, found.repair.by)
-    marks = ["chosen" if (one.fault, one.by) == chosen else "" for one in found.repairs]
-    kept = [at for at, mark in enumerate(marks) if at < 6 or mark]
-    rows = [found.repairs[at] for at in kept]
-    names = [REPAIRS[one.method] + ("" if one.by is None else f" by {one.by}") for one in rows]
-    if rows and found.fault not in ("inverted", "labels off by a row"):
+    tried = [one for one in found.repairs if abs(one.gain) > 1e-9]
+    marks = [" (chosen)" if (one.fault, one.by) == chosen else "" for one in tried]
+    kept = [(one, mark) for at, (one, mark) in enumerate(zip(tried, marks, strict=True)) if at < 5 or mark]
+    names = [REPAIRS[one.method] + ("" if one.by is None else f" by {one.by}") + mark for one, mark in kept]
+    if kept and found.fault not in ("inverted", "labels off by a row"):
         yield table(
             "Gains on rows that a repair was not fitted on",
             ("repair", [name[0].upper() + name[1:] for name in names]),
-            ("lowers the loss by", [one.gain for one in rows]),
-            ("95 %", [f"± {digits(2 * one.stderr)}" for one in rows]),
-            ("", [marks[at] for at in kept]),
+            (
+                "lowers the loss by (95 %)",
+                [f"{digits(one.gain)} ± {digits(2 * one.stderr)}" for one, _ in kept],
+            ),
         )
 
 

@@ -344,7 +344,7 @@ def _curves(evaluation: cr.Evaluation) -> Iterator[Named]:
 def _parts(evaluation: cr.Evaluation) -> Iterator[Named]:
     """Return what is said about the numbers of each part."""
     if evaluation.recalibration is not None:
-        beside = any(one.about == "repairs" for one in evaluation.headline.questions)
+        beside = any(one.about == "left" for one in evaluation.headline.questions)
         yield from _recalibration(evaluation.recalibration, is_captioned=not beside)
     if evaluation.raters is not None:
         loss = evaluation.raters.loss
@@ -529,8 +529,16 @@ def _held(part: str, evaluation: cr.Evaluation) -> Iterator[float]:
         yield level * len(evaluation.reals.spread.stated)  # bins outside their band by chance
     if part in ("validity", "question-spread") and evaluation.validity is not None:
         yield len(evaluation.validity.test.details.failing(level))
+    if part == "numbers":  # replicates that would be enough for so many statistics
+        family = len([name for name in evaluation.tests if name != "omnibus"])
+        yield from (family, math.ceil(2 * family / level - 1e-9) - 1)
     if part == "numbers" and evaluation.claims is not None:
         yield from numbers_in(evaluation.claims, seen.n)
+    if part.startswith(("numbers", "headline", "question")) and evaluation.claims is not None:
+        claims = evaluation.claims
+        for strata in (claims.by_size, claims.by_group):  # how far a part is from the claim
+            if strata is not None:
+                yield from (claims.claimed - strata.coverage).tolist()
     if part.startswith(("headline", "question")):
         yield from _derived(evaluation)
     fields = _OF.get(part, tuple(field.name for field in dataclasses.fields(evaluation)))

@@ -143,7 +143,7 @@ def demo(
             help="Which of the bundled models to evaluate.",
             autocompletion=_models,
         ),
-    ] = "ensemble",
+    ] = "forest",
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
     margin: options.Margin = None,

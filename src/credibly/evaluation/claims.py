@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -191,13 +192,8 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     words = _words_of(tests, word, work.level)
     asked = (_average(claims, tests, words), *_everywhere(claims, tests, words))
     leads = worst if worst is not None and not (MARGINAL in off and (gap > 0 or not dangerous)) else None
-    facts = {
-        "sentence": sentence,
-        "size": gap,
-        "interval": None
-        if interval is None
-        else (claims.claimed - interval[1], claims.claimed - interval[0]),
-    }
+    off_by = None if interval is None else (claims.claimed - interval[1], claims.claimed - interval[0])
+    facts: dict[str, Any] = {"sentence": sentence, "size": gap, "interval": off_by}
     remedy = _remedy(claims, off, leads)
     if remedy:
         facts |= {"remedy": "told", "help": remedy}

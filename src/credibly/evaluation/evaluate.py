@@ -163,9 +163,9 @@ def evaluate(
     The data must not have been used to train or recalibrate the model. One test covers all that predictions
     state (confidence, classes, curves, groups, spreads, and the statistics, whose p-values are adjusted by
     Westfall and Young); a single statistic is in conflict only if this test rejects. It shares the level with
-    the tests of sets, members, raters and groups by Holm's rule (``settings["levels"]``). So a right model is
-    in conflict anywhere on the first screen in at most `level` of data sets. Too few replicates to reject at
-    these levels are raised, and a note says so.
+    the tests of sets, members, raters and groups by Holm's rule (``settings["levels"]``), so a right model is
+    in conflict in at most `level` of data sets. Too few replicates to reject at these levels are raised, and
+    a note says so.
 
     With chunks, everything that is a sum over instances is computed chunk by chunk and equals the number for
     all rows at once. Statistics over pairs, the unified score and tests of sets load only the rows that they

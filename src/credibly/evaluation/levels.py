@@ -13,9 +13,16 @@ from typing import Any
 from credibly.evaluation.rows import has_counts
 from credibly.evaluation.set_tests import CredalParts, ValidityParts, judged_set, judged_truth
 from credibly.evaluation.work import Work
-from credibly.hypotests.predictive.outcomes import has_members
 from credibly.hypotests.resampling.pvalues import fewest_resamples, level_beside
-from credibly.predictions import ClassPredictions, Point, PredictionIntervals, PredictionSets, Rows
+from credibly.predictions import (
+    ClassPredictions,
+    Ensemble,
+    Point,
+    PredictionIntervals,
+    PredictionSets,
+    RealPredictions,
+    Rows,
+)
 from credibly.results.audit import AuditResult
 from credibly.results.predictive import PredictiveCheck
 
@@ -72,7 +79,9 @@ def resamples_for(rows: Rows, n_resamples: int, level: float) -> tuple[int, tupl
         number, sides = number + 1 + (rows.sample.features is not None), 2
     elif isinstance(some, ClassPredictions):
         number += 2 * has_counts(rows) + (not isinstance(some, Point))
-    if has_members(some) and some.n_members > 1:  # what members expect is tested on both sides
+    if (
+        isinstance(some, (Ensemble, RealPredictions)) and some.n_members > 1
+    ):  # what members expect is tested on both sides
         number, sides = number + 1, 2
     needed = fewest_resamples(level / number, sides)
     if n_resamples >= needed:

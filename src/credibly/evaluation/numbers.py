@@ -83,6 +83,9 @@ def frequency(value: float) -> str:
 def frequencies(stated: float, observed: float) -> tuple[str, str]:
     """Write two shares that are compared, with a digit more where they would look the same."""
     written = frequency(stated), frequency(observed)
+    far, low, high = abs(stated - observed) >= 0.05, min(stated, observed), max(stated, observed)
+    if far and low >= _RARE and high < 0.995:  # decimals matter near the ends, and for close shares
+        return f"{100 * stated:.0f} %", f"{100 * observed:.0f} %"
     return written if written[0] != written[1] else (f"{100 * stated:.1f} %", f"{100 * observed:.1f} %")
 
 

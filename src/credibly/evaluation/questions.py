@@ -247,13 +247,12 @@ def _raters(work: Work) -> tuple[Finding, ...]:
     if raters is None:
         return ()
     loss, total = raters.loss, float(raters.loss.expected.value)
-    facts = {
-        "own": min(total, max(0.0, float(loss.epistemic.value))),
-        "total": total,
-        "clear": loss.epistemic.has_interval and raters.pvalue <= own_level("raters", work),
-        "interval": interval_of(loss.epistemic),
-    }
-    return (Finding("raters", "", "loss of the model", facts),)
+    word = "cannot tell"
+    if loss.epistemic.has_interval:
+        word = "conflict" if raters.pvalue <= own_level("raters", work) else "no conflict found"
+    share = min(1.0, max(0.0, float(loss.epistemic.value) / total)) if total > 0 else 0.0
+    facts = {"share": share, "total": total, "word": word, "interval": interval_of(loss.epistemic)}
+    return (Finding("raters", word, "loss of the model", facts),)
 
 
 # ------------------------------------------------------------------------------------------- real values

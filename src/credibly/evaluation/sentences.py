@@ -454,20 +454,19 @@ def _half(facts: Facts) -> str:
 
 
 def _raters(facts: Facts) -> str:
-    own, total = facts["own"], facts["total"]
-    share = 100 * own / total if total > 0 else 0.0
-    if share < 0.5:
-        return (
-            f"Nearly all of the squared loss of {shown(total)} is disagreement between raters, which no "
-            "model can remove."
-        )
-    more = ", more than chance explains" if facts["clear"] else ""
-    if share > 99.5:
-        own_loss = f"Nearly all of the squared loss of {shown(total)} is the model's own"
-        return f"{own_loss}{more}: raters hardly disagree."
+    share, of_loss = facts["share"], f"of the squared loss of {shown(facts['total'])}"
+    chance = {
+        "conflict": ", more than chance explains",
+        "no conflict found": ", no more than chance explains",
+        "cannot tell": "",
+    }[facts["word"]]
+    if share < 0.005:
+        return f"Nearly all {of_loss} is disagreement between raters, which no model can remove."
+    if share > 0.995:
+        return f"Nearly all {of_loss} is the model's own{chance}: raters hardly disagree."
     return (
-        f"{share:.0f} % of the squared loss of {shown(total)} is the model's own{more}. The other "
-        f"{100 - share:.0f} % is disagreement between raters, which no model can remove."
+        f"{100 * share:.0f} % {of_loss} is the model's own{chance}. The rest is disagreement between raters, "
+        "which no model can remove."
     )
 
 

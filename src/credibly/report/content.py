@@ -111,8 +111,6 @@ _LARGE, _SMALL, _NULL = (0.5, 1.0, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0
 
 
 FIGURE_OF = {
-    "repairs": "recalibration",
-    "left": "audit",
     "raters": "raters",
     "errors": "risk-coverage",
     "coverage": "reals",
@@ -140,9 +138,15 @@ def asked(
         return None
 
     questions: list[tuple[Finding, ReportFigure | None, Table | None]] = []
-    for answer in evaluation.headline.questions if evaluation.headline is not None else ():
+    asked_for = evaluation.headline.questions if evaluation.headline is not None else ()
+    audited = "audit" in left and any(one.about == "left" for one in asked_for)
+    for answer in asked_for:
         if answer.about == "what":
             figure = main_figure(evaluation)
+        elif answer.about == "repairs":  # which have a table; what they leave shows them, unless groups do
+            figure = taken("recalibration") if audited else None
+        elif answer.about == "left":
+            figure = taken("audit", "recalibration")
         elif answer.about == "spread":
             figure = taken(*SPREAD if evaluation.predictions.kind != "Point" else ("raters", *SPREAD))
         else:
@@ -151,23 +155,22 @@ def asked(
     return questions, list(left.values())
 
 
-SHOWN_REPAIRS = 6
+SHOWN_REPAIRS = 5
+_ROUNDING = 1e-9
 
 
 def repairs_table(answer: Finding) -> Table | None:
     """Return what the best repairs gain on rows that they were not fitted on, the chosen one marked."""
-    tried = answer.facts.get("tried", ())
+    tried = [one for one in answer.facts.get("tried", ()) if abs(one["gain"]) > _ROUNDING]
     kept = [one for place, one in enumerate(tried) if place < SHOWN_REPAIRS or one["chosen"]]
     rows = tuple(
         (
-            capital(repair_name(one)),
-            shown(one["gain"]),
-            f"± {shown(2 * one['stderr'])}",
-            "chosen" if one["chosen"] else "",
+            f"{capital(repair_name(one))}{' (chosen)' if one['chosen'] else ''}",
+            f"{shown(one['gain'])} ± {shown(2 * one['stderr'])}",
         )
         for one in kept
     )
-    return Table(("repair", "lowers the loss by", "95 %", ""), rows) if rows else None
+    return Table(("repair", "lowers the loss by (95 %)"), rows) if rows else None
 
 
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:

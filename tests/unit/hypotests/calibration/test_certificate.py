@@ -11,7 +11,7 @@ import pytest
 
 import credibly as cr
 from credibly.hypotests.calibration.certificate import average_gaps
-from credibly.predictions import as_rows
+from credibly.predictions import Dataset, as_rows
 
 GAP = cr.confidence_ece.with_(n_bins=1)
 
@@ -227,7 +227,7 @@ def test_two_classes_are_about_the_event() -> None:
     assert found.statistic == pytest.approx(0.4208 - 0.04)  # 0.38 * 0.52 + 0.62 * 0.36
     assert found.verdict() == "conflict"
     assert re.match(r"error of P\(class 1\) is beyond 2 points, 95 % sure: it is at least 3\d", str(found))
-    named = cr.calibration_test(cr.predictions.Dataset(probs, labels, classes=("stay", "churn")), margin=0.5)
+    named = cr.calibration_test(Dataset(cr.Point(probs), labels, classes=("stay", "churn")), margin=0.5)
     assert named.verdict() == "no conflict found"
     assert "error of P(churn)" in named.components
     clustered = cr.calibration_test(probs, labels, margin=0.02, clusters=np.arange(1000) // 2)
