@@ -499,6 +499,7 @@ def _held(part: str, evaluation: cr.Evaluation) -> Iterator[float]:
         yield len(evaluation.validity.test.details.failing(level))
     if part == "numbers" and evaluation.claims is not None:
         yield from numbers_in(evaluation.claims, seen.n)
+    if part.startswith(("numbers", "headline", "question")) and evaluation.claims is not None:
         claims = evaluation.claims
         for strata in (claims.by_size, claims.by_group):  # how far a part is from the claim
             if strata is not None:
