@@ -22,7 +22,7 @@ from credibly.hypotests import (
     weights_test,
     witness_test,
 )
-from credibly.hypotests.calibration.calibration_test import CLASS_DEFAULT
+from credibly.hypotests.calibration.calibration_test import CLASS_DEFAULT, REAL_OMNIBUS
 from credibly.hypotests.credal.credal_test import NO_DRAWS
 from credibly.hypotests.credal.weights_test import SET_STATISTIC
 from credibly.hypotests.resampling.pvalues import fewest_resamples
@@ -201,7 +201,6 @@ def test_file(
     }
     typed = {name: value for name, value in of_sets.items() if value is not None}
     output = Output(as_json, quiet)
-    n_resamples = _enough(n_resamples, len(statistic or [""]), output)
     require_gate(fail_on, margin, relative_margin)
     with streaming.opened(reading, output) as data:
         if margin is None and relative_margin is None:
@@ -326,6 +325,7 @@ def _tested(
         elif isinstance(some, Point) or not isinstance(some, ClassPredictions):
             _refuse(given, "the predictions are not sets")
             names = statistic or ([CLASS_DEFAULT] if isinstance(some, Point) else None)
+            n_resamples = _enough(n_resamples, len(names or REAL_OMNIBUS), output)
             result = calibration_test(
                 *data.arguments,
                 statistics=_statistics(names, n_bins) if names else None,

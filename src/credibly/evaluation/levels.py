@@ -44,19 +44,23 @@ def _can_reject(part: Any, level: float) -> bool:
     return True
 
 
+def _tests(work: Work) -> dict[str, float]:
+    """Return the p-values of the parts that share the level."""
+    return {
+        name: pvalue(work.found[name])
+        for name, pvalue in _PVALUES.items()
+        if work.found.get(name) is not None and _can_reject(work.found[name], work.level)
+    }
+
+
 def own_level(part: str, work: Work) -> float:
     """Return the level at which one part is judged beside the others that were run."""
-    others = [
-        pvalue(work.found[name])
-        for name, pvalue in _PVALUES.items()
-        if name != part and work.found.get(name) is not None and _can_reject(work.found[name], work.level)
-    ]
-    return level_beside(others, work.level)
+    return level_beside((pvalue for name, pvalue in _tests(work).items() if name != part), work.level)
 
 
 def levels_of(work: Work) -> dict[str, float]:
     """Return the level at which each part of the first screen is judged."""
-    return {name: own_level(name, work) for name in _PVALUES if work.found.get(name) is not None}
+    return {name: own_level(name, work) for name in _tests(work)}
 
 
 def share_level(work: Work) -> None:
