@@ -230,7 +230,8 @@ class RealSubject:
     def faults(self) -> list[Fault]:
         """The rows of the table that such data allow."""
         given, has = self.given, {"", "groups"} if self.attributes else {""}
-        if np.ptp(self.mu) > 1e-9 * self.sd.max():
+        few = isinstance(given, Samples) and given.n_draws < _SHAPED_DRAWS  # noise of the mean is a slope
+        if np.ptp(self.mu) > 1e-9 * self.sd.max() and not few:
             has.add("means")
         if self.has_spread:
             has |= {"spread"} | ({"spreads"} if self._spreads_differ else set())
@@ -241,8 +242,8 @@ class RealSubject:
         if dense and self.has_spread:
             has.add("dense")
         levels = to_host(as_float64(given.levels)) if isinstance(given, Quantiles) else np.arange(1, 20) / 20
-        few = np.minimum(levels, 1.0 - levels).min() * (self.weighing.weights.sum() + 1.0) < 1.0
-        if not few and (isinstance(given, Quantiles) or not self.has_spread):
+        extreme = np.minimum(levels, 1.0 - levels).min() * (self.weighing.weights.sum() + 1.0) < 1.0
+        if not extreme and (isinstance(given, Quantiles) or not self.has_spread):
             has.add("levels")
         wide = EXTREME if not isinstance(given, Quantiles) else self._widest
         return [

@@ -198,7 +198,10 @@ def _scored(
             precise = of_centre * (weight / s**2)[:, None]
             penalty = np.diag(lax * float(weight @ (1.0 / s**2)) / total)
             # predictions that are all alike have a shift and no slope: the smallest solution
-            a = np.linalg.lstsq(of_centre.T @ precise + penalty, precise.T @ (y - mu), rcond=None)[0]
+            normal = of_centre.T @ precise + penalty
+            unit = np.sqrt(np.maximum(np.diag(normal), np.finfo(float).tiny))
+            scaled_sums = normal / unit / unit[:, None], precise.T @ (y - mu) / unit
+            a = np.linalg.lstsq(*scaled_sums, rcond=None)[0] / unit
         step = np.zeros(1)
         if b.size:
             square = ((y - mu - of_centre @ a) / s) ** 2
