@@ -18,6 +18,7 @@ from credibly.hypotests.resampling.replicates import Replicates
 def rows(threads: int) -> Iterator[Row]:
     """Yield every row of the core."""
     yield from _confidence_ece(threads)
+    yield from _two_classes(threads)
     yield from _reliability_curve(threads)
     yield from _classwise_ece(threads)
     yield from _consistency_test(threads)
@@ -56,6 +57,21 @@ def _confidence_ece(threads: int) -> Iterator[Row]:
             found["theirs"] >= found["ours"],
             threads,
         )
+
+
+def _two_classes(threads: int) -> Iterator[Row]:
+    from probcal.metrics import ece
+
+    point, labels = _data(10**3, k=2)
+    scores = point.probs[:, 1].copy()
+    found = best_of(
+        500,
+        ours=lambda: cr.confidence_ece(point, labels),
+        theirs=lambda: ece(labels, scores, n_bins=15, strategy="width"),
+    )
+    fast = found["theirs"] >= found["ours"]
+    task = "confidence_ece, n = 1,000, k = 2, ready Point"
+    yield Row(task, found["ours"], found["theirs"], "probcal, ece of class 1", ">= 1", fast, threads)
 
 
 def _reliability_curve(threads: int) -> Iterator[Row]:

@@ -12,48 +12,20 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
-    from credibly import (
-        credal as credal,
-    )
-    from credibly import (
-        evaluation as evaluation,
-    )
-    from credibly import (
-        hypotests as hypotests,
-    )
-    from credibly import (
-        io as io,
-    )
-    from credibly import (
-        learners as learners,
-    )
-    from credibly import (
-        plots as plots,
-    )
-    from credibly import (
-        predictions as predictions,
-    )
-    from credibly import (
-        raters as raters,
-    )
-    from credibly import (
-        recalibrate as recalibrate,
-    )
-    from credibly import (
-        results as results,
-    )
-    from credibly import (
-        scale as scale,
-    )
-    from credibly import (
-        selection as selection,
-    )
-    from credibly import (
-        statistics as statistics,
-    )
-    from credibly._arrays.checks import (
-        InvalidRowsError,
-    )
+    from credibly import credal as credal
+    from credibly import evaluation as evaluation
+    from credibly import hypotests as hypotests
+    from credibly import io as io
+    from credibly import learners as learners
+    from credibly import plots as plots
+    from credibly import predictions as predictions
+    from credibly import raters as raters
+    from credibly import recalibrate as recalibrate
+    from credibly import results as results
+    from credibly import scale as scale
+    from credibly import selection as selection
+    from credibly import statistics as statistics
+    from credibly._arrays.checks import InvalidRowsError
     from credibly._arrays.errors import (
         CrediblyError,
         FileError,
@@ -62,21 +34,10 @@ if _TYPE_CHECKING:
         MissingExtraError,
         UnsupportedError,
     )
-    from credibly._arrays.namespace import (
-        memory_limit,
-    )
-    from credibly.credal import (
-        uncertainty,
-    )
-    from credibly.diagnosis import (
-        diagnose,
-    )
-    from credibly.evaluation import (
-        Comparison,
-        Evaluation,
-        compare,
-        evaluate,
-    )
+    from credibly._arrays.namespace import memory_limit
+    from credibly.credal import uncertainty
+    from credibly.diagnosis import diagnose
+    from credibly.evaluation import Comparison, Evaluation, compare, evaluate
     from credibly.hypotests import (
         audit,
         calibration_test,
@@ -90,11 +51,7 @@ if _TYPE_CHECKING:
         reliability_curve,
         validity_test,
     )
-    from credibly.io import (
-        from_posterior_predictive,
-        load,
-        save,
-    )
+    from credibly.io import from_posterior_predictive, load, save
     from credibly.predictions import (
         Belief,
         Dataset,
@@ -109,16 +66,9 @@ if _TYPE_CHECKING:
         Samples,
         as_predictions,
     )
-    from credibly.recalibrate import (
-        recalibration_report,
-    )
-    from credibly.scale import (
-        scan,
-    )
-    from credibly.selection import (
-        epistemic_score,
-        rank_models,
-    )
+    from credibly.recalibrate import recalibration_report
+    from credibly.scale import scan
+    from credibly.selection import epistemic_score, rank_models
     from credibly.statistics import (
         accuracy,
         brier,

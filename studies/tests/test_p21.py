@@ -14,6 +14,7 @@ import credibly as cr
 from credibly.scale.engines import as_engine
 from credibly_studies import Run, StudyResult, p21_printed, p21_uci
 from credibly_studies.outcomes import Share, more_often, near
+from credibly_studies.p21 import is_beyond_quantiles, is_beyond_replicates, paper_pvalue, predictive_check
 from credibly_studies.p21_corruption import CORRUPTION, corrupted
 from credibly_studies.p21_location import LOCATION, LocationSize, work
 from credibly_studies.p21_quadratic import QUADRATIC, QuadraticSize
@@ -262,7 +263,7 @@ def test_ridge_has_its_printed_row(name: str, data_dir: Path, monkeypatch: pytes
     arrays = ridge(splits)
     given = [predictions({key: values[at] for key, values in arrays.items()}) for at in range(20)]
     errors = [float(cr.rmse(one, y)) ** 2 for one, y in zip(given, splits.test_y, strict=True)]
-    covered = [float(cr.picp(one, y, paper="P21")) for one, y in zip(given, splits.test_y, strict=True)]
+    covered = [float(cr.picp(one, y, level=0.95)) for one, y in zip(given, splits.test_y, strict=True)]
     for found, (mean, deviation) in zip((errors, covered), RIDGE[name], strict=True):
         # other splits of the same data: half a deviation is more than two standard errors of 20 of them
         assert np.mean(found) == pytest.approx(mean, abs=deviation / 2)
@@ -377,3 +378,39 @@ def test_cases_that_differ_decide_what_happens_more_often() -> None:
     assert more_often([True] * 4 + both, [False] * 4 + both) == "cannot tell"
     assert more_often([False] * 8 + never, [True] * 8 + never) == "not confirmed"
     assert more_often(both, both) == "cannot tell"
+
+
+def test_the_check_has_the_settings_and_rules_of_the_paper() -> None:
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet(np.ones(3), size=(120, 5))
+    labels = (rng.random((120, 1)) > members[:, 0].cumsum(axis=1)).sum(axis=1)
+    check = predictive_check(members, labels, statistics=["accuracy", "confidence_ece"], rng=0)
+    assert check.settings["statistics"]["confidence_ece"]["n_bins"] == cr.confidence_ece.n_bins
+    assert check.settings["statistics"]["confidence_ece"]["closed"] == "right"
+    for result in check.checks.values():
+        null = np.sort(result.null_distribution)
+        assert paper_pvalue(result) == (null < result.statistic - 1e-12).sum() / 999
+        assert is_beyond_replicates(result) == (not null[0] <= result.statistic <= null[-1])
+        # of 999 replicates the 25th and the 975th; decides as the two-sided p-value does
+        assert is_beyond_quantiles(result) == (not null[24] <= result.statistic <= null[974])
+        assert is_beyond_quantiles(result) == (result.pvalue <= 0.05)
+    real = predictive_check(
+        cr.Gaussian([0.0] * 9, [1.0] * 9),
+        np.zeros(9),
+        statistics=["picp", "quantile_calibration_error"],
+        hypothesis="independent",
+    )
+    assert real.settings["statistics"]["picp"]["level"] == 0.95
+    assert real.settings["statistics"]["quantile_calibration_error"] == {"levels": 100, "strict": True}
+    wrong = predictive_check(members, (labels + 1) % 3, statistics=["log_loss"], rng=0).checks["log_loss"]
+    assert paper_pvalue(wrong) == 1.0
+    assert is_beyond_replicates(wrong)
+
+
+def test_a_tie_with_the_smallest_replicate_is_not_beyond() -> None:
+    sure = np.zeros((20, 2, 2))
+    sure[:, :, 0] = 1.0
+    result = predictive_check(sure, np.zeros(20, int), statistics=["accuracy"], rng=0).checks["accuracy"]
+    assert (result.statistic, paper_pvalue(result)) == (1.0, 0.0)
+    assert not is_beyond_replicates(result)  # within the range of the replicates: P21 Fig. 7
+    assert not is_beyond_quantiles(result)

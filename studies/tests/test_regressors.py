@@ -88,7 +88,7 @@ def test_ridge_finds_the_line_and_its_noise(line: tuple[object, np.ndarray]) -> 
     given = predictions({key: values[0] for key, values in arrays.items()})
     # noise 0.5 of a target that spreads by 2.06
     assert float(cr.rmse(given, splits.test_y[0])) < 0.3
-    assert 0.9 <= float(cr.picp(given, splits.test_y[0], paper="P21")) <= 0.99
+    assert 0.9 <= float(cr.picp(given, splits.test_y[0], level=0.95)) <= 0.99
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_every_network_finds_the_line_and_its_noise(name: str, line: tuple[objec
         given = predictions({key: values[split] for key, values in arrays.items()})
         labels = splits.test_y[split]
         assert float(cr.rmse(given, labels)) < 0.35  # a mean alone would give 1
-        covered = float(cr.picp(given, labels, paper="P21"))
+        covered = float(cr.picp(given, labels, level=0.95))
         if name == "MC dropout":
             assert covered < 0.7  # its passes have no noise
         else:

@@ -67,3 +67,14 @@ def test_one_seed_one_pvalue_on_torch() -> None:
 def test_refusals() -> None:
     with pytest.raises(cr.InputError, match="constant_penalty"):
         TiltingLearner(constant_penalty=-1.0)
+
+
+def test_logits_and_slopes_of_common_weights() -> None:
+    rng = np.random.default_rng(0)
+    own, parameters, slope = rng.normal(size=(5, 3, 2)), rng.normal(size=(4, 2)), rng.normal(size=(4, 5, 3))
+    columns = MemberColumns(np.zeros((5, 0)), 3, own, n_plain=2)
+    assert (columns.n_parameters, columns.alike) == (2, False)
+    expected = np.einsum("nas,bs->bna", own, parameters)
+    np.testing.assert_allclose(columns.logits(parameters), expected, atol=1e-12)
+    expected = np.einsum("nas,bna->bs", own, slope)
+    np.testing.assert_allclose(columns.pulled_back(slope), expected, atol=1e-12)

@@ -57,11 +57,12 @@ SETTLING = (
 ALONE = ("--labels", "--kind", "--member-axis", *SETTLING)
 READING = (*ALONE, "--clusters", "--blocks")
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
+MARGINS = ("--margin", "--relative-margin")
 WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": (*READING, "--claimed"),
-    "evaluate": (*STREAMING, *COMPUTING, "--margin", "--by", "--claimed"),
+    "evaluate": (*STREAMING, *COMPUTING, *MARGINS, "--by", "--claimed"),
     "test": (
         *STREAMING,
         *COMPUTING,
@@ -72,10 +73,10 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--cv",
         "--method",
         "--given",
-        "--margin",
+        *MARGINS,
     ),
     "plan": (*ALONE, "--drop-invalid", "--width", "--gap", "--margin", "--power"),
-    "check": (*STREAMING, *COMPUTING, "--hypothesis", "--paper", "--power"),
+    "check": (*STREAMING, *COMPUTING, "--hypothesis", "--power"),
     "audit": (
         *STREAMING,
         *(name for name in COMPUTING if name not in ("--statistic", "--n-bins")),
@@ -84,6 +85,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--n-quantiles",
         "--min-size",
         "--hypothesis",
+        "--margin",
     ),
     "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "compare": (
@@ -104,7 +106,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin", "--by", "--claimed"),
+    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", *MARGINS, "--by", "--claimed"),
     "convert": (*READING, "--claimed", "--drop-invalid", "--force"),
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),

@@ -90,7 +90,7 @@ OTHERWISE: dict[str, dict[str, str]] = {
     "by row": {},
 }
 """By kind and the names of cases: what is not the same, and why."""
-OF_HULLS = {("ensemble", name) for name in ("weights_test constant", "weights_test gating", "inflate")}
+OF_HULLS = {("ensemble", name) for name in ("weights_test constant", "weights_test gating")}
 """What sees the members alone, whatever their weights."""
 
 PER_MEMBER = re.compile(r"\.(m|weighted)$|member|dependences|weight_names|^result\.details\.weights$")

@@ -210,9 +210,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "inflate",
-        lambda make: cr.inflate(
-            ensemble(make), make(LABELS), weights="constant", resolution=0.5, n_resamples=19, n_draws=1, rng=7
-        ),
+        lambda make: cr.inflate(ensemble(make), make(LABELS), resolution=0.5, n_draws=1, rng=7),
     )
     yield (
         "member_functions",
@@ -317,6 +315,9 @@ def fitted(method: Callable[[], cr.recalibrate.Recalibration], given: Callable[[
 
 OF_REALS: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
     "SpreadScaling": cr.recalibrate.SpreadScaling,
+    "LocationScaling": cr.recalibrate.LocationScaling,
+    "TailScaling": cr.recalibrate.TailScaling,
+    "SkewScaling": cr.recalibrate.SkewScaling,
     "IsotonicRecalibration": cr.recalibrate.IsotonicRecalibration,
     "QuantileShift": cr.recalibrate.QuantileShift,
 }
@@ -353,9 +354,7 @@ def _others() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "CredalRecalibration",
-        fitted(
-            lambda: cr.recalibrate.CredalRecalibration(temperatures="shared", n_resamples=19, rng=7), ensemble
-        ),
+        fitted(lambda: cr.recalibrate.CredalRecalibration(temperatures="shared", rng=7), ensemble),
     )
     yield "decompose_brier", lambda make: cr.decompose_brier(ensemble(make), make(LABELS))
     for name in ("decompose_loss", "decompose_disagreement"):
@@ -450,6 +449,9 @@ LEAVES: dict[str, str] = {
     "focal_budget": "clustering of classes",
     "TemperatureScaling": OPTIMISERS,
     "SpreadScaling": OPTIMISERS,
+    "LocationScaling": OPTIMISERS,
+    "TailScaling": PLACES,
+    "SkewScaling": PLACES,
     "IsotonicRecalibration": PLACES,
     "QuantileShift": PLACES,
     "MemberTemperatures": OPTIMISERS,

@@ -20,8 +20,11 @@ from credibly_studies.j25 import ERRORS as J25_ERRORS
 from credibly_studies.j25_figures import TRUE
 from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.neural import NeuralLearner
+from credibly_studies.paper_settings import PAPER_SETTINGS
 from credibly_studies.simplex_maps import error_over_weights
 from credibly_studies.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld
+
+M23 = PAPER_SETTINGS["M23"]
 
 
 class Row(NamedTuple):
@@ -102,9 +105,9 @@ TABLE = [
         "M23 Sec. 4.1",
         "bins B",
         (5, 10),
-        lambda: (cr.hosmer_lemeshow.papers["M23"]["n_bins"], cr.confidence_ece.papers["M23"]["n_bins"]),
+        lambda: (M23["hosmer_lemeshow"]["n_bins"], M23["confidence_ece"]["n_bins"]),
     ),
-    Row("M23 Sec. 4.1", "divisor in exp(-tv / 2)", 2, lambda: linear_skce.papers["M23"]["bandwidth"]),
+    Row("M23 Sec. 4.1", "divisor in exp(-tv / 2)", 2, lambda: M23["linear_skce"]["bandwidth"]),
     Row("J25 Fig. 4", "members M", 10, lambda: default(MulticlassWorld, "n_members")),
     Row("J25 Fig. 4", "classes K", 5, lambda: default(MulticlassWorld, "n_classes")),
     Row("J25 Sec. 4.2", "spread u", 0.5, lambda: default(MulticlassWorld, "spread")),

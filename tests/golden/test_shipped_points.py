@@ -63,14 +63,14 @@ def test_paper_mode_of_c25(
         if inside.any():
             ece += inside.sum() / len(labels) * abs(hit[inside].mean() - confidence[inside].mean())
     point = cr.Point(digits[model])
-    assert float(cr.confidence_ece(point, labels, paper="C25")) == pytest.approx(ece, rel=1e-9)
+    assert float(cr.confidence_ece(point, labels, n_bins=10, closed="right")) == pytest.approx(ece, rel=1e-9)
     clipped = np.minimum(distances[model], -math.log(1e-10))
-    for paper, expected in ((None, distances[model]), ("C25", clipped)):
-        estimate = cr.log_loss(point, labels, paper=paper)
+    for clip, expected in ((0.0, distances[model]), (1e-10, clipped)):
+        estimate = cr.log_loss(point, labels, clip=clip)
         assert estimate.value == pytest.approx(expected.mean(), rel=1e-9)
         assert estimate.stderr == pytest.approx(expected.std(ddof=1) / len(labels) ** 0.5, rel=1e-9)
     # two labels of `sharp` have less than 1e-10, none of the others
-    assert (float(cr.log_loss(point, labels)) != float(cr.log_loss(point, labels, paper="C25"))) == (
+    assert (float(cr.log_loss(point, labels)) != float(cr.log_loss(point, labels, clip=1e-10))) == (
         model == "sharp"
     )
 

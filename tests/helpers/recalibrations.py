@@ -67,8 +67,11 @@ def real_cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]
         "scale": (scaling(), None),
         "scale by features": (scaling(by="features"), features),
         "isotonic": (cr.recalibrate.IsotonicRecalibration(), None),
-        "shift": (cr.recalibrate.QuantileShift(), None),
-        "scale, then shift": (scaling().then(cr.recalibrate.QuantileShift()), None),
+        "location": (cr.recalibrate.LocationScaling(("shift", "slope", "scale", "spread")), None),
+        "tails": (cr.recalibrate.TailScaling(), None),
+        "skew": (cr.recalibrate.SkewScaling(), None),
+        "levels": (cr.recalibrate.QuantileShift(), None),
+        "scale, then levels": (scaling().then(cr.recalibrate.QuantileShift()), None),
     }
     return {
         f"{name} of {kind}": (method, predictions, labels, own)
@@ -126,7 +129,7 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
         "matrix": (cr.recalibrate.MatrixScaling(), cr.Point(probs), labels, None),
         "members": (cr.recalibrate.MemberTemperatures(), ensemble, own, None),
         "credal": (
-            cr.recalibrate.CredalRecalibration(weights="constant", temperatures="shared", n_resamples=39),
+            cr.recalibrate.CredalRecalibration(temperatures="shared"),
             ensemble,
             own,
             None,

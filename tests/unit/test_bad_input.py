@@ -416,7 +416,6 @@ def test_wrong_statistics(name, words):
         ({"p": math.nan}, "`p` must be"),
         ({"p": -math.inf}, "`p` must be"),
         ({"debiased": True}, "only for the squared error"),
-        ({"paper": "X99"}, "must be one of ['C25', 'M23', 'P21']"),
         ({"sample_weights": [1, 1, 1, 1]}, "takes only its own settings; got 'sample_weights'"),
         ({"sample_weight": [1, 1]}, "`sample_weight` must have one entry per prediction (4); got 2"),
         ({"sample_weight": [0, 0, 0, 0]}, "positive sum"),

@@ -115,7 +115,7 @@ def as_real(value: Any, name: str, *shapes: str) -> Array:
     if shapes:
         require_shape(array, name, *shapes)
     xp = namespace(array)
-    if xp.isdtype(array.dtype, "real floating"):
+    if array.dtype.kind == "f" if is_numpy(array) else xp.isdtype(array.dtype, "real floating"):
         return array
     if xp.isdtype(array.dtype, "complex floating"):
         raise InputTypeError(
@@ -145,18 +145,17 @@ def require_shape(array: Array, name: str, *shapes: str) -> None:
 
     The letter k stands for classes, of which there must be at least two.
     """
-    wanted = " or ".join(shapes)
-    if array.ndim not in {shape.count(",") + (not shape.endswith(",)")) for shape in shapes}:
+    if all(array.ndim != shape.count(",") + (not shape.endswith(",)")) for shape in shapes):
         raise InputError(
             f"`{name}`",
-            f"must have shape {wanted}",
+            f"must have shape {' or '.join(shapes)}",
             f"got shape {tuple(array.shape)}",
             "Add or drop axes so that the instances come first.",
         )
     if 0 in array.shape:
         raise InputError(
             f"`{name}`",
-            f"must have shape {wanted} with at least one instance",
+            f"must have shape {' or '.join(shapes)} with at least one instance",
             f"got shape {tuple(array.shape)}",
             "Check the filter that selected these rows.",
         )

@@ -151,6 +151,11 @@ def _dispatch(name: str) -> Callable[..., Array]:
     return function
 
 
+def row_sums(values: Array) -> Array:
+    """Sum over the last axis; NumPy's ufunc takes half the time of its function for short rows."""
+    return np.add.reduce(values, axis=-1) if is_numpy(values) else namespace(values).sum(values, axis=-1)
+
+
 def clip(values: Array, low: float | Array | None, high: float | Array | None = None) -> Array:
     """Return values between `low` and `high`; NumPy's own function takes a tenth of the standard's time."""
     return np.clip(values, low, high) if is_numpy(values) else namespace(values).clip(values, low, high)
@@ -213,15 +218,12 @@ def summary_of_rows(array: Array) -> tuple[float, float] | None:
     if views is None or array.dtype not in (np.float32, np.float64):
         return None
     ones = np.ones(array.shape[-1])
-    rows_of_tile = max(1, CACHE_ELEMENTS // len(ones))
-    wide = np.empty((rows_of_tile, len(ones)))
+    rows_of_tile = CACHE_ELEMENTS // len(ones)
     lowest, worst = np.inf, 0.0
     with np.errstate(invalid="ignore"):
         for rows in views:
             for tile in tiles(len(rows), rows_of_tile):
-                block = wide[: tile.stop - tile.start]
-                block[...] = rows[tile]
-                sums = block @ ones
+                sums = as_float64(rows[tile]) @ ones
                 off = max(float(sums.max()) - 1.0, 1.0 - float(sums.min()))
                 if not math.isfinite(off):  # as is every row with an entry that is not finite
                     return None

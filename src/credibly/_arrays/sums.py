@@ -22,6 +22,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
+    HostArray,
     as_float64,
     device,
     like,
@@ -38,9 +39,7 @@ _MOST_COLUMNS = 2**13  # of a product with an indicator
 def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     """Sum values (b, n) over groups (n,) -> (b, n_groups), in double precision."""
     if not on_accelerator(values):  # adding up in torch has no fixed order on a CPU
-        own = to_host(groups)
-        summed = [np.bincount(own, weights=row, minlength=n_groups) for row in to_host(values)]
-        return like(np.stack(summed), values)
+        return like(sums_of_rows(to_host(values), to_host(groups), n_groups), values)
     values = as_float64(values)
     if n_groups > _MOST_COLUMNS:
         return count_cells(namespace(values).broadcast_to(groups[None, :], values.shape), n_groups, values)
@@ -48,6 +47,12 @@ def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     for rows in tiles(values.shape[1], rows_within_budget(8 * n_groups)):
         total = total + values[:, rows] @ indicator(groups[rows], n_groups)
     return total
+
+
+def sums_of_rows(values: HostArray, groups: HostArray, n_groups: int) -> HostArray:
+    """Sum values (b, n) of the host over groups (n,), one vector at a time -> (b, n_groups)."""
+    summed = [np.bincount(groups, row, n_groups) for row in values]
+    return summed[0][None, :] if len(summed) == 1 else np.array(summed)
 
 
 def sums_in_order(events: Array, ends: Array) -> Array:

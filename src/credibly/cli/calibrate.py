@@ -16,8 +16,9 @@ from credibly._arrays.errors import FileError, InputError
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading
+from credibly.evaluation import evaluate
 from credibly.io import labels_beside, require_target, require_writable, save
-from credibly.predictions import RealPredictions
+from credibly.predictions import Dataset
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
 from credibly.recalibrate.files import NAMED, named_recalibration
@@ -27,8 +28,8 @@ from credibly.results.tests import HypotestResult
 
 METHODS = (
     "temperature, bias, platt (or sigmoid), curve, isotonic, beta, vector, matrix, noise, order, venn_abers, "
-    "members, alpha, credal; for real values scale, scale_by_group, scale_by_features, isotonic, shift; join "
-    "with + to apply one after the other"
+    "members, alpha, credal; for real values shift, scale, shift+scale, linear, linear+scale, spread, tails, "
+    "skew, isotonic, levels, scale_by_features; join with + to apply one after the other"
 )
 COLUMNS = (
     "method",
@@ -53,7 +54,7 @@ Method = Annotated[
     typer.Option(
         "--method",
         metavar="NAME",
-        help=f"What to fit: {METHODS}. Default: temperature, or scale for real values.",
+        help=f"What to fit: {METHODS}. Default: the repair that the report's headline advises.",
         autocompletion=_names,
     ),
 ]
@@ -62,7 +63,7 @@ Methods = Annotated[
     typer.Option(
         "--method",
         metavar="NAME",
-        help=f"What to compare; repeat for several: {METHODS}.",
+        help=f"What to compare; repeat for several: {METHODS}. Default: the repairs that a report tries.",
         autocompletion=_names,
     ),
 ]
@@ -100,7 +101,9 @@ def fit_file(
 ) -> None:
     """Fit a recalibration on predictions and labels.
 
-    With --by, temperature, bias and platt are fitted by group, and other methods are refused. Features in the
+    Without --method, the data are diagnosed and the repair that helps is fitted; with --by, the groups of
+    that attribute may have a repair of their own. With --by and --method, temperature, bias and platt (for
+    real values shift and scale) are fitted by group, and other methods are refused. Features in the
     file are used by methods that take them.
     """
     reading = Reading.typed(locals())
@@ -110,10 +113,11 @@ def fit_file(
     reading.require_elsewhere(out)
     require_writable(out, overwrite=force)
     data = reading.labelled(output)
+    groups, why = data.groups, ""
     if chosen is None:
-        real = isinstance(data.predictions, RealPredictions)
-        scale = "scale" if by is None else "scale_by_group"
-        chosen = named_recalibration(scale if real else "temperature")
+        chosen, groups, why = _repair(data, seed, output)
+    elif by is None:  # a column `group` that nobody named changes no method
+        groups = None
     for step in chosen.parts:
         if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part
             step.rng = seed
@@ -122,17 +126,17 @@ def fit_file(
             data.predictions,
             data.labels,
             features=data.features if chosen.takes_features else None,
-            # a column `group` that nobody named changes no method
-            groups=_one_group(data.groups) if by is not None or chosen.needs_groups else None,
+            groups=None if groups is None else _one_group(groups),
         )
     written = chosen.save(out, overwrite=force)
     if output.as_json:
-        output.json({**chosen.to_dict(), "written": str(written)})
+        output.json({**chosen.to_dict(), "written": str(written), "why": why or None})
         return
     ended = chosen.convergence
     assert ended is not None
     output.line(str(written))
     facts = [
+        *([("because", why)] if why else []),
         ("fitted", chosen.describe()),
         ("converged", "yes" if ended.converged else f"no: {ended.message}"),
         ("loss before", f"{ended.loss_before:.6g}"),
@@ -251,13 +255,12 @@ def compare_file(
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     data = reading.labelled(output)
-    real = isinstance(data.predictions, RealPredictions)
     if by is not None and method is not None and not any(named_recalibration(m).takes_groups for m in method):
         raise InputError(
             "`--by`",
             "must go with a method that is fitted by group",
             f"got {', '.join(method)}",
-            "Add `--method temperature`, `bias`, `platt` or, for real values, `scale_by_group`.",
+            "Add `--method temperature`, `bias`, `platt` or, for real values, `shift` or `scale`.",
         )
     with progress(quiet=output.quiet) as tell, _warnings_as_notes(output):
         report = recalibration_report(
@@ -266,7 +269,7 @@ def compare_file(
             method,
             cv=folds,
             features=data.features,
-            groups=_one_group(data.groups) if by is not None or real else None,
+            groups=_one_group(data.groups) if by is not None else None,
             statistics=statistic,
             n_bins=n_bins,
             n_resamples=n_resamples,
@@ -284,6 +287,27 @@ def compare_file(
             output.instead(f"{name} could not be fitted: {with_flags(one.failure)}")
         else:
             output.notes([f"{name}: {one.description} when fitted on all instances"])
+
+
+def _repair(data: Dataset, seed: int, output: Output) -> tuple[Recalibration, Any, str]:
+    """Return the repair that the headline of these data advises, its groups, and what is wrong."""
+    with progress(quiet=output.quiet) as tell:
+        found = evaluate(data, rng=seed, progress=tell)
+    told, headline = found.diagnosis, found.headline
+    assert headline is not None
+    if told is None or told.repair is None or headline.word != "conflict":
+        raise InputError(
+            f"'{data.source}'",
+            "must show a fault that a repair mends, if no `--method` is named",
+            headline.sentence.rstrip("."),
+            "Leave the predictions as they are, or name a repair, such as `--method temperature`.",
+        )
+    why = " ".join(filter(None, (headline.sentence, headline.remedy)))
+    method, by = told.repair.method, told.repair.by
+    if by is None:
+        return named_recalibration(method), None, why
+    groups = data.groups[by] if isinstance(data.groups, Mapping) else data.groups
+    return named_recalibration(method), groups, why
 
 
 def _one_group(groups: Any) -> Any:

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.cli import options
-from credibly.cli.numbers import LEVEL, leave, with_bins
+from credibly.cli.numbers import LEVEL, NOT_SHOWN, leave, with_bins
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Replication, Streaming
 from credibly.hypotests import predictive_check
@@ -29,7 +30,6 @@ COLUMNS = (
     "pvalue",
     "pvalue_interval",
     "adjusted_pvalue",
-    "paper_pvalue",
     "member_pvalue",
     "sharpness",
     "effect_size",
@@ -49,10 +49,6 @@ Hypothesis = Annotated[
         help="Hypothesis: one member drew all labels (bayesian), or the mean drew each label (independent).  "
         "[default: both, if there are members]",
     ),
-]
-Paper = Annotated[
-    Literal["P21"] | None,
-    typer.Option("--paper", metavar="P21", help="Use the settings and rules of the paper."),
 ]
 Power = Annotated[
     Literal["temperature", "bias"] | None,
@@ -89,7 +85,6 @@ def check_file(
     scheduler: options.Scheduler = None,
     statistic: options.Statistics = None,
     hypothesis: Hypothesis = None,
-    paper: Paper = None,
     power: Power = None,
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
@@ -103,12 +98,19 @@ def check_file(
     Would the model itself have expected these statistics?
     Groups in the file are checked too, with p-values adjusted for all of them.
     """
+    if fail_on == NOT_SHOWN:
+        raise InputError(
+            "`--fail-on not-shown`",
+            "needs a margin, and predictive checks have none",
+            "got it for `check`",
+            "Use `credibly test --margin 0.02 --fail-on not-shown`.",
+        )
     reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data:
-        check = _checked(data, statistic, hypothesis, paper, replication, output)
+        check = _checked(data, statistic, hypothesis, replication, output)
     curve = None
     if power is not None:
         with progress(quiet=output.quiet) as tell:
@@ -132,7 +134,6 @@ def _checked(
     data: Rows,
     statistic: list[str] | None,
     hypothesis: Literal["both", "bayesian", "independent"] | None,
-    paper: str | None,
     replication: Replication,
     output: Output,
 ) -> PredictiveCheck:
@@ -148,14 +149,9 @@ def _checked(
             **data.also("groups"),
             statistics=None
             if statistic is None
-            # a paper has its own number of bins
-            else [
-                as_statistic(name) if paper else with_bins(as_statistic(name), replication.n_bins)
-                for name in statistic
-            ],
+            else [with_bins(as_statistic(name), replication.n_bins) for name in statistic],
             hypothesis=chosen,
             n_resamples=replication.n_resamples,
-            paper=paper,
             rng=replication.seed,
             progress=_stage(tell, "checks"),
         )
@@ -184,7 +180,6 @@ def _row(hypothesis: str, one: HypotestResult[CheckDetails]) -> tuple[Cell, ...]
         one.pvalue,
         one.pvalue_interval,
         one.adjusted_pvalue,
-        one.details.paper_pvalue,
         one.details.member_pvalue,
         one.details.sharpness,
         one.effect_size,

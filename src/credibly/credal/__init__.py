@@ -8,11 +8,7 @@ from credibly.credal.extreme_points import vertices
 from credibly.credal.masses import MassFunction, focal_budget, mass_function
 from credibly.credal.means import mean_over
 from credibly.credal.membership import boundary, contains
-from credibly.credal.nonspecificity import (
-    NonspecificityEstimate,
-    nonspecificity,
-    nonspecificity_estimate,
-)
+from credibly.credal.nonspecificity import NonspecificityEstimate, nonspecificity, nonspecificity_estimate
 from credibly.credal.sets import as_set
 from credibly.credal.uncertainty import Uncertainty, size, uncertainty
 

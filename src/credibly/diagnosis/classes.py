@@ -92,6 +92,11 @@ class ClassSubject:
         return self.k == 2
 
     @property
+    def loss(self) -> str:
+        """What repairs are judged by."""
+        return "log loss"
+
+    @property
     def faults(self) -> list[Fault]:
         """The rows of the table that such data allow."""
         left_out = set() if self.attributes else {"groups"}
@@ -290,10 +295,9 @@ class ClassSubject:
         """Return the largest of all effects that a fault may have, of the predictions or of repaired ones."""
         stated = self.probs if probs is None else probs
         found = []
-        for claim in self.claims(fault, by):
-            keep = self.rows_of(claim)
-            if np.count_nonzero(keep) < FEWEST:
-                continue
+        claims = [(claim, self.rows_of(claim)) for claim in self.claims(fault, by)]
+        large = [one for one in claims if np.count_nonzero(one[1]) >= FEWEST]
+        for claim, keep in large or [max(claims, key=lambda one: np.count_nonzero(one[1]))]:
             says, happened = self._compared(stated, claim, keep)
             rows = self.weighing.rows(keep)
             apart = says - happened

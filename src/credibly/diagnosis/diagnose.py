@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.diagnosis.choosing import Tried, Weighing, choose
@@ -128,7 +129,10 @@ def diagnosed(
         repair = None
     else:
         effect = dataclasses.replace(effect, remains=subject.remains(effect.claim, chosen.after))
-        repair = dataclasses.replace(repair, description=_description(repair, subject, whole))
+        try:
+            repair = dataclasses.replace(repair, description=_description(repair, subject, whole))
+        except UnsupportedError:  # a repair without end: labels that equal every mean want no spread at all
+            repair = None
     second = None
     if repair is not None and everything is not chosen:
         second = subject.largest(everything.fault, everything.by, chosen.after)
@@ -146,6 +150,7 @@ def diagnosed(
         pvalue=1.0 if test is None else test.pvalue,
         pvalue_interval=(0.0, 1.0) if test is None else test.interval,
         shown=NONE if test is None else test.shown,
+        loss=subject.loss,
         skill=skill,
         n=len(whole),
         n_clusters=number,

@@ -16,9 +16,10 @@ class Claim(Result):
 
     Attributes
     ----------
-    measure : {"confidence", "class", "mean", "coverage", "slope", "spread", "tail", "quantile"}
+    measure : {"confidence", "class", "mean", "coverage", "slope", "spread", "tail", "skew", "quantile"}
         What is compared: confidence with accuracy, the probability of a class with its frequency, predicted
-        with observed means, stated with observed coverage, and so on.
+        with observed means, stated with observed coverage, and so on. "skew" compares the share of labels
+        below central intervals (as `stated`) with that above them (as `observed`).
     label : int or None
         The class.
     group : tuple of (str, str) or None
@@ -78,7 +79,7 @@ class RepairGain(Result):
     by : str or None
         The attribute whose groups have repairs of their own.
     gain, stderr : float
-        Decrease of the mean loss (log loss), and its paired standard error.
+        Decrease of the mean loss, and its paired standard error.
     description : str
         The repair fitted to all rows, in words; of the chosen one alone.
     """
@@ -125,6 +126,8 @@ class Diagnosis(Result):
         Its Monte-Carlo interval.
     shown : str
         The fault whose components show most in the test.
+    loss : {"log loss", "quantile loss"}
+        What repairs are judged by; the latter for quantiles, in stated standard deviations.
     skill : float
         Standard errors by which the model, repaired, beats the base rates; for real values, NaN.
     n, n_clusters, n_resamples : int
@@ -146,6 +149,7 @@ class Diagnosis(Result):
     pvalue: float
     pvalue_interval: tuple[float, float]
     shown: str
+    loss: str
     skill: float
     n: int
     n_clusters: int | None

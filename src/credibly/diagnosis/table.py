@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-Needs = Literal["", "groups", "several", "few", "draws"]
+Needs = Literal["", "groups", "several", "few", "means", "spread", "spreads", "dense", "levels"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,11 +26,12 @@ class Fault:
         Name of the recalibration that repairs it; "" where none does.
     effect : str
         What is compared: of classes "confidence", "class", "ends", "range" or "event"; of real values
-        "mean", "coverage", "slope", "spread", "tail" or "quantile".
+        "mean", "coverage", "slope", "spread", "tail", "skew" or "quantile".
     by_group : bool
         Whether it is a fault of a group, repaired by group.
-    needs : {"", "groups", "several", "few"}
-        What the data must have: groups, more than two classes, or between 3 and 20 of them.
+    needs : {"", "groups", "several", "few", "means", "spread", "spreads", "dense", "levels"}
+        What the data must have: groups; more than two classes, or between 3 and 20 of them; for real values
+        means that differ, a spread, spreads that differ, a whole distribution, or quantiles of a few levels.
     """
 
     name: str
@@ -60,14 +61,16 @@ CLASSES = (
 REALS = (
     Fault(NONE, 0, "", "coverage"),
     Fault("shift", 1, "shift", "mean"),
-    Fault("scale", 1, "scale", "coverage"),
-    Fault("slope", 2, "linear", "slope"),
-    Fault("shift+scale", 2, "shift+scale", "mean"),
-    Fault("spread", 2, "spread", "spread"),
-    Fault("tails", 2, "tails", "tail"),
+    Fault("scale", 1, "scale", "coverage", needs="spread"),
+    Fault("slope", 2, "linear", "slope", needs="means"),
+    Fault("shift+scale", 2, "shift+scale", "mean", needs="spread"),
+    Fault("spread", 2, "spread", "spread", needs="spreads"),
+    Fault("tails", 2, "tails", "tail", needs="dense"),
     Fault("group shift", 2, "shift", "mean", by_group=True, needs="groups"),
     Fault("group scale", 2, "scale", "coverage", by_group=True, needs="groups"),
-    Fault("slope+scale", 3, "linear+scale", "slope"),
+    Fault("slope+scale", 3, "linear+scale", "slope", needs="means"),
+    Fault("skewed", 3, "skew", "skew", needs="dense"),
     Fault("group shift+scale", 3, "shift+scale", "mean", by_group=True, needs="groups"),
-    Fault("shape", 4, "isotonic", "quantile"),
+    Fault("levels", 4, "levels", "quantile", needs="levels"),
+    Fault("shape", 4, "isotonic", "quantile", needs="dense"),
 )

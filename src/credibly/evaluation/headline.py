@@ -1,41 +1,28 @@
 """What a reader wants to know first: what is wrong, by how much, what repairs it, and what is left.
 
-The headline is the diagnosis in a sentence (`diagnosis`, `sentences`); then a few questions with one sentence
-and one verdict each.
+The headline is the diagnosis as a case with its facts; `questions` adds the others, `sentences` the words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-from scipy.special import bdtr
 
-from credibly._arrays.namespace import to_host
-from credibly._arrays.notes import counted
 from credibly.diagnosis import Diagnosis
 from credibly.diagnosis.diagnose import diagnosed
 from credibly.evaluation.claims import claims_headline
-from credibly.evaluation.findings import Answer, Headline
-from credibly.evaluation.phrases import (
-    FEW,
-    at_most,
-    audit_command,
-    file_of,
-    fit_command,
-    interval_of,
-    percents,
-    plan_command,
-    sure,
-)
-from credibly.evaluation.real_headline import coverage_bound, real_questions
-from credibly.evaluation.sentences import Names, measured, points, remedy, seen_in, what_is_wrong
-from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.stages import check_verdicts
-from credibly.evaluation.words import Word, p_is, shown
+from credibly.evaluation.commands import audit_command, file_of, fit_command, plan_command
+from credibly.evaluation.findings import FEW, Finding, Headline
+from credibly.evaluation.levels import own_level, share_level
+from credibly.evaluation.questions import BEYOND_REPAIR, coverage_bound, effect_facts, interval_of, questions
+from credibly.evaluation.sentences import repair_name
+from credibly.evaluation.words import clearest
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
-from credibly.hypotests import certificate, plan_labels
-from credibly.predictions import ClassPredictions, Dataset, Ensemble, InMemory, Point, RealPredictions, Rows
+from credibly.hypotests import plan_labels
+from credibly.hypotests.calibration.certificate import average_gaps
+from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredictions, Rows
 from credibly.selection.score import spaced_rows
 from credibly.statistics import confidence_gap
 
@@ -43,6 +30,14 @@ POWER = 0.8
 MOST_DIAGNOSED = 50_000
 """Rows that a diagnosis sees; of more, as many that are evenly spaced."""
 FEWEST_DIAGNOSED = 20
+RARE = 0.1
+"""An event less frequent than this is judged by its own frequency."""
+WITHOUT_NUMBERS = ("vector", "curve", "isotonic")
+"""Repairs whose many numbers no sentence holds."""
+SEEN = "seen by the test"
+"""The case of a test that rejects, where no single effect is clear."""
+SKILLED = 1.64
+"""Standard errors by which a model must beat the base rates to be called better."""
 
 
 def _diagnosis_applies(rows: Rows, work: Work) -> str | None:
@@ -68,7 +63,7 @@ def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
         whole = cast(Dataset, rows.loaded(MOST_DIAGNOSED))
         groups = whole.groups if groups is None else groups
         seen = InMemory(whole)
-    return diagnosed(seen, groups, work.level, work.n_resamples, work.seed, others)
+    return diagnosed(seen, groups, own_level("diagnosis", work), work.n_resamples, work.seed, others)
 
 
 def _of_rows(groups: Any, places: Any) -> Any:
@@ -83,260 +78,179 @@ DIAGNOSIS = Stage("diagnosis", _run_diagnosis, _diagnosis_applies)
 def _headline(rows: Rows, work: Work) -> Headline:
     """Say what is wrong, by how much, and what repairs it."""
     found: Diagnosis | None = work.found["diagnosis"]
+    if not work.tests:
+        return _untested(rows, work, "tests were switched off")
+    if found is None and rows.n >= FEWEST_DIAGNOSED:
+        return _untested(rows, work, "no test takes such predictions")
+    limit = _limit(rows, work)
+    size = {"n": rows.n, "n_clusters": work.summary.n_clusters, "sure": 1 - work.level}
     if found is None:
-        return _untested(work)
-    names = Names(work.classes)
-    most = _most(rows, work)
-    word: Word = found.word
-    if word == "conflict":
-        sentence = what_is_wrong(found, names, work.margin)
-    elif most is not None and most > FEW:
-        word = "cannot tell"
-        sentence = (
-            f"Too few data to tell: with {seen_in(rows.n, found.n_clusters)}, the average gap can be as "
-            f"large as {at_most(most)} ({sure(work)} that it is not larger)."
-        )
-    else:
-        limit = "" if most is None else f"; the average gap is below {at_most(most)}, {sure(work)}"
-        sentence = f"No sign of miscalibration in {seen_in(rows.n, found.n_clusters)}{limit}."
-        sentence += _useless(found)
-    return Headline(
-        word,
-        sentence,
-        "" if word != "conflict" else remedy(found, names, _described(work)),
-        found.effect.size,
-        found.effect.interval,
-        work.margin,
-        most,
-        _questions(rows, work, found, names, word),
-        _steps(rows, work, found, word),
-    )
+        return _too_few(rows, work, {**limit, **size}, ())
+    bound = limit["bound"]
+    finding = Finding("headline", found.word, "no sign", {**limit, **size, "skill": _skill(found)})
+    if found.word == "conflict":
+        finding = _conflict(rows, work, found)
+    elif min(found.effect.observed, found.effect.stated) > 1.0 - 1e-9:
+        finding = Finding("headline", "no conflict found", "certain", {**limit, **size})
+    elif found.word == "cannot tell" or (bound is not None and bound > FEW):
+        few = Finding("headline", "cannot tell", "too few", {})
+        return _too_few(rows, work, {**limit, **size}, questions(rows, work, found, few))
+    asked = questions(rows, work, found, finding)
+    return Headline(finding, work.margin, bound, asked, _steps(work, found))
 
 
-def _most(rows: Rows, work: Work) -> float | None:
+def _conflict(rows: Rows, work: Work, found: Diagnosis) -> Finding:
+    """Return what is wrong; where the fault is not clear, what a statistic or the average shows."""
+    finding = fault_finding(found, work.classes, work.margin)
+    if finding.case == SEEN:
+        shown = clearest(work.found["tests"] or {}, work.level)
+        if shown is None:
+            return finding
+        return Finding("headline", "conflict", "seen by a statistic", {**finding.facts, **shown})
+    gap = None if finding.facts["is_clear"] else _gap(rows, work)
+    if gap is not None and _is_clear(gap["interval"]):  # the average shows what no single claim does
+        return Finding("headline", "conflict", "temperature", {**finding.facts, **gap})
+    return finding
+
+
+def fault_finding(found: Diagnosis, classes: Sequence[str], margin: float) -> Finding:
+    """Return the case of a fault, with its effect, what a repair leaves, and what else is wrong."""
+    case, direction = _case(found)
+    if case == SEEN:
+        return Finding("headline", "conflict", case, {"pvalue": found.pvalue, "n_clusters": found.n_clusters})
+    is_small, relative, limit = _small(found, margin)
+    is_clear = _is_clear(found.effect.interval)
+    facts = {
+        **effect_facts(found.effect, classes),
+        "fault": found.fault,
+        "direction": direction,
+        "pvalue": found.pvalue,
+        "n_clusters": found.n_clusters,
+        "second": None if found.second is None else effect_facts(found.second, classes),
+        "is_clear": is_clear,
+        "pays": found.repair is not None,
+        "is_small": is_small,
+        "relative": relative,
+        "limit": limit,
+    }
+    repair = found.repair
+    if repair is not None:
+        named = repair_name({"method": repair.method, "by": repair.by})
+        facts |= {
+            "remedy": "repair" if is_clear and found.effect.remains is not None else "repair without a size",
+            "repair": repair.description if repair.method not in WITHOUT_NUMBERS else named,
+            "gain": repair.gain,
+            "error": 2.0 * repair.stderr,
+        }
+    return Finding("headline", "conflict", case, facts)
+
+
+def _gap(rows: Rows, work: Work) -> dict[str, Any] | None:
+    """Return the gap between confidence and accuracy as facts; None where predictions have none."""
+    if work.found["curves"] is None:
+        return None
+    gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
+    observed = 1.0 - float(work.found["curves"].risk_coverage["confidence"].risk[-1])
+    size = float(gap.value)
+    return {
+        "measure": "confidence",
+        "label": None,
+        "group": None,
+        "between": None,
+        "level": None,
+        "stated": observed + size,
+        "observed": observed,
+        "size": size,
+        "interval": interval_of(gap),
+        "is_clear": True,
+        "direction": 1 if size > 0 else -1,
+        "n": gap.n,
+    }
+
+
+def _is_clear(interval: tuple[float, float] | None) -> bool:
+    """Tell whether an interval is on one side of 0."""
+    return interval is not None and not interval[0] < 0.0 < interval[1]
+
+
+def _case(found: Diagnosis) -> tuple[str, int]:
+    """Return how a fault is spoken of, and its direction."""
+    claim, sign = found.effect.claim, 1 if found.effect.size > 0 else -1
+    if found.fault in (*BEYOND_REPAIR, "no skill"):
+        return found.fault, found.direction
+    if found.fault == "none" or (found.repair is None and not _is_clear(found.effect.interval)):
+        return SEEN, found.direction  # an effect that is noise is not what the test saw
+    if found.fault in ("temperature", "group temperature") and claim.label is not None:
+        return "sure of the other class", found.direction
+    if found.fault == "bias+temperature" and claim.between is None:
+        return ("temperature" if claim.label is None else "bias"), sign
+    return found.fault, found.direction
+
+
+def _small(found: Diagnosis, margin: float) -> tuple[bool, bool, float]:
+    """Tell whether a difference of shares does not matter; rare events are judged by their frequency."""
+    effect = found.effect
+    if effect.claim.measure not in ("confidence", "class", "coverage"):
+        return False, False, margin
+    often = min(effect.stated, effect.observed)
+    relative = effect.claim.measure == "class" and often < RARE
+    limit = margin / RARE if relative else margin
+    size = max(map(abs, effect.interval))
+    return size < limit * (often if relative else 1.0), relative, limit
+
+
+def _limit(rows: Rows, work: Work) -> dict[str, Any]:
     """Return what the average gap is at most, at the confidence of the evaluation; None where unknown."""
     if isinstance(rows.sample.predictions, RealPredictions):
         return coverage_bound(rows, work)
-    sure_of = 1 - work.level
+    bound: float | None = None
     if work.single.clusters is not None:  # no bound for every truth is known: the end of the interval
         gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
-        return max(map(abs, interval_of(gap) or (1.0, 1.0)))
-    return float(certificate(*work.single.arguments, statistic=confidence_gap, level=sure_of).upper)
+        bound = max(map(abs, interval_of(gap) or (1.0, 1.0)))
+    elif isinstance(rows.sample.predictions, ClassPredictions):
+        bound = max(float(one.upper) for one in average_gaps(work.single, 1 - work.level))
+    return {"bound": bound, "interval_level": None, "as_stated": True}
 
 
-def _useless(found: Diagnosis) -> str:
-    """Say it where a calibrated model says no more than base rates do."""
+def _skill(found: Diagnosis) -> str:
+    """Return whether a calibrated model says more than base rates do."""
     if found.fault == "no skill":
-        return " But it is no better than always stating the base rates."
-    if found.skill < 1.64:
-        return " These data do not show that it beats always stating the base rates."
-    return ""
+        return "none"
+    return "not shown" if found.skill < SKILLED else ""
 
 
-def _questions(rows: Rows, work: Work, found: Diagnosis, names: Names, word: Word) -> tuple[Answer, ...]:
-    what = Answer("what", "What is wrong, and how much?", word, _compared(found, names))
-    repairs = Answer("repairs", "What repairs it?", word, _repairs(found)) if found.repairs else None
-    left = _left(work, found, names)
-    every = [*_rater_question(work), what, repairs, left]
-    if isinstance(rows.sample.predictions, RealPredictions):
-        every += real_questions(work)
-    else:
-        every += [_error_question(work), *_spread_question(rows, work)]
-    return tuple(one for one in every if one is not None)
-
-
-def _compared(found: Diagnosis, names: Names) -> str:
-    """Say what is stated and observed, and what chance says about everything that was looked at."""
-    said = measured(found.effect, names)
-    where = names.group(found.effect.claim).lstrip()
-    start = f"{where[:1].upper()}{where[1:]}, {said}" if where else f"{said[:1].upper()}{said[1:]}"
-    n = counted(found.effect.n, "row")
-    return f"{start}, in {n}. One test of everything that is said here: {p_is(found.pvalue)}."
-
-
-def _repairs(found: Diagnosis) -> str:
-    """Say what each repair gains on rows that it was not fitted on, the best first."""
-    gains = []
-    for one in found.repairs[:4]:
-        by = "" if one.by is None else f" by {one.by}"
-        gains.append(f"{one.method}{by} {shown(one.gain)} (+- {shown(2 * one.stderr)})")
-    lead = "Decrease of the log loss on rows that a repair was not fitted on: "
-    if found.repair is None:
-        return f"{lead}{', '.join(gains)}. None of them is chosen."
-    by = "" if found.repair.by is None else f" by {found.repair.by}"
-    chosen = f"The smallest that explains the gain is {found.repair.method}{by}."
-    return f"{lead}{', '.join(gains)}. {chosen}"
-
-
-def _left(work: Work, found: Diagnosis, names: Names) -> Answer | None:
-    """Say what is left after the repair, and for which groups."""
-    audit = work.found.get("audit")
-    question = "What is left, and for whom?"
-    said = ""
-    word: Word = "no conflict found"
-    if found.second is not None:
-        word, said = (
-            "conflict",
-            f"After the repair, {measured(found.second, names)}{names.group(found.second.claim)}. ",
-        )
-    elif found.effect.remains is not None:
-        rest = points(found.effect.remains, signed=True)
-        said = f"After the repair, {rest} remain where the fault was largest. "
-    if audit is not None and found.word == "conflict" and audit.findings:
-        worst = audit.findings[0]
-        word, said = "conflict", f"{said}Before it, most clearly off: {worst.group}, {worst.words}."
-    elif audit is not None:
-        said += f"No group stands out among {audit.n_groups}."
-    return Answer("left", question, word, said.strip()) if said else None
-
-
-def _error_question(work: Work) -> Answer:
-    """Answer whether the surest answers are right more often."""
-    curve = work.found["curves"].risk_coverage["confidence"]
-    risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
-    interval = interval_of(curve.area) or (0.0, 1.0)
-    if not curve.area.has_interval and curve.area.n_clusters is None:
-        interval = _by_halves(curve.n, half, risk)
-    among, instead = percents(half, risk)
-    word: Word = "cannot tell"
-    said = f"Of the half of its answers it is most sure of, {among} are wrong; of all answers, {instead}."
-    if risk == 0:
-        said = f"It made no mistake in {counted(curve.n, 'instance')}: nothing to find."
-    elif risk == 1:
-        said = f"It gave no right answer in {counted(curve.n, 'instance')}: nothing to compare."
-    elif np.ptp(curve.threshold) == 0:
-        said = "It is equally sure of all its answers, so its confidence cannot point to its mistakes."
-    elif interval[1] < risk:
-        word, said = "no conflict found", f"Low confidence marks its mistakes. {said}"
-    elif interval[0] > risk:
-        word, said = "conflict", f"The surer it is, the more often it is wrong. {said}"
-    else:
-        said += " These data do not show that low confidence marks its mistakes."
-    return Answer("errors", "Does it know when it is wrong?", word, said)
-
-
-def _by_halves(n: int, half: float, risk: float) -> tuple[float, float]:
-    """Return an interval without `risk` where the surest half has too few, or too many, of the mistakes.
-
-    Used where the area has no interval. In random order the mistakes of half of the rows are hypergeometric.
-    """
-    wrong, found = round(n * risk), round(n * half / 2)
-    # a binomial with the same mean is more spread out, so its tails are on the safe side
-    fewer, more = bdtr(found, wrong, 0.5), 1.0 - bdtr(found - 1, wrong, 0.5) if found else 1.0
-    if fewer <= 0.025:
-        return 0.0, half
-    return (half, 1.0) if more <= 0.025 else (0.0, 1.0)
-
-
-def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
-    """Answer whether members disagree, or sets are wide, as they should; nothing for single distributions."""
-    members = isinstance(rows.sample.predictions, Ensemble)
-    question = "Is the width of its sets believable?"
-    if members:
-        question = "Is the disagreement of its members believable?"
-    elif isinstance(rows.sample.predictions, Point):
-        question = "Does it predict how people disagree?"
-    if members and not _disagree(rows.sample.predictions):
-        said = "Its members all predict the same, so there is no disagreement to judge."
-        return (Answer("spread", question, "cannot tell", said),)
-    found = []
-    if work.found.get("validity") is not None:
-        own = _pairs_of_raters(work) if isinstance(rows.sample.predictions, Point) else ""
-        found += [
-            Answer("spread", question, one.word, f"{own}{one.finding}")
-            for one in work.found["validity"].answers
-        ]
-    if work.found.get("credal") is not None:
-        found.append(_credal_answer(work.found["credal"], question, work))
-    if work.found.get("check") is not None:
-        told = check_verdicts(work.found["check"], work.summary, work.level)
-        found += [Answer("spread", question, one.word, one.finding) for one in told[:1]]
-    worst = next((one for one in found if one.word == "conflict"), None)
-    return tuple(found[:1]) if worst is None else (worst,)
-
-
-def _pairs_of_raters(work: Work) -> str:
-    """Say how often two raters of an instance disagree, and how often the model says so."""
-    raters = work.found.get("raters")
-    if raters is None:
-        return ""
-    pairs = raters.disagreement
-    says, seen_in = percents(float(pairs.predicted.value), float(pairs.observed.value))
-    return f"It says that two raters disagree {says} of the time; they do {seen_in} of the time. "
-
-
-def _disagree(ensemble: Any) -> bool:
-    """Tell whether any member differs from the first, beyond rounding."""
-    probs = to_host(ensemble.probs)
-    return bool((np.abs(probs - probs[:, :1]) > 1e-9).any())
-
-
-def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
-    """Answer whether the set holds the truth, and say where it does not."""
-    first, said = credal.verdicts[0], ""
-    if first.word == "conflict":
-        told = credal.validity.details.where(work.classes)
-        off = f": {told}" if told else " in several classes at once; no single class is off"
-        said = f"The true probabilities lie outside its sets{off} ({p_is(credal.validity.pvalue)})."
-    elif first.word == "no conflict found":
-        said = "Nothing shows that the true probabilities lie outside its sets, given what it predicts."
-    return Answer("spread", question, first.word, said or first.finding)
-
-
-def _rater_question(work: Work) -> tuple[Answer, ...]:
-    """Say how much of the loss is the model's, where several people labelled."""
-    raters = work.found.get("raters")
-    if raters is None:
-        return ()
-    loss, own = raters.loss, float(raters.loss.epistemic.value)
-    total = float(loss.irreducible.value) + own
-    share = own / total if total > 0 else 0.0
-    interval = interval_of(loss.epistemic)
-    word: Word = "cannot tell"
-    if interval is not None:
-        word = "conflict" if interval[0] > 0 else "no conflict found"
-    return (
-        Answer(
-            "raters",
-            "How much of the loss is the model's own?",
-            word,
-            f"{100 * share:.0f} % of the squared loss of {shown(total)} is the model's own"
-            f"{', more than chance explains' if word == 'conflict' else ''}. The other "
-            f"{100 * (1 - share):.0f} % is disagreement between raters, which no model can remove.",
-        ),
+def _too_few(rows: Rows, work: Work, facts: dict[str, Any], asked: tuple[Finding, ...]) -> Headline:
+    """Say how far the model could still be off, and how many labels would tell."""
+    wanted = _labels_wanted(rows, work)
+    steps: tuple[tuple[str, str], ...] = ()
+    if wanted is not None:
+        facts = {**facts, "remedy": "more labels", "wanted": wanted, "margin": work.margin, "power": POWER}
+        command = plan_command(file_of(work, plan=True), work.margin)
+        steps = ((f"Label more instances, about {wanted}, and look again.", command),)
+    return Headline(
+        Finding("headline", "cannot tell", "too few", facts), work.margin, facts["bound"], asked, steps
     )
+
+
+def _untested(rows: Rows, work: Work, reason: str) -> Headline:
+    facts: dict[str, Any] = {"reason": reason}
+    facts |= _gap(rows, work) or {}
+    return Headline(Finding("headline", "cannot tell", "untested", facts), work.margin, None, (), ())
 
 
 # ---------------------------------------------------------------------------------------------- what to do
 
 
-def _described(work: Work) -> str:
-    found: Diagnosis = work.found["diagnosis"]
-    return (
-        ""
-        if found.repair is None
-        else f"{found.repair.description[:1].upper()}{found.repair.description[1:]}"
-    )
-
-
-def _steps(rows: Rows, work: Work, found: Diagnosis, word: Word) -> tuple[tuple[str, str], ...]:
+def _steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
     """Return what to do next, each with a command."""
     file = file_of(work)
-    if word == "cannot tell":
-        wanted = _labels_wanted(rows, work)
-        if wanted is None:
-            return ()
-        command = plan_command(file_of(work, plan=True), work.margin)
-        return ((f"Label more instances, about {wanted}, and look again.", command),)
-    if word != "conflict":
-        return (
-            (
-                "Look at parts of the data: a model can be right on average and wrong for some groups.",
-                audit_command(file),
-            ),
-        )
-    if found.repair is None:
+    if found.word != "conflict":
+        where = "Look at parts of the data: a model can be right on average and wrong for some groups."
+        return ((where, audit_command(file)),)
+    if found.repair is None and found.fault in BEYOND_REPAIR:
         return ()
+    if found.repair is None:
+        return (("Look for groups of the data where the fault is larger.", audit_command(file)),)
     return (("Repair, then evaluate on new data.", fit_command(file, found.repair.method, found.repair.by)),)
 
 
@@ -350,15 +264,10 @@ def _labels_wanted(rows: Rows, work: Work) -> str | None:
 
 
 def _run(rows: Rows, work: Work) -> Headline:
+    share_level(work)
     if work.found["claims"] is not None:
         return claims_headline(work.found["claims"], rows, work)
     return _headline(rows, work)
-
-
-def _untested(work: Work) -> Headline:
-    reason = "tests were switched off" if not work.tests else "no test takes such predictions, or so few"
-    sentence = f"Whether the predictions are calibrated was not tested: {reason}."
-    return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
 
 
 HEADLINE = Stage("headline", _run)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
+from scipy.special import ndtr, stdtr
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
@@ -43,13 +44,7 @@ from credibly.predictions import (
 )
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.recalibrate import recalibration_report
-from credibly.results.curves import (
-    CorpCurve,
-    EnvelopeCurve,
-    ReliabilityCurve,
-    RiskCoverageCurve,
-    SpreadCurve,
-)
+from credibly.results.curves import CorpCurve, EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve, SpreadCurve
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
@@ -163,7 +158,8 @@ def _run_curves(rows: Rows, work: Work) -> Asking[Curves]:
     if score is not None and score.score.n == rows.n:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
-    worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
+    # of two classes, whose errors are the same, the second is the event
+    worst = 1 if len(named) == 2 else max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
     part = random_part(rows, MOST_ISOTONIC, work.seed)
     drawn = (top.level, min(work.n_resamples, BAND_RESAMPLES), work.seed)
     isotonic, worst_class = corp_curves(part, ["top_label", int(worst)], *drawn)
@@ -338,6 +334,16 @@ class RaterParts(Part):
 
     loss: LossDecomposition
     disagreement: DisagreementDecomposition
+
+    @property
+    def pvalue(self) -> float:
+        """One-sided p-value of "none of the loss is the model's own"; 1 if its error is not known."""
+        own = self.loss.epistemic
+        if not own.has_interval or not own.stderr:
+            return 1.0
+        score = float(own.value) / own.stderr
+        degrees = own.degrees_of_freedom
+        return float(ndtr(-score) if degrees is None else stdtr(degrees, -score))
 
     @property
     def key_numbers(self) -> Mapping[str, Estimate]:

@@ -28,11 +28,7 @@ from credibly.io.naming import assign_roles, use_canonical_names
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said, described
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
-from credibly.predictions.label_reading import (
-    counts_of_raters,
-    named_classes,
-    numbers_of,
-)
+from credibly.predictions.label_reading import counts_of_raters, named_classes, numbers_of
 from credibly.predictions.labels import read_labels
 from credibly.predictions.point import ROUNDED, rounding_of
 

@@ -12,12 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import InputError
-from credibly.plots.curves import (
-    ClasswiseDisplay,
-    EnvelopeDisplay,
-    ReliabilityDisplay,
-    RiskCoverageDisplay,
-)
+from credibly.plots.curves import ClasswiseDisplay, EnvelopeDisplay, ReliabilityDisplay, RiskCoverageDisplay
 from credibly.plots.differences import ScoreDifferencesDisplay
 from credibly.plots.display import (
     BLUE,

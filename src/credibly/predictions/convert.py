@@ -231,7 +231,7 @@ def _from_scored(obj: list[Any]) -> Point:
 
 def is_source(obj: Any) -> bool:
     """Tell whether `load` has to read it: a path, or a data frame."""
-    return isinstance(obj, (str, bytes, os.PathLike)) or is_frame(obj)
+    return not is_numpy(obj) and (isinstance(obj, (str, bytes, os.PathLike)) or is_frame(obj))
 
 
 def is_frame(obj: Any) -> bool:

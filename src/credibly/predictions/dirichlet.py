@@ -7,20 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.checks import (
-    as_real,
-    require_integer,
-    require_positive_entries,
-)
+from credibly._arrays.checks import as_real, require_integer, require_positive_entries
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed
 from credibly.predictions.base import ClassPredictions
-from credibly.predictions.ensemble import (
-    Ensemble,
-    members_second,
-    used_weights,
-    weighted_mean,
-)
+from credibly.predictions.ensemble import Ensemble, members_second, used_weights, weighted_mean
 from credibly.predictions.point import Point
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.checks import describe_rows, find_rows
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array, is_numpy, namespace
@@ -68,8 +70,12 @@ def check_classes(labels: Array, n_classes: int) -> Array:
         )
     # Small types cannot be compared with a large number of classes: torch wraps it around.
     wide = labels if host and labels.dtype != bool else xp.astype(labels, xp.int64)
-    least, most = (wide.min(), wide.max()) if host else (xp.min(wide), xp.max(wide))
-    if not 0 <= int(least) <= int(most) < n_classes:
+    if host and wide.dtype == np.int64:
+        most = wide.view(np.uint64).max()  # where negative numbers are the largest
+        inside = int(most) < n_classes
+    else:
+        inside = 0 <= int(xp.min(wide)) <= int(xp.max(wide)) < n_classes
+    if not inside:
         bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
         value = int(labels[bad[0]])
         remedy = _unlabelled(value) or "Remove unlabelled instances first."
@@ -81,7 +87,8 @@ def check_classes(labels: Array, n_classes: int) -> Array:
             describe_rows(bad, f"is {value}", labels.shape[0]),
             remedy,
         )
-    return xp.astype(labels, label_dtype(xp, n_classes))
+    small = label_dtype(xp, n_classes)
+    return labels.astype(small) if host else xp.astype(labels, small)
 
 
 def _unlabelled(value: int) -> str | None:

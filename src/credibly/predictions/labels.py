@@ -156,12 +156,14 @@ def as_labels(
             f"got {type(labels).__name__}",
             "Pass predictions first, then labels: `f(predictions, labels)`.",
         )
-    labels, _ = read_labels(predictions, labels)
-    if isinstance(labels, LabelCounts):
-        return as_labels(predictions, labels, sample_weight, some_rows=some_rows)
     k = predictions.n_classes if isinstance(predictions, OverClasses) else None
-    told = NUMBERS if k is None else NAMED_CLASSES
-    array = beside(as_array(labels, "labels", told), labels, predictions._leading)
+    array = labels
+    if not _is_literal(predictions, labels):
+        labels, _ = read_labels(predictions, labels)
+        if isinstance(labels, LabelCounts):
+            return as_labels(predictions, labels, sample_weight, some_rows=some_rows)
+        told = NUMBERS if k is None else NAMED_CLASSES
+        array = beside(as_array(labels, "labels", told), labels, predictions._leading)
     require_label_vector(predictions, array)
     if k is not None:
         return Classes(check_classes(array, k)[None, :], k, weights)
@@ -195,10 +197,8 @@ def read_labels(
     """
     if isinstance(labels, (Classes, Counts, Reals, Predictions)):
         return labels, ()
-    if type(labels) is np.ndarray and labels.ndim == 1 and is_numpy(predictions._leading):
-        literal = np.int64 if isinstance(predictions, OverClasses) else np.float64
-        if labels.dtype == literal and predictions.classes is None:
-            return labels, ()
+    if _is_literal(predictions, labels):
+        return labels, ()
     labels, joined = aligned(labels, predictions.index, "labels")
     values = label_values(labels)
     if is_torch(values) and is_numpy(predictions._leading):
@@ -235,6 +235,14 @@ def read_labels(
             array, found = numbered_classes(array, names, ordered=ordered)
             notes += found
     return _beside(array, predictions), tuple(notes)
+
+
+def _is_literal(predictions: Predictions, labels: Any) -> bool:
+    """Tell whether labels are numbers of the type that is counted or compared, beside NumPy predictions."""
+    if type(labels) is not np.ndarray or labels.ndim != 1 or predictions.classes is not None:
+        return False
+    literal = np.int64 if isinstance(predictions, OverClasses) else np.float64
+    return labels.dtype == literal and is_numpy(predictions._leading)
 
 
 def _beside(labels: Any, predictions: Predictions) -> Any:
@@ -279,6 +287,13 @@ def _wrong_weight(got: str) -> InputError:
         got,
         "Drop the instances that must not count.",
     )
+
+
+def one_distribution(predictions: Predictions) -> tuple[Predictions, tuple[str, ...]]:
+    """Return what sums over instances need: the mean of class predictions, others as they are; and notes."""
+    if not isinstance(predictions, Point) and isinstance(predictions, ClassPredictions):
+        return as_point(predictions)
+    return predictions, predictions.notes
 
 
 def as_point(predictions: Predictions) -> tuple[Point, tuple[str, ...]]:

@@ -13,12 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.checks import (
-    as_array,
-    as_two_reals,
-    require_rows,
-    require_shape,
-)
+from credibly._arrays.checks import as_array, as_two_reals, require_rows, require_shape
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions.base import OverClasses, Predictions

@@ -12,6 +12,7 @@ from credibly.recalibrate.files import load
 from credibly.recalibrate.fitting import Convergence
 from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
+from credibly.recalibrate.location import LocationScaling, SkewScaling, TailScaling
 from credibly.recalibrate.members import MemberTemperatures
 from credibly.recalibrate.reals import SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
@@ -26,13 +27,16 @@ __all__ = [
     "CredalRecalibration",
     "CurveScaling",
     "IsotonicRecalibration",
+    "LocationScaling",
     "MatrixScaling",
     "MemberTemperatures",
     "NoiseScaling",
     "PlattScaling",
     "QuantileShift",
     "Recalibration",
+    "SkewScaling",
     "SpreadScaling",
+    "TailScaling",
     "TemperatureScaling",
     "VectorScaling",
     "VennAbers",

@@ -41,8 +41,6 @@ class Recalibration(ABC):
     takes_features: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = False
     """Whether `fit` can be given groups."""
-    needs_groups: ClassVar[bool] = False
-    """Whether `fit` must be given groups."""
     changes_mean: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("Point", "Ensemble", "Dirichlet")
     """Types of predictions it is defined for."""
@@ -186,7 +184,7 @@ class Recalibration(ABC):
     @property
     def fitted_by_group(self) -> bool:
         """Whether `apply` needs the groups of the instances."""
-        return self.needs_groups
+        return False
 
     @property
     def is_fitted(self) -> bool:
@@ -338,8 +336,9 @@ class Recalibration(ABC):
         """Say what to do about features or groups that the method does not use."""
         if name == "groups":
             return Remedy(
-                "Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling, which take groups.",
-                "Leave out `--by`, or choose temperature, bias, platt or, for real values, scale_by_group.",
+                "Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling, which take groups; "
+                "for real values SpreadScaling or LocationScaling.",
+                "Leave out `--by`, or choose temperature, bias or platt; for real values shift or scale.",
             )
         return "Leave them out."
 

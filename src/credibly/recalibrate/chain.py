@@ -65,11 +65,6 @@ class Chain(Recalibration):
         return any(step.takes_groups for step in self.steps)
 
     @property
-    def needs_groups(self) -> bool:  # type: ignore[override]
-        """Whether any step must be fitted by group."""
-        return any(step.needs_groups for step in self.steps)
-
-    @property
     def fitted_by_group(self) -> bool:
         """Whether any step needs the groups of the instances."""
         return any(step.fitted_by_group for step in self.steps)

@@ -222,7 +222,22 @@ STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece
 
 REAL_STATISTICS = ("crps", "interval_score", "picp", "quantile_calibration_error", "mae")
 
-METHODS, REAL_METHODS = ("temperature", "bias", "platt", "vector"), ("scale", "isotonic", "shift")
+REPAIRS = ("temperature", "bias", "platt", "curve")
+OF_SEVERAL, OF_FEW, MOST_FEW = ("order", "noise"), ("vector",), 20
+"""Repairs of more than two classes, and of 3 to 20 of them."""
+REAL_REPAIRS = (
+    "shift",
+    "scale",
+    "linear",
+    "shift+scale",
+    "spread",
+    "tails",
+    "skew",
+    "linear+scale",
+    "isotonic",
+)
+BY_GROUP, REALS_BY_GROUP = ("temperature", "bias", "platt"), ("shift", "scale", "shift+scale")
+"""Repairs that are compared unasked: those by which `diagnose` tells faults."""
 
 MOST_PAIRED_ROWS = 2500
 """Instances up to which `skce` is computed unasked."""
@@ -255,8 +270,8 @@ def recalibration_report(
         What was observed. Counts over raters add the losses and the disagreement of raters.
     methods : sequence of str or Recalibration, optional
         Names, joined by ``+`` to apply one after the other (``"temperature+alpha"``), or unfitted objects.
-        Default: temperature, bias, Platt and vector scaling; for real values, ``"scale"``, ``"isotonic"`` and
-        ``"shift"``, with groups also ``"scale_by_group"``, and with features ``"scale_by_features"``.
+        Default: the repairs by which :func:`diagnose` tells faults, with groups also those by group; with
+        features of real values, ``"scale_by_features"`` too.
     cv : int
         Number of folds; each is recalibrated with a fit to the others.
     features : array (n, d), optional
@@ -317,7 +332,6 @@ def recalibration_report(
     ids = _cluster_ids(predictions, labels, clusters, blocks)
     predictions, labels = paired(predictions, labels)
     given = predictions if isinstance(predictions, RealPredictions) else checked(predictions)
-    real = isinstance(given, RealPredictions)
     as_labels(given, labels)
     folds = require_integer(cv, "cv", 2)
     if len(given) < 2 * folds:
@@ -332,7 +346,8 @@ def recalibration_report(
     seed = as_seed(rng)
     inputs = None if features is None else check_features(features, given)
     chosen = _chosen(statistics, n_bins, given)
-    asked = _named(_unasked(real, features, groups) if methods is None else methods)
+    asked = _unasked(given, features, groups) if methods is None else _named(methods)
+    for_all = set() if methods is not None else {name for name in asked if not name.endswith(GROUPED)}
     codes = None if ids is None else np.unique(ids, return_inverse=True)[1]
     parts = fold_members(len(given), folds, seed) if codes is None else _whole_folds(codes, folds, seed)
     counted = isinstance(labels, LabelCounts)
@@ -348,7 +363,7 @@ def recalibration_report(
         try:
             beside = {
                 "features": inputs if method.takes_features else None,
-                "groups": groups if method.takes_groups else None,
+                "groups": groups if method.takes_groups and name not in for_all else None,
             }
             made[name] = cross_fitted(method, given, labels, beside, parts, codes)
         except CrediblyError as error:
@@ -442,12 +457,22 @@ def _says_enough(statistic: Statistic, predictions: RealPredictions) -> bool:
     return True
 
 
-def _unasked(real: bool, features: Any, groups: Any) -> tuple[str, ...]:
+GROUPED = " by group"
+
+
+def _unasked(given: Predictions, features: Any, groups: Any) -> dict[str, Recalibration]:
     """Return the methods to compare where none is named: also those that use what is given beside."""
-    if not real:
-        return METHODS
-    by_group = ("scale_by_group",) if groups is not None and not isinstance(groups, Mapping) else ()
-    return (*REAL_METHODS, *by_group, *(() if features is None else ("scale_by_features",)))
+    real = isinstance(given, RealPredictions)
+    names = REAL_REPAIRS if real else REPAIRS
+    if not real and checked(given).n_classes > 2:
+        names = (*names, *OF_SEVERAL, *(OF_FEW if checked(given).n_classes <= MOST_FEW else ()))
+    if real and features is not None:
+        names = (*names, "scale_by_features")
+    found = {name: named_recalibration(name) for name in names}
+    if groups is not None:
+        for name in REALS_BY_GROUP if real else BY_GROUP:
+            found[f"{name}{GROUPED}"] = named_recalibration(name)
+    return found
 
 
 def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:

@@ -20,7 +20,7 @@ from credibly._arrays.errors import ONE_RATER, InputError, Remedy, UnsupportedEr
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed, made_with_rng
 from credibly.credal.enlargement import enlarged
-from credibly.hypotests import inflate, weights_test, witness_test
+from credibly.hypotests import inflate, witness_test
 from credibly.predictions import ClassPredictions, Ensemble
 from credibly.predictions.ensemble import weighted_mean
 from credibly.recalibrate.base import Recalibration
@@ -49,15 +49,10 @@ class CredalRecalibration(Recalibration):
         How to enlarge the set if no spread is accepted, see `inflate`; without it such data are refused.
     held_out : float
         Share of the instances used to choose the spread.
-    weights : {"learned", "constant"}, optional
-        Look for a calibrated combination with such weights, the papers' hypothesis; by default a witness
-        tests whether the set contains the truth, see `witness_test`.
     level : float
         Level at which a set counts as rejected.
-    n_resamples : int
-        Replicates of each test of weights.
     rng : int
-        Seed of the split and of the tests.
+        Seed of the split and of the tests, see `witness_test`.
 
     Attributes
     ----------
@@ -91,7 +86,7 @@ class CredalRecalibration(Recalibration):
     >>> logits = rng.normal(size=(400, 1, 2)) + 0.7 * rng.normal(size=(400, 3, 2))
     >>> ensemble = cr.Ensemble.from_logits(logits)
     >>> labels = (rng.random((400, 1)) > ensemble.probs[:, 0].cumsum(axis=1)).sum(axis=1)
-    >>> method = cr.recalibrate.CredalRecalibration(weights="constant", temperatures="shared", n_resamples=99)
+    >>> method = cr.recalibrate.CredalRecalibration(temperatures="shared")
     >>> method.fit(ensemble, labels).apply(ensemble[:10])
     Ensemble(n=10, m=3, k=2, dtype=float64, 1 note)
     """
@@ -100,9 +95,7 @@ class CredalRecalibration(Recalibration):
     spreads: tuple[float, ...] = SPREADS
     margin: Literal["vacuous", "ball"] | None = None
     held_out: float = 0.5
-    weights: Literal["learned", "constant"] | None = None
     level: float = 0.05
-    n_resamples: int = 199
     rng: int = 0
     member_temperatures: HostArray | None = dataclasses.field(default=None, init=False)
     spread: float | None = dataclasses.field(default=None, init=False)
@@ -115,18 +108,9 @@ class CredalRecalibration(Recalibration):
 
     def __post_init__(self) -> None:
         one_of("`temperatures`", self.temperatures, ("members", "shared", None))
-        one_of("`weights`", self.weights, ("learned", "constant", None))
         one_of("`margin`", self.margin, ("vacuous", "ball", None))
         require_level(self.level)
         self.rng = require_integer(self.rng, "rng", 0)
-        self.n_resamples = require_integer(self.n_resamples, "n_resamples", 1)
-        if 1 / (self.n_resamples + 1) > self.level:  # every set would pass
-            raise InputError(
-                "`n_resamples`",
-                f"must be large enough to reject at level {self.level:g}",
-                f"the smallest p-value of {self.n_resamples} replicates is {1 / (self.n_resamples + 1):.3g}",
-                f"Use at least {round(1 / self.level) * 2}.",
-            )
         require_level(self.held_out, "`held_out`", "Write 0.5.")
         values = np.asarray(self.spreads, dtype=np.float64)
         if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
@@ -186,12 +170,9 @@ class CredalRecalibration(Recalibration):
     ) -> tuple[HostArray, float, float]:
         """Return the p-values of the spreads tried, the smallest accepted one, and the radius around it."""
         words: dict[str, Any] = {"clusters": clusters, "rng": self.rng}
-        if self.weights is not None:
-            words |= {"weights": self.weights, "n_resamples": self.n_resamples}
-        test = witness_test if self.weights is None else weights_test
         found: list[float] = []
         for spread in self.spreads:
-            result = test(spread_out(held, temperatures, spread), labels, **words)
+            result = witness_test(spread_out(held, temperatures, spread), labels, **words)
             found.append(result.pvalue)
             if not result.rejects(self.level):
                 return np.array(found), float(spread), 0.0

@@ -70,7 +70,8 @@ class Event:
         xp = namespace(values)
         k = values.shape[1]
         index = xp.argmax(values, axis=1) if k > 2 else xp.full_like(values[:, 0], 1.0)
-        is_event = like(np.arange(k), values)[None, :] == xp.astype(index, values.dtype)[:, None]
+        number = xp.astype(like(np.arange(k), values), values.dtype)
+        is_event = number[None, :] == xp.astype(index, values.dtype)[:, None]
         own = xp.max(values, axis=1) if k > 2 else values[:, 1]
         if k == 2:
             others = values[:, 0]

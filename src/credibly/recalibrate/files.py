@@ -17,7 +17,7 @@ from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
 from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
-from credibly.recalibrate.location import NAMES, LocationScaling, TailScaling
+from credibly.recalibrate.location import NAMES, LocationScaling, SkewScaling, TailScaling
 from credibly.recalibrate.members import MemberTemperatures
 from credibly.recalibrate.reals import SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
@@ -43,6 +43,7 @@ METHODS: dict[str, type[Recalibration]] = {
         QuantileShift,
         LocationScaling,
         TailScaling,
+        SkewScaling,
         Chain,
     )
 }
@@ -50,7 +51,6 @@ NAMED: dict[str, Callable[[], Recalibration]] = {
     **{name: one for name, one in METHODS.items() if name != "chain"},
     **{name: partial(LocationScaling, terms) for name, terms in NAMES.items()},
     "sigmoid": PlattScaling,
-    "scale_by_group": partial(SpreadScaling, by="groups"),
     "scale_by_features": partial(SpreadScaling, by="features"),
 }
 """What a name stands for, unfitted."""

@@ -1,7 +1,7 @@
 """Recalibrations by levels: isotonic maps of probabilities and distribution functions, and single quantiles.
 
 isotonic   F' = R o F                    R the distribution of the labels' F(y), which is increasing by itself
-shift      Q'(l) = Q(l) + d_l            d_l the residual y - Q(l) whose rank is l (n + 1)
+levels     Q'(l) = Q(l) + d_l            d_l the residual y - Q(l) whose rank is l (n + 1)
 
 Kuleshov, Fenner and Ermon 2018; Romano, Patterson and Candès 2019.
 """
@@ -234,7 +234,7 @@ def _with_tails(draws: Array, levels: HostArray) -> tuple[Array, Array]:
     return xp.concat([first, draws, last], axis=1), like(heights, draws)
 
 
-def _cdf(predictions: RealPredictions, labels: Array) -> HostArray:
+def label_levels(predictions: RealPredictions, labels: Array) -> HostArray:
     """Return F(y), (n,): 0 or 1 only beyond tails without width, elsewhere the numbers next to them."""
     if isinstance(predictions, Gaussian):
         return to_host(predictions.cdf(labels)).clip(_LOWEST, _HIGHEST)
@@ -246,10 +246,10 @@ def _cdf(predictions: RealPredictions, labels: Array) -> HostArray:
 
 def _places(predictions: RealPredictions, labels: Array, weight: HostArray) -> tuple[HostArray, HostArray]:
     """Return the levels of labels and their weights; a label at a step of F has places all along it."""
-    level = _cdf(predictions, labels)
+    level = label_levels(predictions, labels)
     if isinstance(predictions, Gaussian):
         return level, weight
-    below = _cdf(predictions, like(np.nextafter(to_host(labels), -np.inf), labels))
+    below = label_levels(predictions, like(np.nextafter(to_host(labels), -np.inf), labels))
     step = level - below > _LEAST_STEP
     along = below[step, None] + (level - below)[step, None] * (np.arange(_ALONG) + 0.5) / _ALONG
     shared = np.repeat(weight[step] / _ALONG, _ALONG)

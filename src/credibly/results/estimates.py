@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, is_numpy, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, is_numpy, namespace, row_sums, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.sums import State
 from credibly.results.base import Result, require_level
@@ -38,13 +38,13 @@ def moment_sums(values: Array, weights: Array | None) -> dict[str, Array]:
     value = values if weights is None else xp.where(weights > 0, values, xp.zeros_like(values))
     square = value * value
     sums = {"n": xp.zeros_like(value[:, 0]) + float(value.shape[1])}
-    sums["infinite"] = xp.sum(xp.astype(xp.isinf(value), xp.float64), axis=-1)
+    sums["infinite"] = row_sums(xp.astype(xp.isinf(value), xp.float64))
     powers = [xp.ones_like(value[:, :1]), value, square, square * value]
-    plain = [sums["n"], *(xp.sum(power, axis=-1) for power in powers[1:])] if weights is None else []
+    plain = [sums["n"], *(row_sums(power) for power in powers[1:])] if weights is None else []
     weight = weights
     for j in (1, 2, 3):
         for i in range(j + 1):
-            sums[f"w{j} v{i}"] = plain[i] if weights is None else xp.sum(weight * powers[i], axis=-1)
+            sums[f"w{j} v{i}"] = plain[i] if weights is None else row_sums(weight * powers[i])
         weight = None if weights is None else weight * weights
     return sums
 

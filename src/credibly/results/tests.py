@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
@@ -43,9 +44,6 @@ class Details:
     A subclass adds the fields, and changes how its test answers where the p-value alone is not enough.
     """
 
-    _long: ClassVar[tuple[str, ...]] = ()
-    """Fields that a summary leaves out."""
-
     _subject: ClassVar[str] = "predictions"
     """What the labels are compared with, for sentences."""
 
@@ -62,7 +60,8 @@ class Details:
             return f"{test.n_clusters} clusters give no p-value below {smallest_pvalue(test.n_clusters):.3g}"
         sides = 2 if test.tail == "two-sided" else 1
         if test.n_resamples and sides / (test.n_resamples + 1) > level:
-            return f"{test.n_resamples} replicates give no p-value below {sides / (test.n_resamples + 1):.3g}"
+            least, needed = sides / (test.n_resamples + 1), math.ceil(sides / level - 1e-9) - 1
+            return f"{test.n_resamples} replicates give no p-value below {least:.3g}; {needed} are needed"
         null = test.null_distribution
         if null is not None and null.size:
             if _alike(null, test.statistic).all():
@@ -197,7 +196,8 @@ class HypotestResult(WithPvalue, Result, Generic[Known]):
         p-value is still too large. Everything else is "no conflict found".
 
         `credal_test` finds a conflict if both of its tests reject, and cannot tell if only one does. A test
-        within a margin finds no conflict if it rejects, and else cannot tell.
+        within a margin finds no conflict if it rejects, a conflict if the error is surely larger than the
+        margin, and else cannot tell.
 
         Parameters
         ----------
@@ -261,9 +261,8 @@ class HypotestResult(WithPvalue, Result, Generic[Known]):
         return {**found, **found["details"], "details": type(self.details).__name__}
 
     def summary(self) -> dict[str, Any]:
-        """Return the JSON-safe fields without replicates and members: what a table of groups needs."""
-        left_out = {*_LONG, *self.details._long}
-        return {name: value for name, value in self.to_dict().items() if name not in left_out}
+        """Return the JSON-safe fields without replicates: what a table of groups needs."""
+        return {name: value for name, value in self.to_dict().items() if name not in _LONG}
 
     def __str__(self) -> str:
         return self.details._text(self)
@@ -286,8 +285,6 @@ class CheckDetails(Details):
 
     Attributes
     ----------
-    paper_pvalue : float
-        P21's p: share of the replicates strictly below the observation (its Algorithm 3).
     upper_pvalue, lower_pvalue : float
         One-sided p-values, ``(1 + #{null >= observed}) / (1 + n_resamples)`` and with ``<=``.
     direction : {"above", "below"}
@@ -296,34 +293,20 @@ class CheckDetails(Details):
         Distance between the 5 % and the 95 % quantile of the replicates: how much the check would accept.
     n_members : int
         Members of the ensemble.
-    member_counts : ndarray (m,) or None
-        Number of replicates drawn by each member; None if no member is drawn.
-    member_below, member_above : ndarray (m,) or None
-        The share of these at most, and at least, as large as the observation; NaN if there are none.
     member_pvalue : float or None
         Two-sided p-value that counts the truth as one more member: members are then a sample from a larger
         population, and no p-value is below 2 / (m + 1). A conflict requires this p-value to be small as well;
         if only this one is not, there are too few members, and the check cannot tell.
-    paper_rules : mapping of str to bool
-        Whether P21's rules fail the model; empty outside its paper mode, where a conflict is a statistic
-        beyond all replicates.
     group : str or None
         Which group of instances; None for all.
     """
 
-    _long = ("member_counts", "member_below", "member_above")
-
-    paper_pvalue: float
     upper_pvalue: float
     lower_pvalue: float
     direction: Literal["above", "below"]
     sharpness: float
     n_members: int
-    member_counts: HostArray | None = None
-    member_below: HostArray | None = None
-    member_above: HostArray | None = None
     member_pvalue: float | None = None
-    paper_rules: Mapping[str, bool] = dataclasses.field(default_factory=dict)
     group: str | None = None
 
     def _deciding_pvalue(self, test: HypotestResult[Any]) -> float:
@@ -331,12 +314,10 @@ class CheckDetails(Details):
         return usual if self.member_pvalue is None or self.n_members < 2 else max(usual, self.member_pvalue)
 
     def _verdict(self, test: HypotestResult[Any], level: float) -> Word:
-        if self.paper_rules:
-            return "conflict" if self.paper_rules["outside the replicates"] else "no conflict found"
         return "cannot tell" if self.is_beyond_members(test, level) else super()._verdict(test, level)
 
     def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
-        if not self.paper_rules and self.is_beyond_members(test, level):
+        if self.is_beyond_members(test, level):
             return (
                 f"Cannot tell: none of these {self.n_members} members explains the labels, but another one "
                 "like them might."

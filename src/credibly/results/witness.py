@@ -126,11 +126,6 @@ class WitnessDetails(CombinationDetails):
         Evidence against the set; its mean is at most 1 under every truth in the set, at every n.
     exact_pvalue : float
         ``min(1, 1 / evalue)``: exact at every n, with less power than `pvalue`.
-    anytime_pvalue : float
-        1 divided by the largest e-value so far, in the order of the rows: exact even if you look after every
-        row.
-    log_evalues : ndarray (n,)
-        Logarithm of that running e-value after each row.
     scores : ndarray (orders,)
         Normal score of each random order; the p-value is that of their mean.
     excess : ndarray (n,)
@@ -147,8 +142,6 @@ class WitnessDetails(CombinationDetails):
     given: Literal["predictions", "features"]
     evalue: float
     exact_pvalue: float
-    anytime_pvalue: float
-    log_evalues: HostArray
     scores: HostArray
     excess: HostArray
     smallest_pvalue: float

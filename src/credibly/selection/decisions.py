@@ -26,14 +26,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.predictions import (
-    Classes,
-    ClassPredictions,
-    Dataset,
-    Rows,
-    as_point,
-    as_rows,
-)
+from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
 from credibly.results.base import require_level
 from credibly.results.curves import MurphyCurve
 from credibly.results.estimates import Estimate, mean_error, mean_error_of_clusters

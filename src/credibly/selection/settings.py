@@ -18,25 +18,14 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, like, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import Seed, as_seed
-from credibly.credal import (
-    decision,
-    nonspecificity_estimate,
-    size,
-    uncertainty,
-)
+from credibly.credal import decision, nonspecificity_estimate, size, uncertainty
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.distances import Divergence
 from credibly.credal.entropy import log_base
 from credibly.credal.envelope import all_events
 from credibly.credal.masses import Negative, clamped, closest_pairs
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
-from credibly.predictions import (
-    Belief,
-    Dirichlet,
-    Intervals,
-    Point,
-    Predictions,
-)
+from credibly.predictions import Belief, Dirichlet, Intervals, Point, Predictions
 from credibly.predictions.belief import check_focal_sets
 from credibly.selection.standings import require_tradeoff
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, namespace
+from credibly._arrays.namespace import Array, namespace, row_sums
 from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, bin_index, class_cells
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Plan, State, Story, Traits
@@ -62,22 +62,18 @@ class BinnedError(BinnedStatistic):
         """Return (sum |cell| / n |observed - expected|^p)^(1/p), or the debiased squared error."""
         size, gap = sums["size"], sums["observed"] - sums["expected"]
         xp = namespace(gap)
-        total = xp.sum(size, axis=-1)
+        total = row_sums(size)
         if self.debiased:
             # sum over i != j of d_i d_j / (|cell| - 1), d = event - predicted; a single instance gives 0
             several = size > 1
             pairs = (gap**2 - sums["square"]) / xp.where(several, size - 1.0, xp.ones_like(size))
-            return xp.sum(xp.where(several, pairs, xp.zeros_like(pairs)), axis=-1) / total
+            return row_sums(xp.where(several, pairs, xp.zeros_like(pairs))) / total
         if self.p == 1:
-            return xp.sum(xp.abs(gap), axis=-1) / total
+            return row_sums(xp.abs(gap)) / total
         mean_gap = xp.abs(gap) / xp.where(size > 0, size, xp.ones_like(size))
         if self.p == math.inf:
             return xp.max(mean_gap, axis=-1)
-        return (xp.sum(size * mean_gap**self.p, axis=-1) / total) ** (1.0 / self.p)
-
-
-_C25: dict[str, dict[str, Any]] = {"C25": {"n_bins": 10, "closed": "right"}}
-_M23: dict[str, dict[str, Any]] = {"M23": {"n_bins": 10}}
+        return (row_sums(size * mean_gap**self.p) / total) ** (1.0 / self.p)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,11 +117,6 @@ class ConfidenceECE(BinnedError):
             "maximum_calibration_error": "with p=math.inf",
         },
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {
-        **_C25,
-        **_M23,
-        "P21": {"closed": "right"},  # eq. 2.3 leaves the number of bins open
-    }
 
     def binned_values(self, probs: Array) -> Array:
         """The confidence."""
@@ -174,7 +165,6 @@ class TopLabelECE(ConfidenceECE):
         citation="Gupta and Ramdas, Top-label calibration and multiclass-to-binary reductions, ICLR 2022.",
         aliases={"ece": "", "expected_calibration_error": ""},
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return hits in the pair of predicted class and bin."""
@@ -226,7 +216,6 @@ class ClasswiseECE(BinnedError):
             "cwece": "",
         },
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {**_C25, **_M23}
 
     def binned_values(self, probs: Array) -> Array:
         """Every class's probability."""

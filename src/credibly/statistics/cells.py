@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -63,9 +63,12 @@ def check_bins(n_bins: int, binning: str, closed: str) -> None:
     one_of("`closed`", closed, ("left", "right"))
 
 
+@cache
 def width_edges(n_bins: int) -> np.ndarray[Any, Any]:
     """Return the correctly rounded j / n_bins; `linspace` is off by one unit in the last place."""
-    return np.arange(n_bins + 1) / n_bins
+    edges = np.arange(n_bins + 1) / n_bins
+    edges.flags.writeable = False  # every caller gets the same array
+    return edges
 
 
 def _binned(values_of: Callable[[Array], Array], rows: Dataset) -> Array:
@@ -96,11 +99,38 @@ def bin_index(values: Array, edges: Array, closed: Closed) -> Array:
     n_bins = edges.shape[0] - 1
     small = np.uint8 if n_bins <= 256 else np.int32
     if is_numpy(values):
+        if closed == "left" and edges.tobytes() == _edges_of_product(n_bins, values.dtype):
+            # counts read native integers and would convert others every time
+            return _product_numpy(values, n_bins, np.intp if values.ndim == 1 else small)
         return _bin_index_numpy(values, edges[1:-1].astype(values.dtype, copy=False), closed, small)
     xp = namespace(values)
     out = xp.zeros(values.shape, dtype=getattr(xp, np.dtype(small).name), device=device(values))
     for edge in like(edges[1:-1], values, dtype=values.dtype):
         out = out + xp.astype(values >= edge if closed == "left" else values > edge, out.dtype)
+    return out
+
+
+@cache
+def _edges_of_product(n_bins: int, dtype: np.dtype[Any]) -> bytes:
+    """Return the edges of equal widths if the bin of a value is floor(value * n_bins); nothing otherwise.
+
+    The rounded product never falls as the value grows, so only an edge and the number below it can be wrong:
+    for 15 bins of double precision none is, for 10 bins some are.
+    """
+    edges, bins = width_edges(n_bins), np.arange(1, n_bins)
+    inner = edges[1:-1].astype(dtype)
+    exact = np.floor(inner * n_bins) == bins
+    exact &= np.floor(np.nextafter(inner, inner.dtype.type(0)) * n_bins) == bins - 1
+    return edges.tobytes() if exact.all() else b""
+
+
+def _product_numpy(values: Array, n_bins: int, dtype: Any) -> Array:
+    """Return floor(value * n_bins), 1 in the last bin, on tiles that stay in cache."""
+    out = np.empty(values.shape, dtype=dtype)
+    per_row = 1 if values.ndim == 1 else values.shape[1]
+    for rows in tiles(values.shape[0], CACHE_ELEMENTS // per_row):
+        scaled = values[rows] * n_bins
+        out[rows] = np.minimum(scaled, n_bins - 1, out=scaled)
     return out
 
 

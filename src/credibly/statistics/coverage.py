@@ -82,7 +82,6 @@ class IntervalCoverage(RealMean):
         "Transactions on Neural Networks, 2011.",
         aliases={"coverage": "", "interval_coverage": ""},
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {"P21": {"level": 0.95}}
 
     def __post_init__(self) -> None:
         require_level(self.level)
@@ -147,7 +146,6 @@ class QuantileCalibrationError(LinearStatistic):
         "regression, ICML 2018.",
         aliases={"qce": "", "regression_ece": ""},
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {"P21": {"strict": True}}
 
     def __post_init__(self) -> None:
         given: Any = self.levels

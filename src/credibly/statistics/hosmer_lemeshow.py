@@ -75,7 +75,6 @@ class HosmerLemeshow(BinnedStatistic):
         "Communications in Statistics, 1980; Fagerland, Hosmer and Bofin, Statistics in Medicine, 2008.",
         aliases={"hl": "", "hl_test": ""},
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {"M23": {"n_bins": 5, "binning": "equal_mass"}}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -20,7 +20,8 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray
-from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, Quantiles, as_point
+from credibly.predictions import Counts, Labels, Predictions, Quantiles
+from credibly.predictions.labels import one_distribution
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
@@ -33,7 +34,7 @@ class LinearStatistic(Statistic):
     """A statistic that is a function of sums over cells."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    """Which sums `value` reads beyond size and observed: expected, variance, square."""
+    """Which sums `value` reads beyond size and observed: expected, variance, square, fourth (variance^2)."""
     refusal: ClassVar[str | None] = None
     """Why there is no standard error; None if there is one."""
     has_moments: ClassVar[bool] = True
@@ -92,9 +93,7 @@ class LinearStatistic(Statistic):
         return None
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        given, notes = predictions, predictions.notes
-        if isinstance(predictions, ClassPredictions):
-            given, notes = as_point(predictions)
+        given, notes = one_distribution(predictions)
         return Linear(self, self.terms(given, plan), plan, (*notes, *self.notes(predictions)))
 
 
@@ -154,7 +153,7 @@ class Linear(Bound):
     def observed_sums(self, labels: Labels) -> State:
         """Return the state of one label vector, and the moments of what its rows contribute."""
         if not self.statistic.has_moments:
-            return State(self.state(labels), **self.terms.noted)
+            return State(self.state(labels), **self.terms.noted) if self.terms.noted else self.state(labels)
         if self.interval_method(labels) == "wilson":
             return share_moments(self.state(labels))
         added, weights = self.terms.contributions(labels), labels.weights

@@ -36,6 +36,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.dataset import joined
+from credibly.predictions.labels import one_distribution
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
 from credibly.results.estimates import ONE_CLUSTER, Estimate, Moments, cluster_error, standard_error_of
@@ -79,7 +80,7 @@ def require_rows(statistic: Statistic, rows: Rows) -> None:
     sample = rows.sample
     statistic.require_predictions(sample.predictions)
     batch = statistic.require_labels(sample.batch)
-    if isinstance(sample.predictions, RealPredictions) and isinstance(batch, Counts):
+    if isinstance(batch, Counts) and isinstance(sample.predictions, RealPredictions):
         raise UnsupportedError(
             f"`{statistic.name}` of real-valued predictions",
             "takes reals",
@@ -89,16 +90,9 @@ def require_rows(statistic: Statistic, rows: Rows) -> None:
         )
 
 
-def one_distribution(predictions: Predictions) -> tuple[Predictions, tuple[str, ...]]:
-    """Return what sums over instances need: the mean of class predictions, made once for all statistics."""
-    if isinstance(predictions, ClassPredictions):
-        return as_point(predictions)
-    return predictions, predictions.notes
-
-
 def notes_of_one(predictions: Predictions) -> tuple[str, ...]:
     """Return the notes of `one_distribution`, which is not made for them."""
-    if isinstance(predictions, ClassPredictions) and not isinstance(predictions, Point):
+    if not isinstance(predictions, Point) and isinstance(predictions, ClassPredictions):
         return (*predictions.notes, predictions.mean_note)
     return predictions.notes
 
@@ -242,11 +236,17 @@ def estimates_over(
     """
     found: dict[str, Estimate] = {}
     sums = [one for one in statistics if one.traits.reduction == "sum"]
-    if sums:
+    if sums and isinstance(rows, InMemory):
+        found = _in_memory(sums, rows)
+        if progress is not None:
+            progress(rows.n, rows.n)
+    elif sums:
         task = StatisticsTask.of(sums, rows)
         (total,) = rows.merged([task.sums], progress)
         found = task.finish(total)
         _look_again(found, task, rows, total)
+    if len(found) == len(statistics):
+        return found
     for one in statistics:
         if one.traits.reduction in ("pairwise", "smoother"):
             found[one.name] = pair_estimate(one, rows, progress)
@@ -256,14 +256,40 @@ def estimates_over(
     return {one.name: found[one.name] for one in statistics}
 
 
+def _in_memory(statistics: Sequence[Statistic], rows: InMemory) -> dict[str, Estimate]:
+    """Return the values of sums over rows that are all there: nothing is merged, and one look is enough."""
+    whole, found = rows.whole, {}
+    given = remembering(whole.predictions) if len(statistics) > 1 else whole.predictions
+    for statistic in statistics:
+        require_rows(statistic, rows)
+        # without `bind`, which would check once more
+        bound = statistic._bind(given, statistic._plan(rows))
+        sums = bound.observed_sums(whole.batch)
+        estimate = bound.estimate(sums, whole.batch, notes_of_one(given))
+        if whole.clusters is not None:
+            clusters = rows.clusters
+            assert clusters is not None
+            codes = clusters.codes(whole.clusters)
+            estimate = clustered(bound, estimate, bound.cluster_sums(whole.batch, codes, clusters.number))
+        if estimate.interval_refusal is SECOND_LOOK:
+            influence = bound.influence(sums, whole.batch)
+            estimate = _with_error(estimate, Moments.of(influence[None, :], None))
+        found[statistic.name] = estimate
+    return found
+
+
+def _with_error(estimate: Estimate, influence: State) -> Estimate:
+    """Return an estimate with the standard error that the influence of every row tells."""
+    return dataclasses.replace(estimate, stderr=standard_error_of(influence)[0], interval_refusal=None)
+
+
 def _look_again(found: dict[str, Estimate], task: StatisticsTask, rows: Rows, total: Sums) -> None:
     """Add the standard errors that only a second pass over the rows can tell."""
     again = {name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK}
     if again:
         (moments,) = rows.merged([_Influence(task, again)])
         for name, state in moments.states.items():
-            stderr, _ = standard_error_of(state)
-            found[name] = dataclasses.replace(found[name], stderr=stderr, interval_refusal=None)
+            found[name] = _with_error(found[name], state)
 
 
 def estimate_at_once(bound: Bound, labels: Labels) -> Estimate:

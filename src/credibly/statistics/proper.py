@@ -216,7 +216,6 @@ class LogLoss(ProperScore):
             "logloss": "",
         },
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {"C25": {"clip": 1e-10}}
 
     def __post_init__(self) -> None:
         if not isinstance(self.clip, (int, float)) or not 0 <= self.clip < 1:
@@ -316,6 +315,9 @@ def _top_label_numpy(probs: Array) -> tuple[Array, Array]:
     NumPy reduces a short last axis row by row, several times slower than memory allows.
     """
     n, k = probs.shape
+    if k == 2:
+        first, second = probs.T
+        return np.maximum(first, second), (second > first).view(np.uint8)
     if k > 64:
         place = probs.argmax(axis=1)
         return gather(probs, place[None, :])[0], place.astype(label_dtype(np, k))

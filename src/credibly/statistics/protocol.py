@@ -19,11 +19,12 @@ import dataclasses
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError, nearest
+from credibly._arrays.errors import CrediblyError, InputTypeError, UnsupportedError, nearest
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -304,10 +305,8 @@ class CallSignature:
             raise AttributeError("__signature__")
         _, *shared, _ = inspect.signature(Statistic.__call__).parameters.values()
         own = [
-            inspect.Parameter(
-                field.name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, field.name)
-            )
-            for field in _settable(statistic)
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, name))
+            for name in _settable(owner)
         ]
         return inspect.Signature([*shared, *own], return_annotation=Estimate)
 
@@ -324,8 +323,6 @@ class Statistic(ABC):
     traits: ClassVar[Traits]
     reference: ClassVar[str]
     story: ClassVar[Story]
-    papers: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Settings that reproduce a paper's printed numbers."""
     counts_meaning: ClassVar[str] = (
         "label counts: every instance counts once, with the shares of its raters in place of a single label"
     )
@@ -343,7 +340,6 @@ class Statistic(ABC):
         sample_weight: Any = None,
         clusters: Any = None,
         blocks: int | None = None,
-        paper: str | None = None,
         **settings: Any,
     ) -> Estimate:
         """Compute the statistic.
@@ -361,8 +357,6 @@ class Statistic(ABC):
             these clusters, and pairs of rows inside a cluster are left out.
         blocks : int, optional
             For rows in time order: consecutive rows form clusters of at least this length.
-        paper : str, optional
-            Use the settings of a paper.
         **settings
             Override the fields of this statistic for one call.
 
@@ -371,14 +365,10 @@ class Statistic(ABC):
         Estimate
             Value, standard error if one can be trusted, settings and notes.
         """
-        from credibly.statistics.over_rows import estimates_over  # written against this module
-
-        chosen = self.with_(paper=paper, **settings) if paper or settings else self
+        chosen = self.with_(**settings) if settings else self
         rows = as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
-        found = estimates_over([chosen], rows)[chosen.name]
-        if paper is None:
-            return found
-        return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
+        found: Estimate = _over_rows().estimates_over([chosen], rows)[chosen.name]
+        return found
 
     @property
     def identity(self) -> Hashable:
@@ -389,13 +379,11 @@ class Statistic(ABC):
             return id(self)
         return self
 
-    def with_(self, *, paper: str | None = None, **settings: Any) -> Self:
+    def with_(self, **settings: Any) -> Self:
         """Return the same statistic with other settings.
 
         Parameters
         ----------
-        paper : str, optional
-            Settings of a paper, under the ones given by name.
         **settings
             Fields to change.
 
@@ -404,7 +392,7 @@ class Statistic(ABC):
         Statistic
             A new frozen statistic.
         """
-        known = {field.name for field in _settable(self)}
+        known = _settable(type(self))
         for name in settings:
             if name not in known:
                 raise InputTypeError(
@@ -414,16 +402,6 @@ class Statistic(ABC):
                     nearest(name, known) if known else "It has none.",
                     argument=name,
                 )
-        if paper is not None:
-            if paper not in self.papers:
-                raise InputError(
-                    f"`paper` of `{self.name}`",
-                    f"must be one of {sorted(self.papers)}" if self.papers else "has no paper mode",
-                    f"got {paper!r}",
-                    "Leave it out to use the library's own settings.",
-                    argument="paper",
-                )
-            settings = {**self.papers[paper], **settings}
         try:
             return dataclasses.replace(self, **settings)
         except CrediblyError:
@@ -440,7 +418,7 @@ class Statistic(ABC):
     def _call(self) -> str:
         """Return the call with the settings it uses where they are not given."""
         settings = "".join(f", {name}={value!r}" for name, value in self.settings().items())
-        shared = "sample_weight=None, clusters=None, blocks=None, paper=None"
+        shared = "sample_weight=None, clusters=None, blocks=None"
         return f"{self.name}(predictions, labels=None, *, {shared}{settings})"
 
     def documentation(self) -> str:
@@ -465,12 +443,7 @@ class Statistic(ABC):
 
     def settings(self) -> dict[str, Any]:
         """Return the fields that users can set, as a dictionary."""
-        return {field.name: getattr(self, field.name) for field in _settable(self)}
-
-    def paper_notes(self, paper: str) -> tuple[str, ...]:
-        """List what a paper mode changed."""
-        changes = ", ".join(f"{name}={value!r}" for name, value in self.papers[paper].items())
-        return (f"paper mode {paper} sets {changes}",)
+        return {name: getattr(self, name) for name in _settable(type(self))}
 
     def labels(self, predictions: Predictions, labels: Any, sample_weight: Any = None) -> Labels:
         """Check labels for this statistic and return them as a batch."""
@@ -557,9 +530,18 @@ class Statistic(ABC):
         """Bind to checked predictions."""
 
 
-def _settable(statistic: Statistic) -> list[dataclasses.Field[Any]]:
-    """Return the fields that are settings: those without a leading underscore."""
-    return [field for field in dataclasses.fields(statistic) if not field.name.startswith("_")]
+@cache
+def _over_rows() -> Any:
+    """Return the module that is written against this one; to import it in every call takes longer."""
+    from credibly.statistics import over_rows
+
+    return over_rows
+
+
+@cache
+def _settable(statistic: type[Statistic]) -> tuple[str, ...]:
+    """Return the names of the fields that are settings: those without a leading underscore."""
+    return tuple(field.name for field in dataclasses.fields(statistic) if not field.name.startswith("_"))
 
 
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})

@@ -35,7 +35,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.notes import counted
-from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_order
+from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_order, sums_of_rows
 from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.samples import LeftOut, Pool
@@ -99,7 +99,7 @@ class Terms(ABC):
     def split(self, part: Array, number: int) -> Self:
         """Return the same terms, split by these parts of the rows alone: sums are (b, parts * cells)."""
         other = copy.copy(self)
-        for name in ("_known", "place", "ends", "_indicator"):
+        for name in ("_known", "ends", "_indicator"):
             other.__dict__.pop(name, None)
         other.part, other.n_parts = part, number
         return other
@@ -110,6 +110,11 @@ class Terms(ABC):
             return self.cell
         first = self.n_cells * self.part[:, None]
         return first + (to_host(self.cell) if is_numpy(first) else self.cell)
+
+    def _cells_in_a_row(self) -> Array:
+        """Return the cells of every row in its part, (1, n m)."""
+        cells = self.cells_of_parts()
+        return cells.T if cells.shape[1] == 1 else namespace(cells).reshape(cells, (1, -1))
 
     def observed(self, labels: Labels) -> Array:
         """Return what labels add to every cell, (b, cells); terms with other sums have none."""
@@ -274,10 +279,10 @@ class Terms(ABC):
         return amount**2 if name in ("square", "fourth") else amount
 
     def _size(self, weights: Array | None) -> Array:
+        if self.cell is not None and weights is None:
+            return count_cells(self._cells_in_a_row(), self.n_parts * self.n_cells)
         reference = self.reference
         xp = namespace(reference)
-        if self.cell is not None and weights is None:
-            return count_cells(_in_a_row(self.cells_of_parts()[None, ...]), self.n_parts * self.n_cells)
         if self.cell is None and self.part is None:
             if weights is None:
                 return xp.full((1, self.n_cells), float(self.n), dtype=xp.float64, device=device(reference))
@@ -296,8 +301,7 @@ class Terms(ABC):
             values = _times(weights[:, :, None], values)
         b, n, m = values.shape
         if self.cell is not None:
-            flat, places = _in_a_row(values), self.cells_of_parts()
-            cells = _in_a_row((to_host(places) if is_numpy(values) else places)[None, ...])
+            flat, cells = _in_a_row(values), self._cells_in_a_row()
             if b > 1:
                 cells = namespace(cells).broadcast_to(cells, flat.shape)
             return count_cells(cells, self.n_parts * self.n_cells, flat)
@@ -557,7 +561,7 @@ class Events(Terms):
         """Return p (1 - p) (1 - 2 p)."""
         return self.variance * (1.0 - 2.0 * self.mean)
 
-    @cached_property
+    @property
     def place(self) -> Array | None:
         """The only cell of every row, (n,)."""
         return self.part if self.cell is None else self.cells_of_parts()[:, 0]
@@ -644,14 +648,16 @@ class Events(Terms):
         values = xp.astype(hits, xp.float64)
         values = values if slope is None else values * slope[None, :]
         values = values if weights is None else values * weights
-        if self.place is None:
+        place = self.place
+        if place is None:
             return xp.sum(values, axis=1)[:, None]
-        return group_sums(values, self.place, self.n_parts * self.n_cells)
+        return group_sums(values, place, self.n_parts * self.n_cells)
 
     def _whole_numbers(self, hits: HostArray) -> HostArray:
-        if self.place is None:
+        place, n_cells = self.place, self.n_parts * self.n_cells
+        if place is None:
             return np.array([[float(np.count_nonzero(row))] for row in hits])
-        if len(hits) == 1 or self.n * self.n_parts * self.n_cells > _IN_CACHE:
-            return np.asarray(group_sums(hits, self.place, self.n_parts * self.n_cells))
+        if len(hits) == 1 or self.n * n_cells > _IN_CACHE:
+            return sums_of_rows(hits, place, n_cells)
         # Whole numbers: single precision is exact and halves the cost.
         return np.asarray(hits.astype(np.float32) @ self._indicator, dtype=np.float64)

@@ -21,15 +21,9 @@ from credibly.selection.standings import Ranking
 from credibly.statistics import accuracy, confidence_ece
 from credibly_studies.c25_printed import CIFAR10_STORED, JS_POINTS, SCORES
 from credibly_studies.inputs import public_arrays, public_data
-from credibly_studies.judging import (
-    Interval,
-    above,
-    difference_interval,
-    holds,
-    normal_interval,
-    told,
-)
+from credibly_studies.judging import Interval, above, difference_interval, holds, normal_interval, told
 from credibly_studies.outcomes import all_of
+from credibly_studies.paper_settings import as_in
 from credibly_studies.results import Cell, Claim, Findings, StudyTable
 from credibly_studies.study import Run, Study
 
@@ -128,12 +122,12 @@ def work(size: PointsSize, run: Run) -> Findings:
 
 def _row(name: str, mode: str, score: EpistemicScore, held: Stored) -> tuple[Cell, ...]:
     point, labels = held.models[name], held.labels[name]
-    paper = "C25" if mode == "paper" else None
+    ece = as_in("C25", confidence_ece) if mode == "paper" else confidence_ece
     spreads = [score.summary["distance"][group] for group in ("all", "right", "wrong")]
     ends = [normal_interval(one.mean, one.stderr) if math.isfinite(one.mean) else None for one in spreads]
     return (
         name, mode, score.n, score.n_infinite, float(accuracy(point, labels)),
-        float(confidence_ece(point, labels, paper=paper)),
+        float(ece(point, labels)),
         SCORES["CIFAR-10"][name].distance, spreads[0].mean, ends[0], spreads[0].std,
         spreads[1].mean, ends[1], spreads[2].mean, ends[2],
     )  # fmt: skip

@@ -7,15 +7,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 
-from credibly_studies.c25_printed import (
-    BY_ENTROPY,
-    BY_JS,
-    SCORES,
-    TABLE_8,
-    VERTICES,
-    Printed,
-    PrintedRanking,
-)
+from credibly_studies.c25_printed import BY_ENTROPY, BY_JS, SCORES, TABLE_8, VERTICES, Printed, PrintedRanking
 
 Scores = Mapping[str, Mapping[str, Printed]]
 """Printed rows by data set and model."""

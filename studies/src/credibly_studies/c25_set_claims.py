@@ -8,15 +8,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly.evaluation import shown
 from credibly.selection.standings import Ranking
 from credibly_studies.c25_models import Models
-from credibly_studies.judging import (
-    Interval,
-    above,
-    below,
-    dominance,
-    mean_interval,
-    normal_interval,
-    told,
-)
+from credibly_studies.judging import Interval, above, below, dominance, mean_interval, normal_interval, told
 from credibly_studies.outcomes import all_of
 from credibly_studies.results import Claim
 

@@ -17,6 +17,7 @@ from credibly.statistics import accuracy, confidence_ece
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, snli_models
 from credibly_studies.c25_set_claims import set_claims
 from credibly_studies.judging import mean_interval
+from credibly_studies.paper_settings import as_in
 from credibly_studies.results import Cell, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -89,12 +90,12 @@ def _scores(held: Models, rankings: dict[str, Ranking]) -> StudyTable:
     for name, model in held.models.items():
         for mode, ranking in rankings.items():
             score = ranking.scores[name]
-            paper = "C25" if mode == "paper" else None
+            error = as_in("C25", confidence_ece) if mode == "paper" else confidence_ece
             cells: list[Cell] = []
             for part in ("distance", "imprecision", "total"):
                 values = to_host(getattr(score, part))
                 cells += [float(values.mean()), mean_interval(values)]
-            hits, ece = accuracy(model, held.labels), confidence_ece(model, held.labels, paper=paper)
+            hits, ece = accuracy(model, held.labels), error(model, held.labels)
             average = None if score.average is None else float(score.average)
             rows.append(
                 (name, STANDS_FOR[name], mode, score.settings["members"], float(hits), hits.interval(),

@@ -18,12 +18,11 @@ from credibly.hypotests import weights_test
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.task import SetTask, WeightsTask
-from credibly.hypotests.credal.weights_test import HYPOTHESES, weights_result
 from credibly.learners import Learner
 from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure
 from credibly.results.credal import WeightsDetails
-from credibly.results.tests import HypotestResult
+from credibly.results.tests import HypotestResult, with_details
 from credibly.statistics import Statistic, kde_ce, kl_ce, mmd_ce
 from credibly.statistics.registry import as_statistic
 from credibly_studies import m23
@@ -127,8 +126,8 @@ def credal_test(
         **vars(sets), statistics=(chosen,), several=False, n_resamples=1, settings=settings, progress=report
     )
     learned = learned_test(task, features, teacher, split, None, False)
-    combined = learned.combination.apply(sets.given, features)
-    rows = learned.rows
+    combined = learned.details.combine(sets.given, features=features)
+    rows = learned.details.test_rows
     tested = bootstrap_test(
         combined[rows],
         sets.observed.values[0, rows],
@@ -140,8 +139,14 @@ def credal_test(
     note = (
         "Algorithm 1 of J25: the error of learning is not in the replicates, whose instances are bootstrapped"
     )
-    notes = (*learned.notes, note, *sets.notes)
-    return weights_result(learned._replace(result=tested, notes=notes), HYPOTHESES["learned"], settings)
+    return with_details(
+        tested,
+        learned.details,
+        name=learned.name,
+        hypothesis=learned.hypothesis,
+        settings={**settings, **tested.settings},
+        notes=tuple(dict.fromkeys((*learned.notes, note, *tested.notes))),
+    )
 
 
 def _network_for(tested: Statistic) -> NeuralLearner:

@@ -9,7 +9,7 @@ Widmann, Lindsten and Zachariah 2019; M23 eq. 7; J25 eq. 9.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, namespace
@@ -59,7 +59,6 @@ class LinearSkce(Statistic):
         citation="Widmann, Lindsten and Zachariah, Calibration tests in multi-class classification, NeurIPS "
         "2019.",
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {"M23": {"distance": "tv", "bandwidth": 2.0}}
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
         if self.bandwidth != "median":

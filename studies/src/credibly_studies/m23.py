@@ -26,7 +26,6 @@ from credibly.hypotests.credal.constant_weights import (
     on_host,
 )
 from credibly.hypotests.credal.task import SetTask, WeightsTask
-from credibly.hypotests.credal.weights_test import HYPOTHESES, weights_result
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure
@@ -40,6 +39,7 @@ from credibly_studies.bootstrap import paired_values
 from credibly_studies.credal_tests import CredalTest
 from credibly_studies.kernel_estimators import linear_skce
 from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than, most_of, near
+from credibly_studies.paper_settings import PAPER_SETTINGS, as_in
 from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates
 from credibly_studies.results import Claim, Design, Outcome
 from credibly_studies.simulate import CalibrationTest, EnsembleWorld, World
@@ -58,9 +58,9 @@ BINNED = (*HL, *CONFIDENCE, *CLASSWISE)
 LINEAR = "SKCE_ul"
 
 ERRORS: dict[str, Statistic] = {
-    LINEAR: linear_skce.with_(paper="M23"),
+    LINEAR: as_in("M23", linear_skce),
     **{
-        f"{name}, B = {bins}": one.with_(paper="M23", n_bins=bins)
+        f"{name}, B = {bins}": as_in("M23", one, n_bins=bins)
         for name, one in (
             ("HL", hosmer_lemeshow),
             ("ECE_conf", confidence_ece),
@@ -125,8 +125,8 @@ def credal_test(
     (docs/studies/m23.md).
     """
     chosen = as_statistic(statistics)
-    if "M23" in chosen.papers and chosen == type(chosen)():  # settings of the caller win
-        chosen = chosen.with_(paper="M23")
+    if chosen.name in PAPER_SETTINGS["M23"] and chosen == type(chosen)():  # settings of the caller win
+        chosen = as_in("M23", chosen)
     require_resamples(n_resamples)
     report = as_progress(progress)
     sets = SetTask.of(predictions, labels, n_draws, None, None, rng)
@@ -147,10 +147,8 @@ def credal_test(
     notes = (
         f"{chosen.name} {best.value:.4g} is the smallest found, from {best.start}",
         "Algorithm 1 of M23: one search from the centre; replicates have random weights and instances",
-        *sets.notes,
     )
-    found = constant_finding(task, task.result([bound], values), best, notes)
-    return weights_result(found, HYPOTHESES["constant"], settings)
+    return constant_finding(task, task.result([bound], values), best, notes)
 
 
 def _random_pairs(

@@ -19,6 +19,7 @@ from credibly.statistics import Statistic, classwise_ece, confidence_ece
 from credibly_studies.bootstrap import bootstrap_test
 from credibly_studies.judging import holds
 from credibly_studies.outcomes import Share
+from credibly_studies.paper_settings import as_in
 from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable
 from credibly_studies.study import Run, Study
 
@@ -130,8 +131,8 @@ class Perfect(NamedTuple):
 
 
 _ERRORS: dict[str, Statistic] = {
-    "ECE_conf": confidence_ece.with_(paper="M23"),
-    "ECE_cwise": classwise_ece.with_(paper="M23"),
+    "ECE_conf": as_in("M23", confidence_ece),
+    "ECE_cwise": as_in("M23", classwise_ece),
 }
 
 _LEVEL = 0.05

@@ -1,9 +1,10 @@
-"""Functions drawn from members with the band of all of them (P21 Figs. 4, 10); the check of one label."""
+"""The predictive check as P21 runs it; functions drawn from members (Figs. 4, 10); the check of one label."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,25 +14,83 @@ from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray, as_float64, is_array, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.evaluation import shown
+from credibly.hypotests import predictive_check as library_check
 from credibly.hypotests.calibration.pit import checked_rows
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.plots.display import BLUE, INK, ORANGE, SKY, VERMILION, Display, Style, Words, dots, ranges
-from credibly.predictions import (
-    Gaussian,
-    RealPredictions,
-    Samples,
-    as_labels,
-    as_predictions,
-)
+from credibly.predictions import Gaussian, RealPredictions, Samples, as_labels, as_predictions
 from credibly.predictions.passes import without_graph
 from credibly.results.base import Result, require_level
-from credibly.results.tests import HypotestResult
+from credibly.results.predictive import PredictiveCheck
+from credibly.results.tests import CheckDetails, HypotestResult
+from credibly.statistics import Statistic
+from credibly_studies.paper_settings import as_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SHADES = (BLUE, ORANGE, SKY, VERMILION)
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
+
+
+def predictive_check(
+    predictions: Any, labels: Any, *, statistics: Sequence[str | Statistic], **settings: Any
+) -> PredictiveCheck:
+    """Check statistics with the settings of P21.
+
+    Bins are closed on the right, intervals are those of 95 %, and labels count as strictly below quantiles.
+    `paper_pvalue`, `is_beyond_replicates` and `is_beyond_quantiles` are the paper's readings of a result.
+
+    Parameters
+    ----------
+    predictions, labels
+        As in :func:`credibly.predictive_check`.
+    statistics : sequence of str or Statistic
+        Statistics to check.
+    **settings
+        Everything else that :func:`credibly.predictive_check` takes.
+
+    Returns
+    -------
+    PredictiveCheck
+        Its verdicts are the library's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> from credibly_studies.p21 import is_beyond_replicates, predictive_check
+    >>> given = cr.Gaussian(np.zeros(50), np.ones(50))
+    >>> settings = {"statistics": ["picp"], "hypothesis": "independent", "rng": 0}
+    >>> is_beyond_replicates(predictive_check(given, np.full(50, 9.0), **settings).checks["picp"])
+    True
+    """
+    return library_check(
+        predictions, labels, statistics=[as_in("P21", one) for one in statistics], **settings
+    )
+
+
+def paper_pvalue(result: HypotestResult[CheckDetails]) -> float:
+    """Return P21's p: the share of replicates strictly below the observation (its Algorithm 3)."""
+    at_least = round(result.details.upper_pvalue * (1 + result.n_resamples)) - 1
+    return (result.n_resamples - at_least) / result.n_resamples
+
+
+def is_beyond_replicates(result: HypotestResult[CheckDetails]) -> bool:
+    """Tell whether P21's figures and Table 4 fail a model: its value lies beyond all replicates.
+
+    The paper also words this as p being 0 or 1; a tie with the smallest replicate has p = 0 and is not
+    beyond.
+    """
+    smallest = min(result.details.upper_pvalue, result.details.lower_pvalue)
+    return round(smallest * (1 + result.n_resamples)) == 1
+
+
+def is_beyond_quantiles(result: HypotestResult[CheckDetails]) -> bool:
+    """Tell whether P21's Tables 2 and 3 fail a model: beyond the 2.5 % or 97.5 % quantile of replicates."""
+    assert result.null_distribution is not None
+    low, high = np.quantile(result.null_distribution, [0.025, 0.975], method="inverted_cdf")
+    return not low <= result.statistic <= high
 
 
 @dataclasses.dataclass(frozen=True)

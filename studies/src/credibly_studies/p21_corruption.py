@@ -22,6 +22,7 @@ from credibly.results.tests import CheckDetails, HypotestResult
 from credibly.statistics import accuracy, confidence_ece, log_loss
 from credibly_studies.descent import Layers
 from credibly_studies.networks import Network, images, trained_network
+from credibly_studies.p21 import paper_pvalue
 from credibly_studies.p21_corruption_claims import claims, member_claim
 from credibly_studies.p21_corruption_tables import Row, failures_display, tables
 from credibly_studies.perceptrons import masks, outputs_of, repeated
@@ -254,7 +255,7 @@ def _row(task: _Task, variant: str, hypothesis: str, group: str, one: HypotestRe
         expected=one.statistic - one.effect_size,
         sharpness=one.details.sharpness,
         pvalue=one.pvalue,
-        paper=one.details.paper_pvalue,
+        paper=paper_pvalue(one),
         member=one.pvalue if one.details.member_pvalue is None else one.details.member_pvalue,
     )
 

@@ -10,14 +10,7 @@ from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly_studies.judging import denied
 from credibly_studies.outcomes import Share, all_of, more_often, more_than
-from credibly_studies.p21_corruption_tables import (
-    ECE,
-    READINGS,
-    TABLE_4_CHECKS,
-    Row,
-    beyond,
-    shifted_checks,
-)
+from credibly_studies.p21_corruption_tables import ECE, READINGS, TABLE_4_CHECKS, Row, beyond, shifted_checks
 from credibly_studies.p21_printed import CORRUPTIONS, TABLE_4
 from credibly_studies.results import Claim, Outcome
 

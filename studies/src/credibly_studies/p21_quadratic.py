@@ -16,14 +16,20 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
-from credibly.hypotests import predictive_check
 from credibly.predictions import Gaussian
 from credibly_studies.d21_mode_claims import over_repetitions
 from credibly_studies.descent import Activation, Layers
 from credibly_studies.inputs import trained
 from credibly_studies.judging import Interval, above, denied, told
 from credibly_studies.outcomes import Share, all_of, more_than
-from credibly_studies.p21 import FunctionsDisplay, MemberFunctions, member_functions
+from credibly_studies.p21 import (
+    FunctionsDisplay,
+    MemberFunctions,
+    is_beyond_replicates,
+    member_functions,
+    paper_pvalue,
+    predictive_check,
+)
 from credibly_studies.p21_printed import TABLE_1
 from credibly_studies.perceptrons import Training, fit_perceptrons, masks, outputs_of, repeated
 from credibly_studies.regressors import gaussian_loss, mean_and_std
@@ -163,21 +169,16 @@ def _data_set(task: _Task) -> _Found:
             ("Bayesian ensemble", whole, "bayesian"),
             ("MC dropout", drop, "bayesian"),
         ):
-            found = (
-                predictive_check(
-                    given,
-                    sample.labels,
-                    statistics=[CALIBRATION],
-                    hypothesis="bayesian" if hypothesis == "bayesian" else "independent",
-                    n_resamples=size.replicates,
-                    paper="P21",
-                    rng=generator,
-                )
-                .checks[CALIBRATION]
-                .details
-            )
-            fails = found.paper_rules["outside the replicates"]
-            checks[model, region] = Checked(found.paper_pvalue, found.sharpness, fails)
+            found = predictive_check(
+                given,
+                sample.labels,
+                statistics=[CALIBRATION],
+                hypothesis=hypothesis,
+                n_resamples=size.replicates,
+                rng=generator,
+            ).checks[CALIBRATION]
+            fails = is_beyond_replicates(found)
+            checks[model, region] = Checked(paper_pvalue(found), found.details.sharpness, fails)
         if task.data_set == 0 and test == "gap":
             x, labels = sample.features[:, 0], sample.labels
             functions = {

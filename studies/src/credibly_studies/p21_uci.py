@@ -15,14 +15,16 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
-from credibly.hypotests import pit_test, predictive_check
+from credibly.hypotests import pit_test
 from credibly.plots.curves import EnvelopeDisplay
 from credibly.predictions import RealPredictions
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import CheckDetails, HypotestResult
 from credibly.statistics import picp, quantile_calibration_error, rmse
 from credibly_studies.inputs import public_arrays, trained
+from credibly_studies.p21 import is_beyond_quantiles, predictive_check
 from credibly_studies.p21_uci_tables import LEVEL, Row, claims, tables
+from credibly_studies.paper_settings import as_in
 from credibly_studies.perceptrons import Training
 from credibly_studies.regressors import (
     MODELS,
@@ -193,13 +195,12 @@ def _checked(
         statistics=list(STATISTICS),
         hypothesis="independent" if single else "both",
         n_resamples=task.size.replicates,
-        paper="P21",
         rng=generator,
     )
     values = {
         "mse": float(rmse(given, labels)) ** 2,  # of standardised targets, as printed
-        "picp": float(picp(given, labels, paper="P21")),
-        "calibration": float(quantile_calibration_error(given, labels, paper="P21")),
+        "picp": float(as_in("P21", picp)(given, labels)),
+        "calibration": float(as_in("P21", quantile_calibration_error)(given, labels)),
     }
     return [
         Row(
@@ -209,7 +210,7 @@ def _checked(
             hypothesis="both (one member)" if single else hypothesis,
             statistic=name,
             values=values,
-            paper_fails=result.details.paper_rules["outside the central 95 %"],
+            paper_fails=is_beyond_quantiles(result),
             fails=result.pvalue <= LEVEL,
             adjusted_fails=_adjusted(result) <= LEVEL,
             member_fails=_counting_the_truth(result) <= LEVEL,

@@ -18,14 +18,7 @@ from scipy.special import ndtri
 from credibly._arrays.namespace import HostArray
 from credibly.predictions import Gaussian, Quantiles, RealPredictions, Samples
 from credibly_studies.descent import Layers
-from credibly_studies.perceptrons import (
-    Loss,
-    Training,
-    fit_perceptrons,
-    masks,
-    outputs_of,
-    with_levels,
-)
+from credibly_studies.perceptrons import Loss, Training, fit_perceptrons, masks, outputs_of, with_levels
 
 Arrays = dict[str, HostArray]
 

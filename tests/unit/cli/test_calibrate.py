@@ -131,8 +131,8 @@ def test_real_values_are_scaled_by_group_and_in_general(
     labels = mean + np.where(groups == "a", 1.0, 3.0) * rng.normal(size=300)
     np.savez("reals.npz", mean=mean, std=np.ones(300), y=labels, group=groups)
     assert main(["calibrate", "fit", "reals.npz", "s.json"]) == 0
-    assert "a scale of" in capsys.readouterr().out
-    assert main(["calibrate", "fit", "reals.npz", "g.json", "--method", "scale_by_group", "-q"]) == 0
+    assert "scales from" in capsys.readouterr().out
+    assert main(["calibrate", "fit", "reals.npz", "g.json", "--method", "scale", "-q"]) == 0
     scales = cr.recalibrate.load("g.json").scales
     assert 0.7 < scales["a"] < 1.4 < 2.3 < scales["b"] < 3.8
     assert main(["calibrate", "apply", "g.json", "reals.npz", "out.npz", "-q"]) == 0
@@ -143,11 +143,17 @@ def test_real_values_are_scaled_by_group_and_in_general(
     assert type(cr.load("quantiles.npz").predictions).__name__ == "Quantiles"
     capsys.readouterr()
     assert main(["calibrate", "compare", "reals.npz", "--n-resamples", "19", "--json"]) == 0
-    methods = ["scale", "isotonic", "shift", "scale_by_group"]
+    methods = ["scale", "isotonic", "levels"]
     assert list(json.loads(capsys.readouterr().out)["methods"]) == methods
     np.savez("plain.npz", mean=mean, std=np.ones(300), y=labels)
-    assert main(["calibrate", "fit", "plain.npz", "p.json", "--method", "scale_by_group"]) == 2
+    assert main(["calibrate", "apply", "g.json", "plain.npz", "p.npz"]) == 2
     assert "Name the column that holds the groups with `--by`" in capsys.readouterr().err
+    assert main(["calibrate", "fit", "plain.npz", "p.json", "-q"]) == 0
+    assert main(["calibrate", "apply", "p.json", "reals.npz", "p.npz", "-q"]) == 0  # groups are not asked for
+    assert main(["calibrate", "apply", "p.json", "reals.npz", "q.npz", "--by", "group"]) == 2
+    assert "the fit used none" in capsys.readouterr().err
+    assert main(["calibrate", "fit", "reals.npz", "j.json", "--method", "isotonic", "--by", "group"]) == 2
+    assert "uses no groups" in capsys.readouterr().err
     compared = ["calibrate", "compare", "reals.npz", "--method", "isotonic", "--n-resamples", "19"]
     assert main(compared) == 0
     assert "scored by their quantiles at 99 levels" in capsys.readouterr().err
@@ -157,7 +163,7 @@ def test_columns_of_any_name_form_groups(folder: Path, capsys: pytest.CaptureFix
     rng = np.random.default_rng(0)
     mean, site, year = rng.normal(size=300), rng.choice(["a", "b"], size=300), rng.integers(1, 3, size=300)
     np.savez("sites.npz", mean=mean, std=np.ones(300), y=mean + rng.normal(size=300), site=site, year=year)
-    by = ["--method", "scale_by_group", "--by", "site,year", "-q"]
+    by = ["--method", "scale", "--by", "site,year", "-q"]
     assert main(["calibrate", "fit", "sites.npz", "g.json", *by]) == 0
     scales = cr.recalibrate.load("g.json").scales
     assert list(scales) == ["a / 1", "a / 2", "b / 1", "b / 2"]
@@ -166,7 +172,7 @@ def test_columns_of_any_name_form_groups(folder: Path, capsys: pytest.CaptureFix
     assert np.allclose(cr.load("out.npz").predictions.std, expected)
     capsys.readouterr()
     assert main(["calibrate", "compare", "sites.npz", *by, "--n-resamples", "19"]) == 0
-    assert "scale_by_group\tcrps" in capsys.readouterr().out
+    assert "scale\tcrps" in capsys.readouterr().out
 
 
 def test_classes_are_recalibrated_by_group(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -247,7 +253,7 @@ def test_suggested_commands_take_groups_and_weights_along(folder: Path) -> None:
     asked = ["--by", "site", "--member-weights", "0.7,0.3", "--n-resamples", "99"]
     assert main(["report", "m.npz", *asked, "--out", "r.html", "-q"]) == 0
     page = (folder / "r.html").read_text()
-    fit = "calibrate fit m.npz --member-weights 0.7,0.3 calibration.json --method scale_by_group --by site"
+    fit = "calibrate fit m.npz --member-weights 0.7,0.3 calibration.json --method scale --by site"
     assert f"credibly {fit}" in page
     assert main([*fit.split(), "-q"]) == 0
     scales = cr.recalibrate.load("calibration.json").scales

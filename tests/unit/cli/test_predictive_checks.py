@@ -88,12 +88,6 @@ def test_json_holds_everything(credibly: Command, members: Path) -> None:
     assert "np." not in told.out  # plain numbers, for programs
 
 
-def test_paper_mode(credibly: Command, members: Path) -> None:
-    ran = credibly("check", members, "--paper", "P21", "--statistic", "confidence_ece", *FAST)
-    assert ran.code == 0
-    assert "paper mode P21" in ran.err
-
-
 def test_weights_by_row_are_checked_under_independence(credibly: Command, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     mean, weights = rng.normal(size=(80, 3)), rng.dirichlet(np.ones(3), size=80)

@@ -7,12 +7,7 @@ import pytest
 
 import credibly as cr
 from credibly._arrays.philox import as_seed
-from credibly.evaluation.rows import (
-    MOST_ROWS_ASKED,
-    MOST_ROWS_UNASKED,
-    rows_for_pairs,
-    subsampled,
-)
+from credibly.evaluation.rows import MOST_ROWS_ASKED, MOST_ROWS_UNASKED, rows_for_pairs, subsampled
 from credibly.predictions import as_labels
 from credibly.statistics.subsampled import Subsampled
 from libraries import Library

@@ -309,7 +309,7 @@ def _uncorrected(given: cr.Evaluation) -> cr.Evaluation:
 def _our_p(given: cr.Evaluation) -> cr.Evaluation:
     part = given.check.bayesian
     checks = {
-        name: with_details(one, dataclasses.replace(one.details, paper_pvalue=one.pvalue))
+        name: with_details(one, dataclasses.replace(one.details, member_pvalue=one.pvalue))
         for name, one in part.checks.items()
     }
     check = dataclasses.replace(given.check, bayesian=dataclasses.replace(part, checks=checks))
@@ -333,7 +333,7 @@ def _inverted_groups(given: cr.Evaluation) -> cr.Evaluation:
         ("points", _after_before, "column before"),
         ("points", _predicted_observed, "column observed"),
         ("points, rated", _uncorrected, "column without correction"),
-        ("ensemble", _our_p, "column P21's p"),
+        ("ensemble", _our_p, "column p with the truth as one more member"),
         ("points", _inverted_groups, "column Confidence gap"),
     ],
     ids=[
@@ -342,7 +342,7 @@ def _inverted_groups(given: cr.Evaluation) -> cr.Evaluation:
         "after as before",
         "observed as predicted",
         "uncorrected",
-        "p as P21's",
+        "p of the check",
         "inverted",
     ],
 )

@@ -48,9 +48,9 @@ def test_the_page_of_real_values() -> None:
     for text in ("Class by class", "Calibration and refinement loss", "refinement loss, which"):
         assert text not in page
     assert page == render_report(given)  # byte by byte
-    assert how_tested(given).endswith(
-        "the chance of a false conflict is at most 5 % for all of these together, and the same for each of "
-        "the two curves, of intervals and of quantiles."
+    assert how_tested(given) == (
+        "All that this screen says is tested together, on labels drawn 99 times from the predictions; a "
+        "right model is in conflict in at most 5 % of data sets."
     )
 
 

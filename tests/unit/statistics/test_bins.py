@@ -56,6 +56,24 @@ def test_every_edge_belongs_to_the_bin_that_starts_there_or_ends_there(n_bins: i
     assert bins(edges, n_bins, "right", dtype=dtype) == [0, *range(n_bins)]
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_bins", [2, 5, 10, 12, 15, 49, 100])
+def test_the_number_below_an_edge_belongs_to_the_bin_before(n_bins: int, dtype) -> None:
+    # 5 and 15 bins are found by a product, which for 10 bins rounds the number below 0.9 up to 9
+    edges = (np.arange(n_bins + 1) / n_bins).astype(dtype)
+    below = np.nextafter(edges[1:], dtype(0))
+    assert bins(below, n_bins, "left", dtype=dtype) == [*range(n_bins)]
+    above = np.nextafter(edges[:-1], dtype(2))
+    assert bins(above, n_bins, "right", dtype=dtype) == [*range(n_bins)]
+
+
+def test_columns_are_binned_as_single_values_are() -> None:
+    values = np.random.default_rng(0).random((3000, 12))  # more than one tile
+    edges = np.arange(16) / 15
+    searched = np.searchsorted(edges[1:-1], values, side="right")
+    assert (bin_index(values, edges, "left") == searched).all()
+
+
 def test_single_precision_compares_with_single_precision_edges() -> None:
     # 0.7 in float32 is 0.699999988, below the double 0.7
     assert float(np.float32(0.7)) < 0.7

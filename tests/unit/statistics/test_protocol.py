@@ -44,37 +44,6 @@ def test_an_unknown_setting_is_told_the_nearest() -> None:
         cr.brier(PROBS, LABELS, n_bins=3)
 
 
-@pytest.mark.parametrize(
-    ("name", "paper", "settings"),
-    [
-        ("confidence_ece", "C25", {"n_bins": 10, "closed": "right"}),
-        ("confidence_ece", "P21", {"closed": "right"}),
-        ("confidence_ece", "M23", {"n_bins": 10}),
-        ("classwise_ece", "M23", {"n_bins": 10}),
-        ("hosmer_lemeshow", "M23", {"n_bins": 5, "binning": "equal_mass"}),
-        ("log_loss", "C25", {"clip": 1e-10}),
-    ],
-)
-def test_paper_modes_are_settings_and_are_noted(name: str, paper: str, settings: dict) -> None:
-    statistic = cr.statistics.registered()[name]
-    estimate = statistic(PROBS, LABELS, paper=paper)
-    assert estimate.value == float(statistic(PROBS, LABELS, **settings))
-    assert any(note.startswith(f"paper mode {paper} sets") for note in estimate.notes)
-    assert settings.items() <= estimate.settings.items()
-
-
-def test_a_setting_given_by_name_wins_over_the_paper() -> None:
-    assert cr.confidence_ece.with_(paper="C25", n_bins=20).settings()["n_bins"] == 20
-    assert cr.confidence_ece.with_(paper="C25", n_bins=20).settings()["closed"] == "right"
-
-
-def test_an_unknown_paper_is_refused() -> None:
-    with pytest.raises(cr.InputError, match=r"`paper` of `log_loss` must be one of \['C25'\]; got 'M23'"):
-        cr.log_loss(PROBS, LABELS, paper="M23")
-    with pytest.raises(cr.InputError, match="`paper` of `accuracy` has no paper mode"):
-        cr.accuracy(PROBS, LABELS, paper="C25")
-
-
 def test_a_batch_is_evaluated_at_once() -> None:
     batch = Classes(np.array([[0, 0, 1, 1], [0, 1, 1, 0]], dtype=np.uint8), 2)
     # hits of predicted 0, 1, 1, 0: 1, 0, 1, 0 and all

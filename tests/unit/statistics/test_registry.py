@@ -189,7 +189,7 @@ def test_help_shows_what_a_call_takes(name: str) -> None:
     statistic = cr.statistics.registered()[name]
     names = (field.name for field in dataclasses.fields(statistic))
     settings = [one for one in names if not one.startswith("_")]
-    wanted = ["predictions", "labels", "sample_weight", "clusters", "blocks", "paper", *settings]
+    wanted = ["predictions", "labels", "sample_weight", "clusters", "blocks", *settings]
     signature = inspect.signature(statistic)
     assert list(signature.parameters) == wanted
     assert {one: signature.parameters[one].default for one in settings} == statistic.settings()

@@ -318,7 +318,7 @@ def test_the_printed_calibration_error_counts_labels_strictly_below() -> None:
     levels = (0.25, 0.5, 0.75)
     cdf = (draws <= labels[:, None]).mean(axis=1)
     printed = sum((p - np.mean([one < p for one in cdf])) ** 2 for p in levels)  # 0.25^2 + 0.5^2 + 0.25^2
-    paper = cr.quantile_calibration_error.with_(levels=levels, paper="P21")
+    paper = cr.quantile_calibration_error.with_(levels=levels, strict=True)
     assert float(paper(cr.Samples(draws), labels)) == pytest.approx(printed) == pytest.approx(0.375)
     # at most: both labels are at or below the quantiles at 1/2, the second at that of 1/4
     own = cr.quantile_calibration_error(cr.Samples(draws), labels, levels=levels)

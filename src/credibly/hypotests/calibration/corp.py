@@ -47,15 +47,7 @@ from credibly.hypotests.calibration.reliability import (
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.wild import sign_tiles
-from credibly.predictions import (
-    ClassPredictions,
-    Counts,
-    Dataset,
-    Labels,
-    Point,
-    Rows,
-    as_rows,
-)
+from credibly.predictions import ClassPredictions, Counts, Dataset, Labels, Point, Rows, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import CorpCurve

@@ -322,7 +322,7 @@ def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
 def _choices(predictions: Predictions) -> tuple[HostArray, HostArray]:
     """Return F(y) of every label that may be chosen, (n or 1, choices), and how often each is, (choices,)."""
     if isinstance(predictions, Pool):
-        table = _middle_ranks(to_host(predictions.values))
+        table = middle_ranks(to_host(predictions.values))
         return table, np.full(table.shape[1], 1.0 / table.shape[1])
     assert isinstance(predictions, Quantiles)
     edges = np.concatenate([[0.0], to_host(as_float64(predictions.levels)), [1.0]])
@@ -337,7 +337,7 @@ def _looked_up(table: HostArray, choices: Labels) -> HostArray:
     return np.asarray(table[rows, to_host(choices.values).astype(np.intp)])
 
 
-def _middle_ranks(pool: HostArray) -> HostArray:
+def middle_ranks(pool: HostArray) -> HostArray:
     """Return the place of every number of a pool (n, p) among all, 0 to 1; of equal ones the middle."""
     n, p = pool.shape
     order = np.argsort(pool, axis=1, kind="stable")

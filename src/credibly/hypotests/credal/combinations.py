@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from credibly.learners.mixing import mixed
 from credibly.learners.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.predictions import Classes, Point, as_point, as_predictions
 from credibly.results.combinations import LocalDeviations
-from credibly.results.tests import HypotestResult
 from credibly.statistics.terms import Events
 
 LEAST_INSTANCES = 20
@@ -186,6 +185,33 @@ def space_of(point: Point, space: Any, n: int) -> tuple[HostArray, tuple[str, ..
     return columns, tuple(f"feature {j}" for j in range(columns.shape[1]))
 
 
+def features_as_tested(features: Any, wanted: int | None, predictions: Any) -> Array | None:
+    """Return the features of other instances; None where the test had none, `wanted` columns otherwise."""
+    if (features is None) == (wanted is None):
+        made = None if features is None else check_features(features, as_class_predictions(predictions))
+        if made is None or made.shape[1] == wanted:
+            return made
+        raise InputError(
+            "`features`",
+            f"must have {wanted} columns, as in the test",
+            f"got {made.shape[1]}",
+            "Compute them in the same way.",
+        )
+    if wanted is None:
+        raise InputError(
+            "`features`",
+            "were not given to the test, which depends on the sets themselves",
+            "got some",
+            "Leave them out.",
+        )
+    raise InputError(
+        "`features`",
+        f"are needed: the test learned from {wanted} features",
+        "got none",
+        "Pass the features of these instances.",
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class Combination(ABC):
     """Turns predictions into one distribution per instance."""
@@ -272,48 +298,10 @@ class LearnedCombination(PointCombination):
         """Return the combination at other instances."""
         given = self._points(predictions)
         points = self.learner.points(given)
-        weights = self.fit.weights(points, self.features(given, predictions, features))
+        chosen = features_as_tested(features, self.n_features, predictions)
+        weights = self.fit.weights(points, set_features(given.probs) if chosen is None else chosen)
         return Point._trusted(mixed(weights[None, ...], points.probs)[0, ...])
-
-    def features(self, given: Points, predictions: Any, features: Any) -> Array:
-        """Return the features of other instances, as they were made for the test."""
-        if self.n_features is None:
-            if features is not None:
-                raise InputError(
-                    "`features`",
-                    "were not given to the test, whose weights depend on the sets themselves",
-                    "got some",
-                    "Leave them out.",
-                )
-            return set_features(given.probs)
-        if features is None:
-            raise InputError(
-                "`features`",
-                f"are needed: the weights were learned from {self.n_features} features",
-                "got none",
-                "Pass the features of these instances.",
-            )
-        made = check_features(features, as_predictions(predictions))
-        if made.shape[1] != self.n_features:
-            raise InputError(
-                "`features`",
-                f"must have {self.n_features} columns, as in the test",
-                f"got {made.shape[1]}",
-                "Compute them in the same way.",
-            )
-        return made
 
     def to_dict(self) -> dict[str, Any]:
         """Return the learner's settings and what it keeps of the fit."""
         return {"combination": "learned", "learner": self.learner.settings(), **self.fit.to_dict()}
-
-
-class Finding(NamedTuple):
-    """A test, and the combination it found."""
-
-    result: HypotestResult
-    combination: Combination
-    weights: HostArray
-    names: tuple[str, ...]
-    rows: HostArray
-    notes: tuple[str, ...]

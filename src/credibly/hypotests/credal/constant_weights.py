@@ -21,12 +21,13 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Stream
-from credibly.hypotests.credal.combinations import ConstantCombination, Finding
+from credibly.hypotests.credal.combinations import ConstantCombination
 from credibly.hypotests.credal.pairs import cell_values, counted_in_pairs, one_of_many, values_of_pairs
 from credibly.hypotests.credal.task import WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.mixing import mixed
 from credibly.predictions import Classes, Point
+from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, log_loss
 from credibly.statistics.cells import CellStatistic
@@ -93,7 +94,6 @@ class WeightSearch:
         a = self.points.shape[1]
         self.centre = np.full(a, 1.0 / a)
         self.statistic = statistic.bind(self.at(self.centre)).statistic
-        self._known: tuple[Classes | None, dict[bytes, float]] = None, {}
 
     def at(self, weights: HostArray) -> Point:
         """Return the combination with these weights."""
@@ -175,13 +175,8 @@ class WeightSearch:
         return Minimiser((ended, start)[at], value, name)
 
     def value(self, weights: HostArray, labels: Classes) -> float:
-        """Return the statistic at some weights; searches from several starts ask for the same ones again."""
-        if labels is not self._known[0]:
-            self._known = labels, {}
-        known, key = self._known[1], weights.tobytes()
-        if key not in known:
-            known[key] = float(self.values(weights, labels)[0])
-        return known[key]
+        """Return the statistic at some weights."""
+        return float(self.values(weights, labels)[0])
 
     def values(self, weights: HostArray, labels: Classes) -> HostArray:
         """Return the statistic at some weights for many label vectors, (b, n) -> (b,)."""
@@ -405,7 +400,7 @@ def mixed_pairs(points: HostArray, weights: HostArray) -> HostArray:
     return np.asarray(flat.reshape(len(weights), n, k))
 
 
-def constant_test(task: WeightsTask, refit: bool) -> Finding:
+def constant_test(task: WeightsTask, refit: bool) -> HypotestResult[WeightsDetails]:
     """Minimise over the weights, and compare with labels drawn from a combination with constant weights.
 
     Several statistics have no one minimum, so the log loss is minimised for them.
@@ -453,10 +448,11 @@ def _refitted_pairs(
 
 def constant_finding(
     task: WeightsTask, result: HypotestResult, best: Minimiser, notes: tuple[str, ...]
-) -> Finding:
+) -> HypotestResult[WeightsDetails]:
     """Return a test together with the weights that were tested."""
     combination = ConstantCombination(
         task.points.names, task.given.n_classes, task.n_draws, task.seed, weights=best.weights
     )
     rows = np.arange(len(task.given))
-    return Finding(result, combination, best.weights, task.points.names, rows, (*task.points.notes, *notes))
+    notes = (*task.points.notes, *notes)
+    return task.with_weights(result, combination, best.weights, task.points.names, rows, notes)

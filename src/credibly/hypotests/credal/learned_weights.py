@@ -40,7 +40,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.calibration.calibration_test import calibration_test
-from credibly.hypotests.credal.combinations import Finding, LearnedCombination
+from credibly.hypotests.credal.combinations import LearnedCombination
 from credibly.hypotests.credal.pairs import values_of_pairs
 from credibly.hypotests.credal.task import WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
@@ -48,6 +48,7 @@ from credibly.learners.basis import check_features, set_features
 from credibly.learners.linear import FittedWeights, GatingLearner, Learner, Lesson, LinearFit
 from credibly.learners.mixing import mixed
 from credibly.predictions import Classes, Point, as_point
+from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 
 _LEAST = 1e-200
@@ -138,7 +139,7 @@ def _learned(learner: Learner, lesson: Lesson, parts: Sequence[Part]) -> list[Pa
 
 def learned_test(
     task: WeightsTask, features: Any, learner: Learner, split: float | None, cv: int | None, refit: bool
-) -> Finding:
+) -> HypotestResult[WeightsDetails]:
     """Learn weights, test the combination on instances it was not learned on."""
     n = len(task.given)
     require_enough(n, cv)
@@ -175,7 +176,7 @@ def learned_test(
     )
     rows = np.sort(np.concatenate([fit.part.test for fit in fits]))
     notes = (*task.points.notes, *_notes(task, fits, source, unfinished, kept, features is None))
-    return Finding(result, combination, to_host(source.weights), points.names, rows, notes)
+    return task.with_weights(result, combination, to_host(source.weights), points.names, rows, notes)
 
 
 def _notes(

@@ -17,9 +17,18 @@ from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.points import Points, as_class_predictions, points_of
 from credibly.predictions import Classes, ClassPredictions, Point, cluster_codes, paired
 from credibly.predictions.passes import without_graph
-from credibly.results.tests import HypotestResult
+from credibly.results.credal import WeightsDetails
+from credibly.results.tests import HypotestResult, with_details
 from credibly.statistics import Statistic
 from credibly.statistics.protocol import Bound
+from credibly.statistics.registry import story_of
+
+HYPOTHESES = {
+    "learned": "some combination of the set, with weights this learner can represent, is calibrated",
+    "constant": "some combination of the set, with one weight vector for all instances, is calibrated",
+    "mean": "the mean of the set is calibrated",
+}
+"""By the weights that are tested."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,3 +82,24 @@ class WeightsTask(SetTask):
         settings = dict(self.settings)
         results = [single_result(bound, row, settings) for bound, row in zip(bounds, values, strict=True)]
         return omnibus(results, values, settings) if self.several else results[0]
+
+    def with_weights(
+        self,
+        result: HypotestResult,
+        combination: Any,
+        weights: HostArray,
+        names: tuple[str, ...],
+        rows: HostArray,
+        notes: Sequence[str],
+    ) -> HypotestResult[WeightsDetails]:
+        """Return a test with the weights that it found, its hypothesis and its notion of calibration."""
+        notions = {story_of(one.name).notion for one in self.statistics}
+        notion = notions.pop() if len(notions) == 1 else "distribution"
+        return with_details(
+            result,
+            WeightsDetails(rows, combination, weights, names, notion),
+            name="weights_test",
+            hypothesis=HYPOTHESES[self.settings["weights"]],
+            settings={**self.settings, **result.settings},
+            notes=tuple(dict.fromkeys((*notes, *self.notes, *result.notes))),
+        )

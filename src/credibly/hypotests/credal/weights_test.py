@@ -18,28 +18,22 @@ from credibly.hypotests.calibration.calibration_test import (
     require_distinct,
     require_resamples,
 )
-from credibly.hypotests.credal.combinations import Finding, MeanCombination
+from credibly.hypotests.credal.combinations import MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test
 from credibly.hypotests.credal.learned_weights import learned_test
-from credibly.hypotests.credal.task import SetTask, WeightsTask
+from credibly.hypotests.credal.task import HYPOTHESES, SetTask, WeightsTask
 from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner
 from credibly.learners.points import DRAWS
 from credibly.predictions import Ensemble
 from credibly.results.base import require_level
 from credibly.results.credal import WeightsDetails
-from credibly.results.tests import HypotestResult, with_details
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.registry import as_statistic, story_of
+from credibly.statistics.registry import as_statistic
 
 Weights = Literal["learned", "constant", "mean"]
 
 Statistics = str | Statistic | Sequence[str | Statistic] | None
-
-HYPOTHESES = {
-    "learned": "some combination of the set, with weights this learner can represent, is calibrated",
-    "constant": "some combination of the set, with one weight vector for all instances, is calibrated",
-    "mean": "the mean of the set is calibrated",
-}
 
 LEARNERS: dict[str, Learner] = {learner.name: learner for learner in (BoundaryLearner(), GatingLearner())}
 
@@ -199,8 +193,11 @@ def tested_weights(
         settings |= {"learner": teacher.settings(), "split": split, "cv": cv}
     if weights != "mean":
         settings["refit"] = refit
+    notes = sets.notes
+    if features is not None and weights != "learned":
+        notes = (f"{weights} weights do not depend on features", *notes)
     task = WeightsTask(
-        **vars(sets),
+        **(vars(sets) | {"notes": notes}),
         statistics=tuple(chosen),
         several=several,
         n_resamples=n_resamples,
@@ -215,41 +212,13 @@ def tested_weights(
             "Leave it out, or use `witness_test`.",
         )
     if weights == "mean" or sets.points.all_equal:
-        found = _mean_test(task, weights)
-    elif weights == "constant":
-        found = constant_test(task, refit)
-    else:
-        found = learned_test(task, features, teacher, split, cv, refit)
-    notes = (*found.notes, *sets.notes)
-    if features is not None and weights != "learned":
-        notes = (*found.notes, f"{weights} weights do not depend on features", *sets.notes)
-    return weights_result(found._replace(notes=notes), HYPOTHESES[weights], settings)
+        return _mean_test(task, weights)
+    if weights == "constant":
+        return constant_test(task, refit)
+    return learned_test(task, features, teacher, split, cv, refit)
 
 
-def weights_result(
-    found: Finding, hypothesis: str, settings: Mapping[str, Any]
-) -> HypotestResult[WeightsDetails]:
-    """Return everything in one result that knows its hypothesis and the notion of calibration it tests."""
-    names = tuple(found.result.components) or (found.result.statistic_name,)
-    notions = {story_of(name).notion for name in names}
-    details = WeightsDetails(
-        test_rows=np.asarray(found.rows),
-        combination=found.combination,
-        weights=found.weights,
-        weight_names=found.names,
-        notion=notions.pop() if len(notions) == 1 else "distribution",
-    )
-    return with_details(
-        found.result,
-        details,
-        name="weights_test",
-        hypothesis=hypothesis,
-        settings={**settings, **found.result.settings},
-        notes=tuple(dict.fromkeys((*found.notes, *found.result.notes))),
-    )
-
-
-def _mean_test(task: WeightsTask, weights: Weights) -> Finding:
+def _mean_test(task: WeightsTask, weights: Weights) -> HypotestResult[WeightsDetails]:
     """Test the mean of every set, on all instances: nothing is learned."""
     result = calibration_test(
         task.given,
@@ -268,7 +237,7 @@ def _mean_test(task: WeightsTask, weights: Weights) -> Finding:
     if weights != "mean":
         notes = (*notes, "all points of every set are equal: nothing to learn, all instances are tested")
     combination, rows = MeanCombination(), np.arange(len(task.given))
-    return Finding(result, combination, equal, task.points.names, rows, notes)
+    return task.with_weights(result, combination, equal, task.points.names, rows, notes)
 
 
 def _statistics(given: Statistics) -> tuple[list[Statistic], bool]:

@@ -35,23 +35,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.bounds import singleton_bounds, support_of
 from credibly.credal.sets import CredalSet, as_set
-from credibly.hypotests.credal.combinations import Combination
-from credibly.hypotests.credal.experts import (
-    PENALTIES,
-    TINY,
-    Bets,
-    Scores,
-    View,
-    nearest_to,
-    regression,
-    witness_of,
-)
+from credibly.hypotests.credal.combinations import Combination, features_as_tested
+from credibly.hypotests.credal.experts import PENALTIES, TINY, Bets, View, nearest_to, regression, witness_of
 from credibly.hypotests.credal.task import SetTask
 from credibly.learners.basis import check_features
 from credibly.learners.points import DRAWS
@@ -194,13 +184,11 @@ def tested_witness(
         tested[rows] += 1
         if report is not None:
             report(at + 1, ORDERS)
-    running = _running(hosted, scores, bets, labels, codes)
     ruled_out = upper[np.arange(n), labels] <= 0  # by every law in the set: no truth in it explains them
     evalue = float(np.exp(np.minimum(evalues, 700.0)).mean()) if evalues else 1.0
     found = [one.score for one in tails]
     if ruled_out.any():
         found, evalue = [_HIGHEST], np.inf
-        running[int(ruled_out.argmax()) :] = np.inf
     looked_at = np.maximum(tested, 1)
     logs, excess = logs / looked_at[:, None], np.where(tested > 0, summed / looked_at, np.nan)
     score = float(np.mean(found)) if found else _LOWEST
@@ -232,8 +220,6 @@ def tested_witness(
             given=given,
             evalue=evalue,
             exact_pvalue=min(1.0, 1.0 / max(evalue, 1e-300)),
-            anytime_pvalue=float(min(1.0, np.exp(-running.max(initial=0.0)))),
-            log_evalues=running,
             scores=np.array(found),
             excess=excess,
             smallest_pvalue=min((one.smallest for one in tails), default=1.0),
@@ -249,28 +235,6 @@ def _on_host(credal: CredalSet) -> CredalSet:
         **{name: to_host(as_float64(getattr(credal, name))) for name in credal.row_fields}
     )
     return host
-
-
-def _running(
-    credal: CredalSet, scores: Scores, bets: Bets, labels: HostArray, codes: HostArray | None
-) -> HostArray:
-    """Return the logarithm of the e-value after each row, in the order of the rows: a test at any time.
-
-    Clusters come in the order of their last rows, and pay there.
-    """
-    n = len(labels)
-    order, last = np.arange(n), np.arange(n)
-    if codes is not None:
-        last = np.zeros(int(codes.max()) + 1, dtype=np.intp)
-        np.maximum.at(last, codes, np.arange(n))
-        order = np.argsort(last[codes], kind="stable")
-    rows, u = witness_of(credal, scores, bets, labels, order, codes)
-    logs, paid = np.zeros(n), u[np.arange(rows.size), labels[rows]]
-    if codes is None:
-        logs[rows] = np.log(paid)
-    else:
-        logs[last[np.unique(codes[rows])]] = np.log(_cluster_means(paid, codes[rows]))
-    return logs.cumsum()
 
 
 def _cluster_means(values: HostArray, codes: HostArray) -> HostArray:
@@ -456,17 +420,9 @@ class WitnessCombination(Combination):
         given = as_predictions(predictions)
         credal = as_set(given, n_samples=self.n_draws, rng=self.seed)
         hosted = _on_host(credal)
-        columns = None
-        if self.view.centre is not None:
-            if features is None:
-                raise InputError(
-                    "`features`",
-                    f"are needed: the witness used {len(self.view.centre)} features",
-                    "got none",
-                    "Pass the features of these instances.",
-                )
-            columns = to_host(as_float64(check_features(features, given)))
-        scores = self.view.scores(hosted, columns)
+        wanted = None if self.view.centre is None else len(self.view.centre)
+        chosen = features_as_tested(features, wanted, given)
+        scores = self.view.scores(hosted, None if chosen is None else to_host(as_float64(chosen)))
         g = np.mean([scores.probs(slopes) for slopes in self.slopes], axis=0)
         return Point._trusted(like(nearest_to(hosted, np.maximum(g, TINY)), credal._leading))
 

@@ -175,7 +175,6 @@ def hypothesis_check(
     found: Sequence[Resampled],
     grouping: Grouping | None,
     settings: dict[str, Any],
-    paper: str | None,
     n_clusters: Sequence[int] | None = None,
 ) -> HypothesisCheck:
     """Return all results under one hypothesis; some `predictions` tell their kind and members.
@@ -197,38 +196,21 @@ def hypothesis_check(
         adjusted[:s] = own.tolist()
     if grouping is not None:
         adjusted[s:] = westfall_young(pooled_two_sided(values[s:]))[1].tolist()
+    numbers: Sequence[int | None] = [None] * len(groups) if n_clusters is None else n_clusters
     results = [
-        _single(members, predictions, one, group, adjusted[at], words, settings, paper)
+        _single(members is not None, predictions, one, group, adjusted[at], numbers[at // s], words, settings)
         for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
     ]
-    if n_clusters is not None:
-        results = [_of_clusters(one, n_clusters[at // s]) for at, one in enumerate(results)]
-        omnibus = max(omnibus, smallest_pvalue(n_clusters[0]))
-    by_group: dict[str, dict[str, HypotestResult[CheckDetails]]] = {
-        group: {} for group in groups if group is not None
-    }
-    for (group, name), result in zip(places, results, strict=True):
-        if group is not None:
-            by_group[group][name] = result
+    whole, *parts = (
+        {one.statistic_name: one for one in results[at : at + s]} for at in range(0, len(results), s)
+    )
     return HypothesisCheck(
         name=source.hypothesis,
         hypothesis=words,
-        checks={result.statistic_name: result for result in results[:s]},
-        omnibus_pvalue=omnibus,
+        checks=whole,
+        omnibus_pvalue=_reachable(omnibus, numbers[0]),
         members=members,
-        groups=by_group,
-    )
-
-
-def _of_clusters(result: HypotestResult[CheckDetails], number: int) -> HypotestResult[CheckDetails]:
-    """Return a result whose p-values are not below what signs of so many clusters can reach."""
-    least = smallest_pvalue(number)
-    own = result.adjusted_pvalue
-    return dataclasses.replace(
-        result,
-        pvalue=max(result.pvalue, least),
-        adjusted_pvalue=None if own is None else max(own, least),
-        n_clusters=number,
+        groups={} if grouping is None else dict(zip(grouping.names, parts, strict=True)),
     )
 
 
@@ -252,21 +234,15 @@ def of_any_member(checks: Sequence[HypothesisCheck]) -> HypothesisCheck:
 
 
 def _best(results: Sequence[HypotestResult[CheckDetails]]) -> HypotestResult[CheckDetails]:
-    """Return the result of the member that fits best, beside the tails of all."""
+    """Return the result of the member that fits best, with the p-value that counts all of them."""
     b, m = results[0].n_resamples, len(results)
     above, below = (
-        np.array([(getattr(one.details, side) * (1 + b) - 1) / b for one in results])
-        for side in ("upper_pvalue", "lower_pvalue")
+        np.mean([getattr(one.details, side) for one in results]) for side in ("upper_pvalue", "lower_pvalue")
     )
+    tail = (float(min(above, below)) * (1 + b) - 1) / b
     adjusted = [one.adjusted_pvalue for one in results if one.adjusted_pvalue is not None]
     best = max(results, key=lambda one: one.pvalue)
-    details = dataclasses.replace(
-        best.details,
-        member_counts=np.full(m, b),
-        member_above=above,
-        member_below=below,
-        member_pvalue=_as_one_more(float(min(above.mean(), below.mean())), m),
-    )
+    details = dataclasses.replace(best.details, member_pvalue=_as_one_more(tail, m))
     return dataclasses.replace(best, adjusted_pvalue=max(adjusted, default=None), details=details)
 
 
@@ -293,27 +269,26 @@ def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_cluste
 
 
 def _single(
-    members: HostArray | None,
+    by_member: bool,
     predictions: Predictions,
     found: Resampled,
     group: str | None,
     adjusted: float | None,
+    n_clusters: int | None,
     words: str,
     settings: dict[str, Any],
-    paper: str | None,
 ) -> HypotestResult[CheckDetails]:
     bound = found.bound
     statistic = bound.statistic
-    observed, null = float(found.values[0]), found.values[1:]
-    at_least, at_most = at_least_and_at_most(observed, null)
-    upper, lower = (float(1 + np.count_nonzero(side)) / (1 + null.size) for side in (at_least, at_most))
-    share = float(np.count_nonzero(~at_least)) / null.size  # P21 Algorithm 3: strictly below
+    null = found.values[1:]
+    at_least, at_most = at_least_and_at_most(float(found.values[0]), null)
+    above, below = np.count_nonzero(at_least), np.count_nonzero(at_most)
+    upper, lower = (1 + above) / (1 + null.size), (1 + below) / (1 + null.size)
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
-    by_member: dict[str, Any] = {}
-    if members is not None:
-        by_member = _member_tails(predictions, members, at_least, at_most)
-    rules = {} if paper is None else _paper_rules(observed, null, bool(at_least.any()), bool(at_most.any()))
-    return result_of(
+    member_pvalue = None
+    if by_member:
+        member_pvalue = _as_one_more(min(above, below) / null.size, _equal_members(predictions))
+    result: HypotestResult[CheckDetails] = result_of(
         found.values,
         "two-sided",
         statistic.traits.range,
@@ -324,51 +299,24 @@ def _single(
         statistic_range=statistic.traits.range,
         settings={**settings, **statistic.settings()},
         notes=bound.notes,
-        adjusted_pvalue=adjusted,
+        adjusted_pvalue=None if adjusted is None else _reachable(adjusted, n_clusters),
+        n_clusters=n_clusters,
         details=CheckDetails(
-            paper_pvalue=share,
             upper_pvalue=upper,
             lower_pvalue=lower,
             direction="above" if upper <= lower else "below",
             sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
             n_members=predictions.n_members,
-            paper_rules=rules,
+            member_pvalue=member_pvalue,
             group=group,
-            **by_member,
         ),
     )
+    return dataclasses.replace(result, pvalue=_reachable(result.pvalue, n_clusters))
 
 
-def _paper_rules(observed: float, null: HostArray, above: bool, below: bool) -> dict[str, bool]:
-    """Return whether P21's rules fail a model.
-
-    Its figures and Table 4 fail a value beyond all replicates, which it also words as p being 0 or 1; a tie
-    with the smallest replicate has p = 0 and is not beyond. Tables 2 and 3 fail a value beyond the 2.5 % or
-    the 97.5 % quantile.
-    """
-    low, high = np.quantile(null, [0.025, 0.975], method="inverted_cdf")
-    return {
-        "outside the replicates": not (above and below),
-        "outside the central 95 %": not low <= observed <= high,
-    }
-
-
-def _member_tails(
-    predictions: Predictions, members: HostArray, at_least: HostArray, at_most: HostArray
-) -> dict[str, Any]:
-    m = predictions.n_members
-    counts = np.bincount(members, minlength=m)
-    with np.errstate(invalid="ignore"):
-        above, below = (
-            np.bincount(members, weights=side, minlength=m) / counts for side in (at_least, at_most)
-        )
-    fewer = min(np.count_nonzero(at_least), np.count_nonzero(at_most)) / members.size
-    return {
-        "member_counts": counts,
-        "member_below": below,
-        "member_above": above,
-        "member_pvalue": _as_one_more(fewer, _equal_members(predictions)),
-    }
+def _reachable(pvalue: float, n_clusters: int | None) -> float:
+    """Return a p-value that is not below what signs of so many clusters can reach."""
+    return pvalue if n_clusters is None else max(pvalue, smallest_pvalue(n_clusters))
 
 
 def _equal_members(predictions: Predictions) -> float:

@@ -55,8 +55,6 @@ CLASS_STATISTICS = ("accuracy", "confidence_ece")
 
 REAL_STATISTICS = ("picp", "quantile_calibration_error")
 
-PAPERS = ("P21",)
-
 
 @takes_rng
 def predictive_check(
@@ -69,7 +67,6 @@ def predictive_check(
     groups: Any = None,
     clusters: Any = None,
     blocks: int | None = None,
-    paper: str | None = None,
     rng: Any = None,
     progress: Progress | bool | None = None,
 ) -> PredictiveCheck:
@@ -104,10 +101,6 @@ def predictive_check(
         Data read by `load` bring their own.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
-    paper : {"P21"}, optional
-        Settings and rules of P21: a value beyond all replicates fails; ``paper_rules`` also has the rule of
-        its Tables 2 and 3, beyond the 2.5 % or 97.5 % quantile of the replicates. PICP then refers to 95 %
-        intervals.
     rng : None, int or Generator
         Seed; the same seed gives the same result on every array library, device and chunk size.
     progress : callable or True, optional
@@ -154,8 +147,6 @@ def predictive_check(
     0.002
     """
     one_of("`hypothesis`", hypothesis, ("both", "bayesian", "independent"))
-    if paper is not None:
-        one_of("`paper`", paper, PAPERS)
     require_resamples(n_resamples)
     report = as_progress(progress)
     seed = as_seed(rng)
@@ -169,7 +160,6 @@ def predictive_check(
         seed,
         report,
         hypothesis=hypothesis,
-        paper=paper,
         grouped=True,
         said=said,
     )
@@ -186,7 +176,6 @@ def asking_check(
     progress: Progress | None = None,
     *,
     hypothesis: Literal["both", "bayesian", "independent"] = "both",
-    paper: str | None = None,
     grouped: bool,
     said: tuple[str, ...] = (),
 ) -> Asking[PredictiveCheck]:
@@ -200,7 +189,7 @@ def asking_check(
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
     for name in names:
         require_hypothesis(given, name)
-    chosen, left_out = _chosen(given, statistics, paper)
+    chosen, left_out = _chosen(given, statistics)
     for statistic in chosen:
         statistic.require_predictions(given)
     together = rows.clusters
@@ -216,10 +205,10 @@ def asking_check(
     else:
         parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
         values = [_signed(chosen, parts, together, one, n_resamples, progress) for one in sources]
-    settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
+    settings = {"n_resamples": int(n_resamples), "seed": list(seed), "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
-    notes = [*given.notes, *said, *left_out, *_paper_notes(chosen, paper)]
+    notes = [*given.notes, *said, *left_out]
     for source, own in zip(sources, values, strict=True):
         check = hypothesis_check(
             source,
@@ -228,7 +217,6 @@ def asking_check(
             own,
             grouping,
             settings,
-            paper,
             None if together is None else _numbers(parts, together),
         )
         every[source.hypothesis].append(check)
@@ -288,9 +276,7 @@ def _together(chosen: Sequence[Statistic], grouping: Grouping | None) -> int:
     return len(chosen) * (1 if grouping is None else len(grouping.names))
 
 
-def _chosen(
-    predictions: Predictions, statistics: Any, paper: str | None
-) -> tuple[list[Statistic], list[str]]:
+def _chosen(predictions: Predictions, statistics: Any) -> tuple[list[Statistic], list[str]]:
     """Return the statistics, and what is to be said about those chosen by default."""
     left_out: list[str] = []
     if statistics is None:
@@ -306,7 +292,7 @@ def _chosen(
     # the check is two-sided for every statistic, so a plain function need not say its tail
     chosen = [as_statistic(one, tail="two-sided") for one in statistics]
     require_distinct(chosen)
-    return [one.with_(paper=paper) if paper in one.papers else one for one in chosen], left_out
+    return chosen, left_out
 
 
 def _of_levels(predictions: Quantiles) -> tuple[list[Statistic], list[str]]:
@@ -324,15 +310,3 @@ def _of_levels(predictions: Quantiles) -> tuple[list[Statistic], list[str]]:
         "are not among the levels"
     )
     return [picp.with_(level=nearest), quantile_calibration_error], [note]
-
-
-def _paper_notes(chosen: Sequence[Statistic], paper: str | None) -> list[str]:
-    if paper is None:
-        return []
-    notes = [note for one in chosen if paper in one.papers for note in one.paper_notes(paper)]
-    notes += [
-        f"P21 does not state the number of bins; {one.name} uses n_bins={one.settings()['n_bins']}"
-        for one in chosen
-        if "n_bins" in one.settings()
-    ]
-    return [*notes, "paper mode P21 fails a value that lies beyond all replicates (p is 0 or 1)"]

@@ -32,15 +32,7 @@ from credibly._arrays.progress import Progress, share_of
 from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
-from credibly.predictions import (
-    Dataset,
-    InMemory,
-    Labels,
-    Predictions,
-    Reals,
-    Rows,
-    Samples,
-)
+from credibly.predictions import Dataset, InMemory, Labels, Predictions, Reals, Rows, Samples
 from credibly.statistics.over_rows import planned
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 

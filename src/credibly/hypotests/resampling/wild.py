@@ -26,22 +26,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import (
-    HostArray,
-    as_float64,
-    rows_within_budget,
-    tiles,
-    to_host,
-)
+from credibly._arrays.namespace import HostArray, as_float64, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
-from credibly.hypotests.resampling.choices import (
-    Bind,
-    bound_to,
-    drawing_notes,
-    is_stratified,
-    pooled,
-)
+from credibly.hypotests.resampling.choices import Bind, bound_to, drawing_notes, is_stratified, pooled
 from credibly.hypotests.resampling.loop import Finish, Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples

@@ -17,6 +17,7 @@ from credibly.hypotests.credal.constant_weights import (
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
 from credibly.statistics.cells import CellStatistic
+from credibly_studies.paper_settings import as_in
 from credibly_studies.simulate import MulticlassWorld
 
 
@@ -82,8 +83,7 @@ def test_minima_of_proper_scores_are_those_of_a_general_solver(name: str) -> Non
 @pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "top_label_ece", "hosmer_lemeshow"])
 def test_binned_minima_are_never_above_the_published_search(name: str) -> None:
     """M23: COBYLA from the centre. 8 data sets in all; a search that keeps most of the gap fails as well."""
-    statistic = cr.statistics.registered()[name]
-    statistic = statistic.with_(paper="M23") if "M23" in statistic.papers else statistic
+    statistic = as_in("M23", name)
     gaps = []
     for seed in range(2):
         world = MulticlassWorld("H0,1", n_members=(3, 5)[seed % 2], n_classes=3)

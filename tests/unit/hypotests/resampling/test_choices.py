@@ -109,7 +109,6 @@ def test_of_several_members_the_best_one_decides() -> None:
             choice = np.where(place > 0, place + 4 * j, 0)
             null.append(float(cr.rmse(*exchanged(MEMBERS, labels, choice))))
         above = np.mean(np.array(null) >= float(cr.rmse(given, labels)))
-        assert check.checks["rmse"].details.member_above[j] == pytest.approx(above)
         fewer = 99 * min(above, np.mean(np.array(null) <= float(cr.rmse(given, labels))))
         pvalues.append(min(1.0, 2 * (1 + round(fewer)) / 100))
     assert check.checks["rmse"].pvalue == max(pvalues)
