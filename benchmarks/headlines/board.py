@@ -245,9 +245,9 @@ Models with a known fault, diagnosed by `credibly.diagnose`. Written by `make he
   (log loss; pinball loss for real values); the median over data sets.
 - **False alarms**: share of calibrated data sets in conflict; the level of the test is 5 %.
 
-A figure below what is wanted is **bold**; intervals of single worlds only if they hold the size too rarely for
-chance (5 %). Every world should reach {each} for the fault, and false alarms should stay within the 99.9 % bounds
-of 5 %.
+A figure below what is wanted is **bold**; for the intervals of a single world, if chance does not explain
+it (5 %). Every world should reach {each} for the fault, and false alarms should stay within the 99.9 %
+bounds of 5 %.
 """
 
 

@@ -205,7 +205,9 @@ def _description(repair: RepairGain, subject: ClassSubject | RealSubject, whole:
     with warnings.catch_warnings():  # the data have been looked at
         warnings.simplefilter("ignore", UserWarning)
         given = subject.point if isinstance(subject, ClassSubject) else whole.predictions
-        return named_recalibration(repair.method).fit(given, whole.observed, groups=groups).describe()
+        method, weights = named_recalibration(repair.method), subject.weighing.weights
+        weights = None if (weights == 1.0).all() else weights
+        return method.fit(given, whole.observed, groups=groups, sample_weight=weights).describe()
 
 
 def _is_clear(effect: Effect) -> bool:
