@@ -292,7 +292,7 @@ def classes(
         clusters = None if clustered is None else np.arange(n) // 20
         labels = _drawn(rng, truth, clustered)
         if raters is not None:
-            labels = cr.LabelCounts(np.stack([rng.multinomial(raters, row / row.sum()) for row in truth]))
+            labels = cr.LabelCounts(rng.multinomial(raters, truth / truth.sum(axis=1, keepdims=True)))
         groups = None if group is None else {"region": group}
         if groups is not None and second:
             groups = {"shift": rng.choice(["day", "night", "late"], n), **groups}

@@ -105,6 +105,11 @@ class ClassSubject:
         return [one for one in CLASSES if one.needs not in left_out]
 
     @property
+    def within(self) -> tuple[float, float]:
+        """Paired standard errors by which a larger repair must beat a smaller one: for all rows, by group."""
+        return 1.5, 1.0
+
+    @property
     def prefers(self) -> dict[str, str]:
         """Faults that are told as another one if both repairs gain the same.
 

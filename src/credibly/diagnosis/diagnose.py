@@ -115,7 +115,7 @@ def diagnosed(
     chosen = everything = tried[0]
     if rejected:
         assert test is not None
-        chosen, everything = choose(tried, subject.weighing, test.shown, subject.prefers)
+        chosen, everything = choose(tried, subject.weighing, subject.within, test.shown, subject.prefers)
         if chosen.fault.name == NONE:  # real, but no repair pays: what the test saw
             chosen = everything = _as_shown(tried, test.shown, subject.weighing)
     gains = _gains(tried, subject.weighing)
@@ -205,7 +205,9 @@ def _description(repair: RepairGain, subject: ClassSubject | RealSubject, whole:
     with warnings.catch_warnings():  # the data have been looked at
         warnings.simplefilter("ignore", UserWarning)
         given = subject.point if isinstance(subject, ClassSubject) else whole.predictions
-        return named_recalibration(repair.method).fit(given, whole.observed, groups=groups).describe()
+        weights = None if whole.batch.weights is None else subject.weighing.weights
+        method = named_recalibration(repair.method)
+        return method.fit(given, whole.observed, groups=groups, sample_weight=weights).describe()
 
 
 def _is_clear(effect: Effect) -> bool:

@@ -271,6 +271,11 @@ class RealSubject:
         return float(1.0 - 2.0 * max(levels[0], 1.0 - levels[-1]))
 
     @property
+    def within(self) -> tuple[float, float]:
+        """Paired standard errors by which a larger repair must beat a smaller one: for all rows, by group."""
+        return 2.0, 2.0
+
+    @property
     def prefers(self) -> dict[str, str]:
         """Faults that are told as another one if both repairs gain the same: none."""
         return {}

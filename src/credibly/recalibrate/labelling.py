@@ -1,6 +1,6 @@
 """Labels that do not belong to the predictions as they are: noisy ones, and columns in another order.
 
-noise   p' = (1 - e) p + e r        r the base rates, e in [0, 1) the maximiser of the likelihood
+noise   p' = (1 - e) p + e r        r base rates or equal shares, e in [0, 1): what is likeliest
 order   p'_c = p_{s(c)}             s the assignment of columns to labels with the largest likelihood
 """
 
@@ -29,16 +29,32 @@ def _log_means(data: FitData) -> HostArray:
     return to_host(values)
 
 
+def _likeliest(weight: HostArray, excess: HostArray) -> tuple[float, int, float]:
+    """Return the e that maximises the mean of log(1 + e excess), the steps taken and the slope there."""
+    from scipy.optimize import brentq  # slow to load
+
+    def slope(noise: float) -> float:
+        return float(weight @ (excess / (1.0 + noise * excess)))
+
+    if slope(0.0) <= 0.0:
+        return 0.0, 1, 0.0
+    if slope(MOST_NOISE) >= 0.0:
+        return MOST_NOISE, 1, 0.0
+    noise, ended = brentq(slope, 0.0, MOST_NOISE, xtol=1e-13, full_output=True)
+    return float(noise), int(ended.iterations), abs(slope(noise))
+
+
 @dataclasses.dataclass(eq=False)
 class NoiseScaling(Recalibration):
-    """Mix predictions with the base rates, as label noise does: (1 - e) p + e r.
+    """Mix predictions with base rates or equal shares, as label noise does: (1 - e) p + e r.
 
     Attributes
     ----------
     noise : float
         e, set by `fit`: the share of labels that look as if they were drawn without regard to the instance.
     base_rates : ndarray (k,)
-        r: the frequencies of the classes, half a label added to each so that none is impossible.
+        r: the frequencies of the classes, half a label added to each so that none is impossible; or the same
+        share for every class, if that makes the labels more likely.
     convergence : Convergence
         How the fit ended.
 
@@ -67,7 +83,9 @@ class NoiseScaling(Recalibration):
 
     def describe(self) -> str:
         """Return the noise in words."""
-        return f"a mixture with {self.noise:.3g} of the base rates"
+        assert self.base_rates is not None
+        equal = np.ptp(self.base_rates) == 0.0
+        return f"a mixture with {self.noise:.3g} of {'equal shares' if equal else 'the base rates'}"
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"noise": (), "base_rates": (self.n_classes or 0,)}
@@ -83,29 +101,20 @@ class NoiseScaling(Recalibration):
             )
 
     def _fit(self, data: FitData, seen: Any) -> Convergence:
-        from scipy.optimize import brentq  # slow to load
-
         logs, counts = _log_means(data), to_host(data.counts)
-        frequency = counts.sum(axis=0)
-        self.base_rates = (frequency + 0.5) / (frequency.sum() + 0.5 * len(frequency))
+        frequency = counts.sum(axis=0) + 0.5
         row, column = np.nonzero(counts)
         weight = counts[row, column] / counts.sum()
         logs = logs[row, column]
-        # only r / p of the observed class matters
-        excess = np.expm1(np.minimum(np.log(self.base_rates)[column] - logs, 600.0))
-
-        def slope(noise: float) -> float:
-            return float(weight @ (excess / (1.0 + noise * excess)))
-
-        steps = 1
-        if slope(0.0) <= 0.0 or slope(MOST_NOISE) >= 0.0:
-            self.noise = 0.0 if slope(0.0) <= 0.0 else MOST_NOISE
-        else:
-            self.noise, ended = brentq(slope, 0.0, MOST_NOISE, xtol=1e-13, full_output=True)
-            steps = int(ended.iterations)
         before = -float(weight @ logs)
-        after = before - float(weight @ np.log1p(self.noise * excess))
-        gradient = abs(slope(self.noise)) if 0.0 < self.noise < MOST_NOISE else 0.0
+        ends = []
+        for rates in (frequency / frequency.sum(), np.full(len(frequency), 1.0 / len(frequency))):
+            # only r / p of the observed class matters
+            excess = np.expm1(np.minimum(np.log(rates)[column] - logs, 600.0))
+            noise, steps, gradient = _likeliest(weight, excess)
+            after = before - float(weight @ np.log1p(noise * excess))
+            ends.append((after, noise, rates, steps, gradient))
+        after, self.noise, self.base_rates, steps, gradient = min(ends, key=lambda end: end[0])
         return Convergence(True, steps, gradient, before, after, "Brent's method on e")
 
     def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:

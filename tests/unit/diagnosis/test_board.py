@@ -84,7 +84,7 @@ def test_the_page_marks_what_is_missed(board):
         "cpu": 0.1,
     }
     line = board.Line(world_of(board, "temperature 2 k5"), [row] * 4)
-    assert line.misses == ["right", "gain", "direction"]
+    assert line.misses == ["right", "direction", "gain"]
     text = board.page([line])
     assert "| temperature 2 k5 | 300 | 4 | **0.00** | **0.00** | 1.00 | **0.20** | 0.10 | bias 4 |" in text
 
