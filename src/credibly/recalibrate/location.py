@@ -114,8 +114,10 @@ def fit_location(
         if a.size:
             precise = of_centre * (weight / s**2)[:, None]
             penalty = np.diag(lax * float(weight @ (1.0 / s**2)) / total)
-            # predictions that are all alike have a shift and no slope: the smallest solution
-            a = np.linalg.lstsq(of_centre.T @ precise + penalty, precise.T @ (y - mu), rcond=None)[0]
+            normal = of_centre.T @ precise + penalty
+            moves = np.diag(normal) > 0.0  # predictions that are all alike have no slope
+            a = np.zeros(moves.size)
+            a[moves] = np.linalg.solve(normal[np.ix_(moves, moves)], (precise.T @ (y - mu))[moves])
         step = np.zeros(1)
         if b.size:
             square = ((y - mu - of_centre @ a) / s) ** 2
