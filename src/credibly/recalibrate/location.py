@@ -132,6 +132,9 @@ def fit_location(
     return LocationFit(terms, a, b, middle)
 
 
+_LEAST = 1e-100
+
+
 def fit_tails(z: HostArray, weight: HostArray) -> tuple[float, float]:
     """Return degrees of freedom and scale of the t distribution that standardised labels follow."""
     best = (np.inf, _DEGREES[-1], 1.0)
@@ -139,7 +142,7 @@ def fit_tails(z: HostArray, weight: HostArray) -> tuple[float, float]:
         scale = 0.8
         for _ in range(30):  # the scale of the likelihood is a fixed point
             share = (degrees + 1.0) * z**2 / (degrees + z**2 / scale**2)
-            scale = float(np.sqrt(weight @ share / weight.sum()))
+            scale = max(float(np.sqrt(weight @ share / weight.sum())), _LEAST)  # exact predictions have none
         loss = float(weight @ student_loss(z, degrees, scale))
         best = min(best, (loss, degrees, scale))
     return best[1], best[2]
