@@ -600,6 +600,10 @@ def comparison_faults(page: ShownPage, comparison: Any) -> list[str]:
     numbers += numbers_in((ranking, comparison.recommendations, comparison.estimates), ranking.n)
     named = list(_compared(comparison)) if isinstance(comparison, cr.Comparison) else []
     stored = [*comparison.notes, *comparison.warnings]
+    for name, one in comparison.calibration.items():  # tests/unit/evaluation/test_comparison.py compares them
+        fault = " ".join(filter(None, (f"{name}: {one.sentence}", one.remedy))) if one.sentence else ""
+        missing += [f"“{fault}” is missing"] * (fault != "" and fault not in shown)
+        stored.append(fault)
     return missing + sentence_faults(page, named, stored, lambda part: numbers)
 
 

@@ -26,6 +26,7 @@ ROWS: tuple[Row, ...] = (
 )
 
 ELSEWHERE = {
+    "diagnose": "has a board of its own, docs/headlines.md",
     "evaluate": "runs the tests and intervals above",
     "power_study": "counts rejections as this board does; its intervals are exact binomial ones",
     "paired_difference": "the difference of two such counts, with McNemar's exact test",

@@ -59,7 +59,9 @@ def own_level(part: str, work: Work) -> float:
 
 
 def levels_of(work: Work) -> dict[str, float]:
-    """Return the level at which each part of the first screen is judged."""
+    """Return the level at which each part of the first screen is judged; none where nothing is tested."""
+    if not work.tests:
+        return {}
     return {name: own_level(name, work) for name in _tests(work)}
 
 

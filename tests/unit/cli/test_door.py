@@ -184,7 +184,7 @@ def test_apply_does_not_replace_its_calibration(credibly: Command, world: World,
     [
         ("reports.require_writable", ("report", "p.npz", "--out", "out", *ONE)),
         ("comparing.require_writable", ("compare", "p.npz", "e.npz", "--out", "out")),
-        ("calibrate.require_writable", ("calibrate", "fit", "p.npz", "out")),
+        ("calibrate.require_writable", ("calibrate", "fit", "p.npz", "out", "--method", "temperature")),
         ("calibrate.require_target", ("calibrate", "apply", "cal.json", "p.npz", "out.npz")),
         ("files.require_target", ("convert", "p.npz", "out.npz")),
     ],

@@ -121,7 +121,7 @@ def test_the_default_test_finds_predictions_that_are_too_extreme() -> None:
     )
     assert headline.sentence.startswith(start)
     assert headline.finding.facts["observed"] < 1  # how much labels rise with them
-    assert headline.sentence.endswith("too small for a repair to show a benefit in these data.")
+    assert headline.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["linear"])'
     timid = cr.evaluate(cr.Gaussian(0.6 * truth, np.full(400, np.sqrt(1.16))), truth + noise, rng=0).headline
     assert timid.sentence.startswith(
         "Too timid (high predictions are too low and low ones too high): for every"
