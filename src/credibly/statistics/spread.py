@@ -351,7 +351,10 @@ class SpreadTerms(MomentTerms):
         """Return what a row adds to the sums of its bin."""
         square = (labels - mean) ** 2
         one = namespace(variance).ones_like(variance)
-        return {"size": one, "stated": variance, "observed": square, "z": square / variance}
+        terms = {"size": one, "stated": variance, "observed": square, "z": square / variance}
+        if isinstance(self.given, Samples):  # the floor of a variance stands for none
+            terms["stated"] = namespace(variance).where(variance > _TINY, variance, 0.0 * variance)
+        return terms
 
     def cells(self, variance: Array) -> tuple[Array | None, int]:
         """Return the bins of stated variances."""
@@ -456,7 +459,8 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
         size = xp.where(filled, sums["size"], xp.ones_like(sums["size"]))
         stated = xp.sqrt(xp.where(filled, sums["stated"] / size, xp.ones_like(size)))
         error = xp.sqrt(xp.where(filled, sums["observed"] / size, xp.ones_like(size)))
-        found = xp.abs(stated - error) / xp.clip(stated, _TINY, None)
+        found = xp.abs(stated - error) / xp.where(stated > 0, stated, xp.ones_like(stated))
+        found = xp.where((stated > 0) | (error == 0), found, xp.full_like(found, xp.inf))
         return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
