@@ -165,15 +165,19 @@ class Rows(ABC):
 
         return merged_leaves(self, works, progress)
 
-    def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
+    def ranked(
+        self, values_of: Callable[[Dataset], Array], ranks: HostArray, *, weighted: bool = False
+    ) -> HostArray:
         """Return the numbers of these ranks among the values of all rows, exactly.
 
         Parameters
         ----------
         values_of : callable
             Returns (n,) or (n, columns) numbers of some rows; made of plain functions and frozen settings.
-        ranks : ndarray of int (r,)
+        ranks : ndarray (r,)
             Ranks from 0, ascending.
+        weighted : bool
+            Ranks are sums of weights: that of a row is the sum over all rows before it.
 
         Returns
         -------
@@ -182,7 +186,8 @@ class Rows(ABC):
         """
         first = values_of(self.sample)
         columns = 1 if first.ndim == 1 else first.shape[1]
-        found = order_statistics(lambda use: self.map(partial(_use, use, values_of)), ranks, columns)
+        work = _use_weighted if weighted else _use
+        found = order_statistics(lambda use: self.map(partial(work, use, values_of)), ranks, columns)
         return found[0] if first.ndim == 1 else found
 
     def at_once(self, what: str) -> Dataset:
@@ -201,6 +206,16 @@ class Rows(ABC):
 def _use(use: Callable[[HostArray], T], values_of: Callable[[Dataset], Array], chunk: Dataset) -> T:
     values = to_host(values_of(chunk))
     return use(values.reshape(len(values), -1))
+
+
+def _use_weighted(use: Callable[..., T], values_of: Callable[[Dataset], Array], chunk: Dataset) -> T:
+    return _use(partial(use, weights=weights_of_rows(chunk)), values_of, chunk)
+
+
+def weights_of_rows(chunk: Dataset) -> HostArray:
+    """Return the weights of the rows, (n,), on the host; 1 without weights."""
+    weights = chunk.checked_weights
+    return np.ones(len(chunk)) if weights is None else np.asarray(to_host(weights)[0], dtype=np.float64)
 
 
 def _rows_inside(rows: HostArray, chunk: Dataset) -> Dataset | None:
@@ -280,8 +295,12 @@ class InMemory(Rows):
             progress(self.n, self.n)
         return tuple(found)
 
-    def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
+    def ranked(
+        self, values_of: Callable[[Dataset], Array], ranks: HostArray, *, weighted: bool = False
+    ) -> HostArray:
         """Sort the values where they are."""
+        if weighted:
+            return super().ranked(values_of, ranks, weighted=True)
         values = values_of(self.whole)
         if is_numpy(values):
             return np.moveaxis(np.sort(values, axis=0)[ranks], 0, -1)

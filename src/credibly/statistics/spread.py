@@ -28,7 +28,7 @@ from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPre
 from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.cells import bin_index, edge_ranks
+from credibly.statistics.cells import bin_index, inner_edges
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import (
@@ -423,7 +423,7 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
     has_moments: ClassVar[bool] = False
     refusal: ClassVar[str | None] = BIASED_UPWARDS
     name: ClassVar[str] = "ence"
-    # edges are quantiles of the rows, which weights do not repeat
+    # edges depend on weights, which only rows have: predictions that are bound alone give equal ones
     traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, tail="greater", multiplicities=False)
     reference: ClassVar[str] = "Levi et al. 2022"
     story: ClassVar[Story] = Story(
@@ -470,7 +470,7 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:
     """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
-    inner = np.asarray(rows.ranked(variance_of, edge_ranks(rows.n, n_bins, "left")), dtype=np.float64)
+    inner = np.asarray(inner_edges(rows, variance_of, n_bins, "left"), dtype=np.float64)
     if isinstance(rows.sample.predictions, Samples):  # a variance is found in two ways, up to rounding
         inner = inner * (1.0 - 1e-9)
     return np.pad(inner, 1, constant_values=(0.0, np.inf))
