@@ -357,7 +357,7 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
         return ()
     loss, own = raters.loss, float(raters.loss.epistemic.value)
     total = float(loss.irreducible.value) + own
-    share = own / total if total > 0 else 0.0
+    share = min(1.0, max(0.0, own / total)) if total > 0 else 0.0
     interval = interval_of(loss.epistemic)
     word: Word = "cannot tell"
     if interval is not None:
@@ -367,10 +367,22 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
             "raters",
             "How much of the loss is the model's own?",
             word,
-            f"{100 * share:.0f} % of the squared loss of {shown(total)} is the model's own"
-            f"{', more than chance explains' if word == 'conflict' else ''}. The other "
-            f"{100 * (1 - share):.0f} % is disagreement between raters, which no model can remove.",
+            _shares_of_loss(share, shown(total), word),
         ),
+    )
+
+
+def _shares_of_loss(share: float, total: str, word: Word) -> str:
+    """Say which part of the squared loss is the model's; estimates beyond 0 and 1 are no shares."""
+    more = ", more than chance explains" if word == "conflict" else ""
+    raters = "disagreement between raters, which no model can remove"
+    if share < 0.005:
+        return f"Nearly all of the squared loss of {total} is {raters}."
+    if share > 0.995:
+        return f"Nearly all of the squared loss of {total} is the model's own{more}."
+    return (
+        f"{100 * share:.0f} % of the squared loss of {total} is the model's own{more}. The other "
+        f"{100 * (1 - share):.0f} % is {raters}."
     )
 
 
