@@ -109,7 +109,10 @@ Clusters = Annotated[
 Blocks = Annotated[
     int | None,
     typer.Option(
-        "--blocks", metavar="N", help="Rows are in time order: blocks of N consecutive rows belong together."
+        "--blocks",
+        metavar="N",
+        help="Rows are in time order: blocks of N consecutive rows belong together. With `--clusters store`, "
+        "blocks of N consecutive rows of each store.",
     ),
 ]
 Stream = Annotated[

@@ -22,7 +22,6 @@ from credibly.cli.output import Output, with_flags
 from credibly.io import is_pattern, is_remote, load
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, InMemory, Rows
-from credibly.predictions.clusters import require_one
 from credibly.scale import scan
 
 ANSWERS_WITHIN = "10s"
@@ -89,7 +88,6 @@ class Reading:
         output.notes(map(with_flags, data.notes))
         if self.blocks is None:
             return data
-        require_one(self.clusters, self.blocks)
         return InMemory(data).blocked(self.blocks).sample
 
     def labelled(self, output: Output) -> Dataset:

@@ -1,9 +1,10 @@
-"""Do rows look independent? A test of the residuals along the rows, among equal ids, and inside groups.
+"""Do rows look independent? A test of the residuals along the rows, and among equal ids.
 
     M_i = <r_i, sum of earlier r that row i may depend on>,    z = sum M_i / sqrt(sum M_i^2)
 
 r is what is left of label minus prediction once its mean given the prediction is taken off, so that a model
-that is wrong in the same way everywhere is no sign of dependence. Of independent rows the M_i are martingale
+that is wrong in the same way everywhere is no sign of dependence. Nor is one that is wrong in groups that the
+user named, which the audit tests: their mean is taken off too. Of independent rows the M_i are martingale
 differences and z is nearly normal; rows that resemble those before them make it large. Its size is measured
 in docs/theory/clusters.md.
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from statistics import NormalDist
 
 import numpy as np
@@ -42,7 +44,7 @@ class Dependence:
     Attributes
     ----------
     where : str
-        Which rows: "neighbouring rows", "rows with the same id", "rows of one group".
+        Which rows: "neighbouring rows" or "rows with the same id".
     pvalue : float
         P-value of the test that rows are independent.
     design_effect : float
@@ -70,10 +72,11 @@ def dependences(rows: Rows) -> tuple[Dependence, ...]:
     residual = residuals(some)
     if residual is None:
         return ()
+    for names in some.groups.values() if isinstance(some.groups, Mapping) else [some.groups]:
+        residual = _without_means(residual, _repeated(names))
     looks = {
         "neighbouring rows": None if _is_sorted(some) else np.zeros(len(some), dtype=np.intp),
         "rows with the same id": _repeated(some.ids),
-        "rows of one group": _repeated(some.groups),
     }
     looked = {where: codes for where, codes in looks.items() if codes is not None}
     found = []
@@ -134,6 +137,15 @@ def _inside(residual: HostArray, codes: HostArray) -> float:
     total = float(np.sum(residual**2))
     sums = np.stack([np.bincount(codes, column) for column in residual.T])
     return float(np.sum(sums**2)) / total if total > 0 else 1.0
+
+
+def _without_means(residual: HostArray, codes: HostArray | None) -> HostArray:
+    """Return residuals less their mean among rows of one code."""
+    if codes is None:
+        return residual
+    sizes = np.bincount(codes)
+    means = np.stack([np.bincount(codes, column) / sizes for column in residual.T], axis=1)
+    return np.asarray(residual - means[codes])
 
 
 def _repeated(names: HostArray | None) -> HostArray | None:

@@ -122,6 +122,7 @@ def evaluate(
         `load` bring their own.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional

@@ -1,6 +1,7 @@
 """Rows that belong together: what is known of one cluster says nothing about another; inside, anything goes.
 
-ids (n,)  ->  codes (n,) in 0, ..., C - 1          blocks of rows in time are clusters of consecutive rows
+ids (n,)  ->  codes (n,) in 0, ..., C - 1          blocks of rows in time are clusters of consecutive rows,
+                                                    in a panel (ids and blocks) of consecutive rows of one id
 
 Clusters are independent, so unions of them are too: of more than `MOST_CLUSTERS` several are taken together,
 which keeps every guarantee and bounds what is kept per cluster.
@@ -88,15 +89,20 @@ def block_ids(blocks: Any, first: int, rows: int, n: int) -> HostArray:
     return np.arange(first, first + rows) * (n // int(blocks)) // n
 
 
-def require_one(clusters: Any, blocks: Any) -> None:
-    """Raise where rows are said to belong together in two ways."""
-    if clusters is not None and blocks is not None:
-        raise InputError(
-            "`clusters` and `blocks`",
-            "are two ways to say which rows belong together",
-            "got both",
-            "Give one of them.",
-        )
+def panel_ids(ids: HostArray, blocks: Any) -> HostArray:
+    """Return the block of every row of a panel: rows of one id in time order, in blocks of their own.
+
+    An id with fewer than twice `blocks` rows is one block.
+    """
+    block_ids(blocks, 0, 0, len(ids))  # checks the length
+    levels, codes = np.unique(ids, return_inverse=True)
+    sizes = np.bincount(codes, minlength=levels.size)
+    order = np.argsort(codes, kind="stable")
+    place = np.empty(len(ids), dtype=np.intp)
+    place[order] = np.arange(len(ids)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    number = np.maximum(1, sizes // int(blocks))
+    first = np.cumsum(number) - number
+    return np.asarray(first[codes] + place * number[codes] // sizes[codes])
 
 
 def clusters_of(ids: list[HostArray]) -> Clusters:

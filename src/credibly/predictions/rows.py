@@ -21,7 +21,7 @@ from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions
-from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of
+from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of, panel_ids
 from credibly.predictions.dataset import Dataset, joined
 from credibly.predictions.labels import Classes, Counts
 
@@ -112,8 +112,11 @@ class Rows(ABC):
         return RowChoice(self, self.n, change)
 
     def blocked(self, blocks: int) -> Rows:
-        """Return the same rows, in clusters of at least `blocks` consecutive ones."""
-        return self.changed(partial(_blocked, blocks, self.n))
+        """Return the same rows in blocks of at least so many consecutive ones, within clusters if given."""
+        if self.sample.clusters is None:
+            return self.changed(partial(_blocked, blocks, self.n))
+        ids = np.concatenate(list(self.map(_clusters)))
+        return self.changed(partial(_of_panel, panel_ids(ids, blocks)))
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -372,6 +375,11 @@ def rows_up_to(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Datas
 
 def _taken(chunk: Dataset, rows: HostArray) -> Dataset | None:
     return chunk.take(rows) if rows.size else None
+
+
+def _of_panel(ids: HostArray, chunk: Dataset) -> Dataset:
+    """Return all rows in the clusters that `ids` of the rows of all chunks name."""
+    return dataclasses.replace(chunk, clusters=ids[chunk.start : chunk.start + len(chunk.predictions)])
 
 
 def _blocked(blocks: int, n: int, chunk: Dataset) -> Dataset:

@@ -83,6 +83,7 @@ def decompose_loss(
         clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     paper : {"D21"}, optional
         Use the settings of the paper.
 

@@ -62,6 +62,7 @@ def decision_costs(
         clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------
@@ -155,6 +156,7 @@ def murphy_curve(
         Ids that say which rows belong together (a patient, a day); intervals then allow for these clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------

@@ -74,6 +74,7 @@ def decompose_brier(
         clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------

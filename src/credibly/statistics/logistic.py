@@ -67,6 +67,7 @@ def logistic_calibration(
         clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------

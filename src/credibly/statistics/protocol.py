@@ -357,6 +357,7 @@ class Statistic(ABC):
             these clusters, and pairs of rows inside a cluster are left out.
         blocks : int, optional
             For rows in time order: consecutive rows form clusters of at least this length.
+            With `clusters` (stores, sensors), consecutive rows of each of them.
         **settings
             Override the fields of this statistic for one call.
 

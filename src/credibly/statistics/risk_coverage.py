@@ -56,6 +56,7 @@ def risk_coverage_curve(
         clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------

@@ -118,6 +118,7 @@ def audit(
         Data read by `load` bring their own.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     level : float
         Level of the verdicts; all intervals hold simultaneously with probability 1 - level.
     n_resamples : int
@@ -346,7 +347,7 @@ def _groups(
         "detectable": detectable,
     }
     columns = {name: one.ravel().tolist() for name, one in numbers.items()}
-    names, sizes = lattice.names, size.tolist()
+    names, sizes, clusters = lattice.names, size.tolist(), source.clusters_of_groups
     counted = [_measure_name(one, classes) for one in measures]
     found = []
     for place in np.lexsort((-tested.score.ravel(), tested.adjusted.ravel())).tolist():
@@ -363,6 +364,7 @@ def _groups(
                 measure=counted[m],
                 explained_by=explained.get((m, g)),
                 verdict=word,
+                n_clusters=None if clusters is None else int(clusters[g]),
                 **own,
             )
         )

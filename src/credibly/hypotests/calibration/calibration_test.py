@@ -113,6 +113,7 @@ def calibration_test(
         Data read by `load` bring their own.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed; the same seed gives the same p-value on every array library and device.
     progress : callable or True, optional

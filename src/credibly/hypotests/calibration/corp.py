@@ -125,6 +125,7 @@ def corp_curve(
         then allow for these clusters, and there is no confidence band.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of the consistency band.
 

@@ -48,6 +48,7 @@ def decompose_crps(
         allow for them.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------

@@ -141,6 +141,7 @@ def pit_test(
         Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed; the same seed gives the same envelope on every array library and device.
     progress : callable or True, optional
@@ -221,6 +222,7 @@ def coverage_curve(
         Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed.
     progress : callable or True, optional

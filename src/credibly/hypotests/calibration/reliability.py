@@ -64,6 +64,7 @@ def reliability_curve(
         Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     level : float or None
         Coverage, per bin, of the consistency band; None leaves it out.
     n_resamples : int

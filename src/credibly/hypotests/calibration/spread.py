@@ -57,6 +57,7 @@ def spread_curve(
         Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of the band.
 

@@ -101,6 +101,7 @@ def predictive_check(
         Data read by `load` bring their own.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed; the same seed gives the same result on every array library, device and chunk size.
     progress : callable or True, optional
