@@ -103,7 +103,8 @@ Clusters = Annotated[
     typer.Option(
         "--clusters",
         metavar="NAME",
-        help="Column or array that says which rows belong together, such as the patient.",
+        help="Column or array that says which rows belong together, such as the patient; `copies`: rows with "
+        "the same predictions and label.",
     ),
 ]
 Blocks = Annotated[

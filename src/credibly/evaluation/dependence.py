@@ -26,6 +26,8 @@ from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.evaluation.words import p_is
 from credibly.predictions import Classes, ClassPredictions, Dataset, Reals, Rows, as_point
+from credibly.predictions.clusters import ids_of_contents
+from credibly.predictions.rows import observed_part, predicted_parts
 from credibly.statistics.coverage import pit
 
 MOST_ROWS = 20_000
@@ -88,6 +90,55 @@ def dependences(rows: Rows) -> tuple[Dependence, ...]:
         if pvalue <= LEVEL / len(looked) and effect > 1:
             found.append(Dependence(where, max(pvalue, 1e-16), effect))
     return tuple(sorted(found, key=lambda one: -one.design_effect))
+
+
+_FEWEST_COPIED = 10
+_SHARE_COPIED = 0.03
+
+
+def copies_warning(rows: Rows) -> tuple[str, ...]:
+    """Say how many rows are exact copies of others, if chance and coarse predictions do not explain them.
+
+    Rows with the same prediction are copies if their labels agree too. A model that states few different
+    predictions has such rows as well, but their labels differ as often as it says: pure sets of rows with one
+    prediction are compared with how many of them independent labels would leave pure.
+    """
+    if rows.sample.clusters is not None or rows.n < _FEWEST:
+        return ()
+    some = rows.take(np.arange(min(rows.n, MOST_ROWS)))
+    if not isinstance(some.batch, (Classes, Reals)):
+        return ()
+    labels = observed_part(some)
+    _, codes, sizes = np.unique(
+        ids_of_contents(predicted_parts(some)), return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((labels, codes))
+    changes = (np.diff(codes[order]) == 0) & (np.diff(labels[order]) != 0)
+    mixed = np.zeros(sizes.size, dtype=bool)
+    mixed[codes[order][1:][changes]] = True
+    pure = (sizes > 1) & ~mixed
+    copied = int((sizes[pure] - 1).sum())
+    if np.count_nonzero(pure) < _FEWEST_COPIED or copied < _SHARE_COPIED * len(some):
+        return ()
+    first = np.unique(codes, return_index=True)[1][pure]
+    if isinstance(some.predictions, ClassPredictions):
+        probs = to_host(as_float64(as_point(some.predictions)[0].probs))[first]
+        by_chance = np.sum(probs ** sizes[pure][:, None], axis=1)
+    else:
+        shares = np.unique(labels, return_counts=True)[1] / len(labels)
+        by_chance = float(shares @ shares) ** (sizes[pure] - 1.0)
+    missing = float(np.sum(1.0 - by_chance))
+    if missing < _FEWEST_COPIED or np.count_nonzero(mixed & (sizes > 1)) > 0.2 * missing:
+        return ()
+    number = (
+        f"{copied} of {len(some)} rows" if len(some) == rows.n else f"{copied} of the first {len(some)} rows"
+    )
+    words = (
+        f"{number} ({copied / len(some):.0%}) are exact copies of other rows, with the same predictions and "
+        "label, and p-values and intervals here count them as independent evidence. Drop them if they are "
+        'there by mistake, or count all copies of a row as one cluster: `clusters="copies"`.'
+    )
+    return (words,)
 
 
 def residuals(rows: Dataset) -> HostArray | None:

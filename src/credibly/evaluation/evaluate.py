@@ -12,7 +12,7 @@ from credibly._arrays.namespace import keep_freed_memory, on_accelerator
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
-from credibly.evaluation.dependence import dependences
+from credibly.evaluation.dependence import copies_warning, dependences
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
@@ -116,7 +116,7 @@ def evaluate(
     features : array (n, d), optional
         Features of the instances, for the weights of a set (default: the members' predictions) and for
         recalibrations that use them. `Rows` carry their own.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together: a patient, an image, a day. Standard errors, tests and folds
         then treat rows of one cluster as dependent; whatever cannot is listed in ``not_run``. Data read by
         `load` bring their own.
@@ -246,6 +246,7 @@ def evaluate(
         )
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=(
+            *copies_warning(rows),
             *(str(one) for one in (dependences(single) if tests else ())),
             *data_warnings(rows, survey, names, recorded),
         ),

@@ -10,16 +10,23 @@ which keeps every guarantee and bounds what is kept per cluster.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray, is_array, tiles, to_host
 from credibly._arrays.notes import counted
 
 MOST_CLUSTERS = 2048
+
+_HASHED_AT_ONCE = 256
+
+COPIES = "copies"
+"""In place of ids: rows with the same predictions and label are one cluster."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,6 +110,18 @@ def panel_ids(ids: HostArray, blocks: Any) -> HostArray:
     number = np.maximum(1, sizes // int(blocks))
     first = np.cumsum(number) - number
     return np.asarray(first[codes] + place * number[codes] // sizes[codes])
+
+
+def ids_of_contents(parts: Sequence[HostArray]) -> HostArray:
+    """Return one id per row, (n,), the same for rows whose parts (n, ...) are equal, in any chunk."""
+    digests = []
+    for rows in tiles(len(parts[0]), _HASHED_AT_ONCE):
+        flat = [
+            np.asarray(part[rows], dtype=np.float64).reshape(rows.stop - rows.start, -1) for part in parts
+        ]
+        table = np.ascontiguousarray(np.concatenate(flat, axis=1) + 0.0)  # which makes -0.0 the same as 0.0
+        digests += [blake2b(row.tobytes(), digest_size=8).digest() for row in table]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
 def clusters_of(ids: list[HostArray]) -> Clusters:

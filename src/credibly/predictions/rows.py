@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from credibly._arrays.engines import Engine
-from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, like, namespace, to_host
 from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions
-from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of, panel_ids
+from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of, ids_of_contents, panel_ids
 from credibly.predictions.dataset import Dataset, joined
 from credibly.predictions.labels import Classes, Counts
 
@@ -117,6 +117,10 @@ class Rows(ABC):
             return self.changed(partial(_blocked, blocks, self.n))
         ids = np.concatenate(list(self.map(_clusters)))
         return self.changed(partial(_of_panel, panel_ids(ids, blocks)))
+
+    def copied(self) -> Rows:
+        """Return the same rows, those with equal predictions and label in one cluster."""
+        return self.changed(_copied)
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -375,6 +379,28 @@ def rows_up_to(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Datas
 
 def _taken(chunk: Dataset, rows: HostArray) -> Dataset | None:
     return chunk.take(rows) if rows.size else None
+
+
+def _copied(chunk: Dataset) -> Dataset:
+    if chunk.labels is None:
+        raise InputError(
+            '`clusters="copies"`',
+            "needs labels: copies are rows with the same predictions and label",
+            "got predictions alone",
+            "Give the labels too, or ids that say which rows belong together.",
+        )
+    ids = ids_of_contents([*predicted_parts(chunk), observed_part(chunk)])
+    return dataclasses.replace(chunk, clusters=ids)
+
+
+def predicted_parts(chunk: Dataset) -> list[HostArray]:
+    """Return what is predicted of every row, (n, ...) each, on the host."""
+    return [to_host(part) for part in chunk.predictions.row_arrays().values()]
+
+
+def observed_part(chunk: Dataset) -> HostArray:
+    """Return what was observed, (n, ...), on the host."""
+    return np.asarray(to_host(chunk.batch.values)[0])
 
 
 def _of_panel(ids: HostArray, chunk: Dataset) -> Dataset:

@@ -81,7 +81,7 @@ def decompose_disagreement(
         How the calibration loss is debiased, see `decompose_loss`.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional

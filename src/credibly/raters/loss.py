@@ -78,7 +78,7 @@ def decompose_loss(
         as printed in D21, of the observation alone, which subtracts too much in wide bins.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms; with ``counts.totals`` every label counts equally.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional

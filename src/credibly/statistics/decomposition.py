@@ -69,7 +69,7 @@ def decompose_brier(
         Which end of a bin is included.
     debiased : bool
         Subtract the expected sampling noise of every bin.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional

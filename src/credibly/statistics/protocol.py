@@ -352,7 +352,7 @@ class Statistic(ABC):
             What was observed; left out where `predictions` are `Rows`, which carry them.
         sample_weight : array (n,), optional
             Non-negative weights of the instances.
-        clusters : array (n,), optional
+        clusters : array (n,) or "copies", optional
             Ids that say which rows belong together (a patient, a day); the standard error then allows for
             these clusters, and pairs of rows inside a cluster are left out.
         blocks : int, optional

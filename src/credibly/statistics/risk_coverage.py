@@ -51,7 +51,7 @@ def risk_coverage_curve(
         Name of `confidence`.
     n_points : int
         Number of points of the curve to keep, evenly spaced; the areas use all n.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters.
     blocks : int, optional

@@ -112,10 +112,11 @@ def audit(
     hypothesis : {"mean", "set"}, optional
         For sets: whether to test the mean prediction, or to allow any distribution in the set.
         Default: "set" for `Intervals` and `Belief`, "mean" for all others.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
         depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
         Data read by `load` bring their own.
+        "copies": rows with the same predictions and label form one cluster.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
         With `clusters` (stores, sensors), consecutive rows of each of them.

@@ -120,7 +120,7 @@ def corp_curve(
         Coverage of the bands and intervals; None leaves them out.
     n_resamples : int
         Replicates behind the consistency band.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors and the consistency band
         then allow for these clusters, and there is no confidence band.
     blocks : int, optional

@@ -43,7 +43,7 @@ def decompose_crps(
         Observed numbers. Leave out for rows that carry their own.
     level : float
         Coverage of the intervals of miscalibration and discrimination.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
         allow for them.
     blocks : int, optional

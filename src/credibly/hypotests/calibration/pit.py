@@ -137,7 +137,7 @@ def pit_test(
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
@@ -218,7 +218,7 @@ def coverage_curve(
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.

@@ -60,7 +60,7 @@ def reliability_curve(
         Which end of a bin is included.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.

@@ -53,7 +53,7 @@ def spread_curve(
         Coverage, per bin, of the band of a calibrated model; None leaves it out.
     n_resamples : int
         Replicates behind the band.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
