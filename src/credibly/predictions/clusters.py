@@ -1,6 +1,7 @@
 """Rows that belong together: what is known of one cluster says nothing about another; inside, anything goes.
 
-ids (n,)  ->  codes (n,) in 0, ..., C - 1          blocks of rows in time are clusters of consecutive rows
+ids (n,)  ->  codes (n,) in 0, ..., C - 1          blocks of rows in time are clusters of consecutive rows,
+                                                    in a panel (ids and blocks) of consecutive rows of one id
 
 Clusters are independent, so unions of them are too: of more than `MOST_CLUSTERS` several are taken together,
 which keeps every guarantee and bounds what is kept per cluster.
@@ -9,16 +10,23 @@ which keeps every guarantee and bounds what is kept per cluster.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray, is_array, tiles, to_host
 from credibly._arrays.notes import counted
 
 MOST_CLUSTERS = 2048
+
+_HASHED_AT_ONCE = 256
+
+COPIES = "copies"
+"""In place of ids: rows with the same predictions and label are one cluster."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -88,15 +96,32 @@ def block_ids(blocks: Any, first: int, rows: int, n: int) -> HostArray:
     return np.arange(first, first + rows) * (n // int(blocks)) // n
 
 
-def require_one(clusters: Any, blocks: Any) -> None:
-    """Raise where rows are said to belong together in two ways."""
-    if clusters is not None and blocks is not None:
-        raise InputError(
-            "`clusters` and `blocks`",
-            "are two ways to say which rows belong together",
-            "got both",
-            "Give one of them.",
-        )
+def panel_ids(ids: HostArray, blocks: Any) -> HostArray:
+    """Return the block of every row of a panel: rows of one id in time order, in blocks of their own.
+
+    An id with fewer than twice `blocks` rows is one block.
+    """
+    block_ids(blocks, 0, 0, len(ids))  # checks the length
+    levels, codes = np.unique(ids, return_inverse=True)
+    sizes = np.bincount(codes, minlength=levels.size)
+    order = np.argsort(codes, kind="stable")
+    place = np.empty(len(ids), dtype=np.intp)
+    place[order] = np.arange(len(ids)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    number = np.maximum(1, sizes // int(blocks))
+    first = np.cumsum(number) - number
+    return np.asarray(first[codes] + place * number[codes] // sizes[codes])
+
+
+def ids_of_contents(parts: Sequence[HostArray]) -> HostArray:
+    """Return one id per row, (n,), the same for rows whose parts (n, ...) are equal, in any chunk."""
+    digests = []
+    for rows in tiles(len(parts[0]), _HASHED_AT_ONCE):
+        flat = [
+            np.asarray(part[rows], dtype=np.float64).reshape(rows.stop - rows.start, -1) for part in parts
+        ]
+        table = np.ascontiguousarray(np.concatenate(flat, axis=1) + 0.0)  # which makes -0.0 the same as 0.0
+        digests += [blake2b(row.tobytes(), digest_size=8).digest() for row in table]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
 def clusters_of(ids: list[HostArray]) -> Clusters:

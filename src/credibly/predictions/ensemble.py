@@ -27,6 +27,7 @@ from credibly._arrays.namespace import (
     mean_of_members,
     namespace,
     to_host,
+    without_rounding,
 )
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
@@ -181,6 +182,12 @@ class Ensemble(ClassPredictions):
         -------
         Point
             The mean distribution of every instance, in double precision.
+
+        Notes
+        -----
+        Means that are equal in exact arithmetic, such as those of votes or of probabilities with up to six
+        digits, are equal numbers whatever the order of the members, the array library and the device: a mean
+        within its rounding error of such a fraction is set to the number nearest to it.
         """
         return Point._trusted(weighted_mean(self.probs, self.weights))
 
@@ -313,9 +320,10 @@ def normalised(weights: Array | None) -> Array | None:
 
 
 def weighted_mean(values: Array, weights: Array | None) -> Array:
-    """Average (n, m, ...) over the members in double precision."""
+    """Average (n, m, ...) over the members in double precision; equal means are equal in the last bit."""
     if weights is None:
         return mean_of_members(values)
     xp = namespace(values)
     shape = (1, -1) + (1,) * (values.ndim - 2)
-    return xp.sum(as_float64(values) * xp.reshape(as_float64(weights), shape), axis=1)
+    total = xp.sum(as_float64(values) * xp.reshape(as_float64(weights), shape), axis=1)
+    return without_rounding(total, values.shape[1])

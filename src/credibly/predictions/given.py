@@ -16,7 +16,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
-from credibly.predictions.clusters import as_ids, require_one
+from credibly.predictions.clusters import COPIES, as_ids
 from credibly.predictions.convert import (
     as_predictions,
     column_names,
@@ -61,7 +61,8 @@ def as_rows(
     classes : sequence of str, optional
         Names of the classes in order: labels may be such names.
     clusters, blocks : optional
-        Which rows belong together: ids, or the length of blocks of consecutive rows.
+        Which rows belong together: ids, "copies" for rows with the same predictions and label, the length of
+        blocks of consecutive rows, or both for blocks of rows of one id.
 
     Returns
     -------
@@ -69,10 +70,11 @@ def as_rows(
         The rows.
     """
     if blocks is not None:
-        require_one(clusters, blocks)
-        return as_rows(
-            predictions, labels, sample_weight, groups=groups, features=features, classes=classes
-        ).blocked(blocks)
+        beside = {"groups": groups, "features": features, "classes": classes, "clusters": clusters}
+        return as_rows(predictions, labels, sample_weight, **beside).blocked(blocks)
+    if isinstance(clusters, str) and clusters == COPIES:
+        beside = {"groups": groups, "features": features, "classes": classes}
+        return as_rows(predictions, labels, sample_weight, **beside).copied()
     if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
     beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}

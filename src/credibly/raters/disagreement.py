@@ -81,11 +81,12 @@ def decompose_disagreement(
         How the calibration loss is debiased, see `decompose_loss`.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     paper : {"D21"}, optional
         Use the settings of the paper.
 

@@ -57,11 +57,12 @@ def decision_costs(
         Cost of every action (rows) when each class is true (columns). Gains are negative costs.
     actions : sequence of str, optional
         Names of the actions. Default: their indices.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------
@@ -151,10 +152,11 @@ def murphy_curve(
         Thresholds, evenly spaced between 0 and 1.
     level : float
         Coverage of the interval at each threshold.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); intervals then allow for these clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------

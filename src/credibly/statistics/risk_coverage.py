@@ -51,11 +51,12 @@ def risk_coverage_curve(
         Name of `confidence`.
     n_points : int
         Number of points of the curve to keep, evenly spaced; the areas use all n.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------

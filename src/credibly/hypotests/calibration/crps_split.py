@@ -43,11 +43,12 @@ def decompose_crps(
         Observed numbers. Leave out for rows that carry their own.
     level : float
         Coverage of the intervals of miscalibration and discrimination.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
         allow for them.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------

@@ -115,6 +115,7 @@ def weights_test(
         tested on.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of parts, labels, starts and draws.
     progress : callable or True, optional

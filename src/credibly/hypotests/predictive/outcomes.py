@@ -288,7 +288,7 @@ def _single(
     member_pvalue = None
     if by_member:
         member_pvalue = _as_one_more(min(above, below) / null.size, _equal_members(predictions))
-    result: HypotestResult[CheckDetails] = result_of(
+    return result_of(
         found.values,
         "two-sided",
         statistic.traits.range,
@@ -311,7 +311,6 @@ def _single(
             group=group,
         ),
     )
-    return dataclasses.replace(result, pvalue=_reachable(result.pvalue, n_clusters))
 
 
 def _reachable(pvalue: float, n_clusters: int | None) -> float:
