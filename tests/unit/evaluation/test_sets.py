@@ -198,3 +198,5 @@ def test_shares_of_the_loss_lie_between_0_and_all_of_it() -> None:
         said.add("negative" if share < 0 else "positive")
         assert ("Nearly all of the squared loss" in answer.sentence) == (share < 0.005)
         assert "-" not in answer.sentence.split(" %")[0]
+        assert "101 %" not in answer.sentence
+    assert said == {"negative", "positive"}
