@@ -24,7 +24,7 @@ _NAMED = re.compile(
     rf"(?P<prefix>{'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"
     r"(?:[_.: -](?P<suffix>.+)|\[(?P<bracket>.+)\]|\((?:y ?= ?)?(?P<paren>.+)\)"
     r"|(?P<number>\d+(?:\.\d+)?)|(?P<class>class[_ ]?\d+))",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,  # a class may be called by two lines
 )
 _WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.items() if role.text != "never"}
 """The words that one column may be called by its role; lower case."""

@@ -163,7 +163,7 @@ def read_xarray(path: str) -> Content:
             content.arrays["meta"] = np.array(content.meta.pop("meta"))
         for name, variable in {**dataset.data_vars, **dataset.coords}.items():
             _place_variable(str(name), variable, content, path)
-    if not content.arrays:
+    if not content.arrays and engine != "scipy":  # the classic format has no groups
         _place_posterior(xarray, path, engine, content)
     return content
 

@@ -275,9 +275,10 @@ def _file_system(url: str) -> tuple[Any, str]:
         raise MissingExtraError(
             f"'{url}'", "needs the package of its protocol", str(error), "Install that package."
         ) from error
-    except ValueError as error:
+    except Exception as error:  # every protocol raises its own kind
+        words = " ".join(str(error).split())[:200]
         raise FileError(
-            f"'{url}'", "must be a URL that fsspec knows", str(error), "Check what stands before `://`."
+            f"'{url}'", "must be a URL that fsspec knows", words, "Check what stands before `://`."
         ) from error
     return files, str(inside)
 

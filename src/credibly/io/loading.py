@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
+from credibly._arrays.doors import checked
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
 from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
@@ -36,6 +37,7 @@ _FEW_ROWS = 256
 _NOT_ROWS = frozenset({"levels", "weights"})
 
 
+@checked
 def load(
     path: Any,
     *,
@@ -457,22 +459,23 @@ def _of_instances(error: InvalidRowsError, content: Content) -> bool:
 def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
     """Add to an error about arrays the words that help with a file."""
     kind = error.remedy.kind if isinstance(error.remedy, Remedy) else None
-    more = ""
+    more = here = there = ""
     if kind is not None and kind != content.kind and content.kind in ("probs", "mass"):
         more += f" In a file with named arrays it must be called `{KINDS[kind].leading}`."
     rounded = isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED
+    # `load` takes these options; other functions take what it returns
     if rounded:
-        more += " `normalise=True` does it here."
+        here = " `load(path, normalise=True)` does it."
     elif (
         isinstance(error, InvalidRowsError) and _of_instances(error, content) and len(error.rows) < content.n
     ):
-        more += " To leave these rows out: `drop_invalid=True`."
+        leave_out = " To leave these rows out: `{}`."
+        here, there = leave_out.format("load(path, drop_invalid=True)"), leave_out.format("drop_invalid=True")
     elsewhere = error.remedy.elsewhere if isinstance(error.remedy, Remedy) else error.remedy
     if kind is not None:
         elsewhere += f" Use `kind={kind!r}`."
     code = error.remedy.code if isinstance(error.remedy, Remedy) else ""
-    more_elsewhere = "" if rounded else more
-    return reworded(error, remedy=Remedy(error.remedy + more, elsewhere + more_elsewhere, code=code))
+    return reworded(error, remedy=Remedy(error.remedy + more + here, elsewhere + more + there, code=code))
 
 
 # Labels as they come in files

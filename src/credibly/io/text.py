@@ -235,7 +235,7 @@ def _lists(name: str, cells: list[tuple[int, str]], path: str) -> Array:
 
 def _unguarded(word: str) -> str:
     """Take off the apostrophe that keeps a spreadsheet from running a cell; see `save`."""
-    return word[1:] if word[:1] == "'" and word[1:2] in FORMULA_STARTS and word[1:] else word
+    return word[1:] if word[:1] == "'" and word.lstrip("'").startswith(FORMULA_STARTS) else word
 
 
 def _is_integer(cell: str) -> bool:

@@ -166,7 +166,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
         return from_binary_scores(array)
     if array.ndim == 3 and array.shape[2] == 1:
-        members = Ensemble(_both_classes(array[:, :, 0]), member_axis=member_axis)
+        members = Ensemble(_stacked(array[:, :, 0]), member_axis=member_axis)
         members._set(notes=(_SCORES, *members.notes))
         return members
     if array.ndim == 3:
@@ -261,9 +261,17 @@ _SCORES = "binary scores are read as the probability of class 1; class 0 has the
 
 def from_binary_scores(scores: Any) -> Point:
     """Return scores (n,) or (n, 1) between 0 and 1 as both columns, with a note; others are refused."""
+    made = Point(both_classes(scores))
+    made._set(notes=(_SCORES, *made.notes))
+    return made
+
+
+def both_classes(scores: Any) -> Any:
+    """Return scores (n,) or (n, 1) of class 1 as both columns, (n, 2); missing scores stay missing."""
     values = scores if scores.ndim == 1 else scores[:, 0]
     host = to_host(values)
-    low, high = (float(host.min()), float(host.max())) if host.size else (0.0, 0.0)
+    known = host[np.isfinite(host)] if host.dtype.kind == "f" else host
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
     if not host.size:
         raise InputError(
             "predictions",
@@ -271,8 +279,7 @@ def from_binary_scores(scores: Any) -> Point:
             f"got shape {tuple(scores.shape)}",
             "Check the filter that selected these rows.",
         )
-    finite = bool(np.isfinite(host).all()) if host.dtype.kind == "f" else True
-    if host.dtype.kind != "f" or (finite and (low < 0 or high > 1)):
+    if host.dtype.kind != "f" or low < 0 or high > 1:
         what = "logits or margins" if host.dtype.kind == "f" else "classes or labels"
         raise InputError(
             "predictions",
@@ -288,9 +295,7 @@ def from_binary_scores(scores: Any) -> Point:
             f"all {len(host)} are 1, as the softmax of a single column always is",
             "Use the sigmoid of one logit, or keep the columns of all classes.",
         )
-    made = Point(_both_classes(values))
-    made._set(notes=(_SCORES, *made.notes))
-    return made
+    return _stacked(values)
 
 
 def require_no_confidence(scores: Any, labels: Any) -> None:
@@ -310,7 +315,7 @@ def require_no_confidence(scores: Any, labels: Any) -> None:
         )
 
 
-def _both_classes(scores: Any) -> Any:
+def _stacked(scores: Any) -> Any:
     """Return the probabilities of class 1 beside those of class 0."""
     return namespace(scores).stack([1 - scores, scores], axis=-1)
 

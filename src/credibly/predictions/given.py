@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray, is_array
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
-from credibly.predictions.clusters import as_ids, require_one
+from credibly.predictions.clusters import as_ids, as_names, require_one
 from credibly.predictions.convert import (
     as_predictions,
     column_names,
@@ -171,10 +171,21 @@ def _plain(name: str, value: Any, n: int) -> Any:
     if name == "clusters":
         return as_ids(value, n)
     if name == "groups" and is_frame(value):
-        return {str(column): np.asarray(value[column]) for column in column_names(value)}
-    if name == "groups" and not isinstance(value, Mapping):  # factors come as a mapping
-        return to_host(value) if is_array(value) else np.asarray(value)
-    return np.asarray(value) if name == "features" and not is_array(value) else value
+        value = {str(column): value[column] for column in column_names(value)}
+    if name == "groups" and isinstance(value, Mapping):  # factors come as a mapping
+        return {column: as_names(own, f"groups[{column!r}]") for column, own in value.items()}
+    if name == "groups":
+        return as_names(value, "groups")
+    return _as_table(value) if name == "features" and not is_array(value) else value
+
+
+def _as_table(features: Any) -> HostArray:
+    try:
+        return np.asarray(features)
+    except ValueError:
+        raise InputTypeError(
+            "`features`", "must be a table (n, d)", "got a ragged sequence", "Give every row the same length."
+        ) from None
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

@@ -297,6 +297,8 @@ def _place(names: list[str], wanted: str) -> int:
 def _could_count(table: Array) -> bool:
     if table.dtype.kind not in "fiub":
         return False
+    if not np.isfinite(table).all():
+        return False
     return bool((table == np.round(table)).all() and (table >= 0).all() and (table.sum(axis=1) > 0).all())
 
 
@@ -311,7 +313,7 @@ def _could_rate(table: Array, known: list[str]) -> bool:
 def _word(value: Any) -> str:
     """Return a cell as the name of a class: 2.0 is '2', NaN and blanks are missing."""
     if isinstance(value, float):
-        return "" if value != value else str(int(value)) if value == round(value) else str(value)
+        return "" if value != value else str(int(value)) if value.is_integer() else str(value)
     return str(int(value)) if isinstance(value, bool) else str(value).strip()
 
 

@@ -221,6 +221,13 @@ def read_labels(
         array, found = named_classes(array, names)
         notes += found
     else:
+        if k > 2 and namespace(array).isdtype(array.dtype, "bool"):
+            raise InputTypeError(
+                "`labels`",
+                f"must be classes from 0 to {k - 1}",
+                "got True and False, as if they say whether each prediction was right",
+                "Pass the observed classes.",
+            )
         array, found = whole_numbers(array)
         notes += found
         if (
