@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import inspect
+import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -191,3 +193,137 @@ def test_garbage_meets_the_librarys_own_errors(
             except TypeError as error:
                 if "missing" not in str(error):
                     raise
+
+
+# What people mean well
+
+
+def test_groups_and_clusters_name_columns_of_a_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"p_0": TWO[:, 0], "p_1": TWO[:, 1], "label": BINARY, "region": NAMES})
+    frame["site"] = np.arange(60) % 12
+    settings: dict[str, Any] = {"n_resamples": 19, "progress": None}
+    assert set(cr.evaluate(frame, groups="region", **settings).groups) == {"a", "c"}
+    assert set(cr.evaluate(frame, groups=["region"], **settings).groups) == {"a", "c"}
+    assert cr.evaluate(frame, clusters="site", **settings).predictions.n_clusters == 12
+    with pytest.raises(cr.InputTypeError, match="name a column of a data frame"):
+        cr.evaluate(TWO, BINARY, groups="region")
+    with pytest.raises(cr.InputError, match="no 'regoin'"):
+        cr.evaluate(frame, groups="regoin")
+
+
+def test_a_column_of_scores_is_a_point() -> None:
+    pandas = pytest.importorskip("pandas")
+    found = cr.Point(pandas.Series(TWO[:, 1]))
+    np.testing.assert_array_equal(found.probs, np.stack([1 - TWO[:, 1], TWO[:, 1]], axis=1))
+    assert "probability of class 1" in found.notes[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float64, object])
+def test_minus_one_and_one_are_two_classes_in_python_too(dtype: Any) -> None:
+    found = cr.accuracy(TWO, (2 * BINARY - 1).astype(dtype))
+    assert found.value == cr.accuracy(TWO, BINARY).value
+    assert "labels -1 and 1 are read as class 0 and class 1" in found.notes
+    with pytest.raises(cr.InputError, match="is -1"):  # unlabelled rows among 0 and 1 remain an error
+        cr.accuracy(TWO, np.r_[-1, BINARY[1:]])
+
+
+def test_columns_named_like_ids(tmp_path: Path) -> None:
+    path = write_csv(
+        tmp_path / "c.csv", customer_id=np.arange(100, 160), p_0=TWO[:, 0], p_1=TWO[:, 1], y=BINARY
+    )
+    np.testing.assert_array_equal(cr.load(path).ids, np.arange(100, 160))
+    zeros = [f"{one:03d}" for one in range(60)]
+    path = write_csv(tmp_path / "z.csv", customer_id=zeros, p_0=TWO[:, 0], p_1=TWO[:, 1], y=BINARY)
+    np.testing.assert_array_equal(cr.load(path).ids, zeros)  # '007' is not 7
+    # one that repeats names no row, and is no class either
+    path = write_csv(
+        tmp_path / "d.csv", visit_id=np.arange(60) // 2, no=TWO[:, 0], yes=TWO[:, 1], label=["no", "yes"] * 30
+    )
+    found = cr.load(path)
+    assert found.ids is None
+    assert found.classes == ("no", "yes")
+
+
+def test_one_level_of_mapie() -> None:
+    ends = np.stack([-np.ones(9), np.ones(9)], axis=1)[:, :, None]
+    made = cr.predictions.PredictionIntervals
+    for found in (made.from_ends(ends, 0.9), made(ends[:, 0], ends[:, 1], 0.9)):
+        np.testing.assert_array_equal(found.sizes(), np.full(9, 2.0))
+    with pytest.raises(cr.InputError, match=r"got shape \(9, 2, 3\)"):
+        made.from_ends(np.repeat(ends, 3, axis=2), 0.9)
+    assert cr.PredictionSets(np.ones((9, 3, 1), dtype=bool), 0.9).members.shape == (9, 3)
+
+
+def test_packed_text(tmp_path: Path) -> None:
+    plain = write_csv(tmp_path / "a.csv", p_0=TWO[:, 0], p_1=TWO[:, 1], y=BINARY)
+    packed = tmp_path / "a.csv.gz"
+    packed.write_bytes(gzip.compress(Path(plain).read_bytes()))
+    np.testing.assert_array_equal(cr.load(packed).predictions.probs, cr.load(plain).predictions.probs)
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(cr.FileError, match="whole gzip file"):
+        cr.load(packed)
+
+
+def test_percentiles(tmp_path: Path) -> None:
+    y = RNG.normal(size=60)
+    path = write_csv(tmp_path / "q.csv", P10=y - 1, P50=y, P90=y + 1, y=y)
+    found = cr.load(path).predictions
+    np.testing.assert_allclose(found.levels, [0.1, 0.5, 0.9])
+    np.testing.assert_allclose(found.values[:, 2], y + 1)
+
+
+def test_bfloat16(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    probs = torch.tensor(PROBS, dtype=torch.bfloat16)
+    torch.save({"probs": probs, "y": torch.tensor(LABELS)}, tmp_path / "b.pt")
+    found = cr.load(tmp_path / "b.pt")
+    np.testing.assert_allclose(found.predictions.probs, PROBS, atol=0.01)  # eight bits of each number
+    assert any("bfloat16" in note for note in found.notes)
+
+
+def test_pixels_are_rows_and_images_are_clusters() -> None:
+    images = PROBS.reshape(3, 4, 5, 3)
+    found = cr.brier(images, LABELS.reshape(3, 4, 5))
+    expected = cr.brier(PROBS, LABELS, clusters=np.repeat(np.arange(3), 20))
+    assert (found.value, found.stderr) == (expected.value, expected.stderr)
+    assert any(
+        "60 pixels of 3 images with 3 classes; each image is one cluster" in one for one in found.notes
+    )
+    with pytest.raises(cr.InputError, match=r"Put the classes last"):
+        cr.brier(np.moveaxis(images, -1, 1), LABELS.reshape(3, 4, 5))
+
+
+def test_several_labels_per_row_are_refused_with_the_call_that_works() -> None:
+    probs, marks = RNG.random((60, 4)), RNG.integers(0, 2, (60, 4))
+    with pytest.raises(cr.InputError, match=r"as if each of the 4 columns.*clusters=numpy\.repeat"):
+        cr.evaluate(probs, marks)
+    found = cr.brier(probs.ravel(), marks.ravel(), clusters=np.repeat(np.arange(60), 4))
+    # both classes of each question: 2 (p - y)^2
+    assert found.value == pytest.approx(2 * ((probs - marks) ** 2).mean())
+
+
+def test_a_report_replaces_a_report_and_nothing_else(tmp_path: Path) -> None:
+    found = cr.evaluate(PROBS, LABELS, n_resamples=19, progress=None)
+    path = tmp_path / "r.html"
+    found.report(path)
+    found.report(path)
+    path.write_text("<html>mine</html>")
+    with pytest.raises(cr.FileError, match="already exists"):
+        found.report(path)
+    assert len(repr(found)) < 120
+
+
+def test_a_saved_credal_test_is_json() -> None:
+    found = cr.credal_test(cr.Ensemble(MEMBERS, member_axis=1), LABELS, n_resamples=19, rng=0)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_the_order_of_rows_decides_nothing_about_the_crps() -> None:
+    mean = RNG.normal(size=80)
+    y = mean + RNG.normal(size=80)
+    order = RNG.permutation(80)
+    one = cr.hypotests.decompose_crps(cr.Gaussian(mean, np.ones(80)), y)
+    other = cr.hypotests.decompose_crps(cr.Gaussian(mean[order], np.ones(80)), y[order])
+    np.testing.assert_allclose(one.miscalibration_interval, other.miscalibration_interval, rtol=1e-9)
+    np.testing.assert_allclose(one.discrimination_interval, other.discrimination_interval, rtol=1e-9)

@@ -1,7 +1,7 @@
 """One check at the door of public functions: an argument that is one value is not given an array or a list.
 
-The annotations say which arguments these are. A function's own checks come first, because they know more; what
-Python raises in their place about an argument of the wrong type is answered here, in one way for all.
+The annotations say which arguments these are. A function's own checks come first, because they know more;
+what Python raises about an argument of the wrong type is answered here, in one way for all.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     Numbers, words and None count as right where one value is asked for; arrays, lists, mappings and other
     objects do not.
     """
-    rules = _rules_of(function)
 
     @functools.wraps(function)
     def answering(*given: P.args, **settings: P.kwargs) -> T:
@@ -51,7 +50,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         except CrediblyError:
             raise
         except (TypeError, ValueError, AttributeError) as error:
-            answer = _first_wrong(rules, settings)
+            answer = _first_wrong(_rules_of(function), settings)
             if answer is None:
                 raise
             raise answer from error

@@ -22,7 +22,7 @@ from credibly.io.extras import pip, read_frame, read_parquet, read_torch, read_x
 from credibly.io.limits import load_limit, reading, require_file, require_loadable, reworded
 from credibly.io.npy import map_npy, read_header, read_npy, read_npz, refuse_pickle
 from credibly.io.roles import Content
-from credibly.io.text import read_json, read_json_lines, read_text
+from credibly.io.text import GZIP, read_json, read_json_lines, read_text
 
 _READERS: dict[str, Callable[[str], Content]] = {
     ".npz": read_npz,
@@ -45,13 +45,15 @@ _SAME = {
     ".netcdf": ".nc",
 }
 _PICKLES = frozenset({".pkl", ".pickle", ".joblib", ".p"})
+_TEXT = frozenset({".csv", ".json", ".jsonl"})
+"""What is also read where gzip packed it."""
 _BINARY = frozenset({".npz", ".npy", ".parquet", ".nc"})
 _MAGIC = {
     b"\x93NUMPY": ".npy",
     b"PAR1": ".parquet",
     b"CDF": ".nc",
     b"\x89HDF": ".nc",
-    b"\x1f\x8b": "gzip",
+    GZIP: "gzip",
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
 }
@@ -92,6 +94,10 @@ def find_format(path: str) -> tuple[str, str | None]:
         if named == ".pt":
             return ".pt", None
         raise refuse_pickle(path, f"it is a pickle file ({extension or 'by its first bytes'})")
+    if found == "gzip" and extension == ".gz":
+        inner = Path(path).with_suffix("").suffix.lower()
+        if _SAME.get(inner, inner) in _TEXT:
+            return _SAME.get(inner, inner), None
     if found in ("gzip", "bzip2", "xz"):
         raise FileError(f"'{path}'", "must be unpacked", f"it is {found}-compressed", "Unpack it first.")
     if found is not None:

@@ -500,7 +500,6 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
     if isinstance(predictions, OverClasses):
         if said.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
             return _checked_counts(predictions, labels, "soft_labels", known, said, content)
-        labels = _signs(labels, predictions, content)
         if content.label_order is not None and content.named_by is not None:
             labels = _in_order(labels, content)
         columns, ordered = content.label_columns, content.named_by is None or content.label_order is not None
@@ -520,16 +519,6 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
 def _note_all(content: Content, notes: Sequence[str]) -> None:
     for note in notes:
         content.note(note)
-
-
-def _signs(labels: Array, predictions: OverClasses, content: Content) -> Array:
-    """Read labels -1 and 1 of two classes as 0 and 1, as those who write them mean them."""
-    if predictions.n_classes != 2 or labels.dtype.kind not in "if" or content.classes is not None:
-        return labels
-    if not np.isin(labels, (-1, 1)).all() or not (labels == -1).any() or not (labels == 1).any():
-        return labels
-    content.note("labels -1 and 1 are read as class 0 and class 1")
-    return (np.asarray(labels) > 0).astype(np.int64)
 
 
 def _in_order(labels: Array, content: Content) -> Array:

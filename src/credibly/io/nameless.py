@@ -15,9 +15,9 @@ from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
 from credibly.io.columns import extra_column
 from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, Said, described
-from credibly.predictions.convert import both_classes, require_no_confidence
+from credibly.predictions.convert import require_no_confidence
 from credibly.predictions.given import ROUTINE
-from credibly.predictions.point import rounding_of
+from credibly.predictions.point import both_classes, rounding_of
 
 
 def find_lone(content: Content) -> None:

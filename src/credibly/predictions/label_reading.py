@@ -122,6 +122,16 @@ def whole_numbers(labels: Array) -> tuple[Array, tuple[str, ...]]:
     return xp.astype(labels, xp.int64), (note,)
 
 
+def signs(labels: Array) -> tuple[Array, tuple[str, ...]]:
+    """Return labels -1 and 1 of two classes without names as 0 and 1, as those who write them mean them."""
+    xp = namespace(labels)
+    if not xp.isdtype(labels.dtype, "signed integer") or not bool(xp.any(labels == -1)):
+        return labels, ()
+    if not bool(xp.all((labels == -1) | (labels == 1))) or not bool(xp.any(labels == 1)):
+        return labels, ()
+    return xp.astype(labels > 0, xp.int64), ("labels -1 and 1 are read as class 0 and class 1",)
+
+
 def named_classes(names: Array, classes: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
     """Return the indices of class names; text of digits is a number where the classes have no names."""
     words = [str(name).strip() for name in names.tolist()]
