@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import inspect
+import io
 import json
+import shutil
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +18,8 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.cli import main
+from credibly.io import files
 
 RNG = np.random.default_rng(5)
 PROBS = RNG.dirichlet([1, 1, 1], size=60)
@@ -327,3 +333,69 @@ def test_the_order_of_rows_decides_nothing_about_the_crps() -> None:
     other = cr.hypotests.decompose_crps(cr.Gaussian(mean[order], np.ones(80)), y[order])
     np.testing.assert_allclose(one.miscalibration_interval, other.miscalibration_interval, rtol=1e-9)
     np.testing.assert_allclose(one.discrimination_interval, other.discrimination_interval, rtol=1e-9)
+
+
+def test_a_remote_file_that_never_ends_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            return b"1,2\n" * (size // 4)
+
+    monkeypatch.setattr(files, "open_remote", lambda url: contextlib.nullcontext(Endless()))
+    monkeypatch.setattr(files, "LONGEST", 0.05)
+    with pytest.raises(cr.FileError, match="must arrive within 0 seconds"):
+        cr.load("https://example.org/x.csv")
+    monkeypatch.setattr(files, "LONGEST", 60.0)
+    usage = shutil.disk_usage("/")._replace(free=2**22)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
+    with pytest.raises(cr.FileError, match="half of the free disk space"):
+        cr.load("https://example.org/x.csv")
+
+
+@pytest.mark.parametrize("verb", ["test", "check", "plan", "raters", "audit", "compare", "calibrate fit"])
+def test_no_verb_is_told_of_a_flag_it_lacks(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_csv(tmp_path / "i.csv", lower=-np.ones(60), upper=np.ones(60), y=RNG.normal(size=60))
+    more = {"audit": ["--by", "y"], "compare": [path], "calibrate fit": [str(tmp_path / "c.json")]}
+    assert main([*verb.split(), path, *more.get(verb, [])]) == 2
+    said = capsys.readouterr().err
+    assert "--claimed" not in said or "credibly evaluate FILE --claimed" in said
+
+
+def test_chunks_of_real_values_are_not_told_to_gather() -> None:
+    rows = cr.scan(cr.Gaussian(np.zeros(60), np.ones(60)), RNG.normal(size=60), chunk_rows=20)
+    with pytest.raises(cr.CrediblyError) as caught:
+        cr.hypotests.decompose_crps(rows)
+    assert "gather" not in caught.value.remedy
+
+
+def test_recalibrated_tables_keep_their_other_columns(tmp_path: Path) -> None:
+    columns = {
+        "customer_id": [f"c{one}" for one in range(60)],
+        "p_0": TWO[:, 0],
+        "p_1": TWO[:, 1],
+        "label": BINARY,
+    }
+    path = write_csv(tmp_path / "in.csv", **columns, region=NAMES, age=np.arange(60), group=NAMES)
+    assert main(["calibrate", "fit", path, str(tmp_path / "c.json"), "-q"]) == 0
+    assert main(["calibrate", "apply", str(tmp_path / "c.json"), path, str(tmp_path / "out.csv"), "-q"]) == 0
+    found = cr.load(tmp_path / "out.csv", groups=["region", "age", "group"])
+    np.testing.assert_array_equal(found.ids, columns["customer_id"])
+    np.testing.assert_array_equal(found.groups["region"], NAMES)
+    np.testing.assert_array_equal(found.groups["group"], NAMES)
+    np.testing.assert_array_equal(found.groups["age"], np.arange(60))
+
+
+def test_twenty_thousand_columns_are_inspected_in_linear_time(tmp_path: Path) -> None:
+    def seconds(k: int) -> float:
+        path = tmp_path / f"{k}.csv"
+        row = ",".join([f"{1 / k:.12f}"] * k)
+        path.write_text(",".join(f"p_{j}" for j in range(k)) + f",label\n{row},0\n{row},1\n")
+        start = time.process_time()
+        cr.io.inspect(path)
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(20_000) < 30 * seconds(2_000)  # ten times the work; a hundred if quadratic

@@ -112,7 +112,7 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     content.clusters_found = "cluster" in roles
     if named:
         _note_repeated(content, roles)
-    content.feature_names = wide.feature_names
+    content.feature_names, content.rest = wide.feature_names, wide.rest
     content.table = None
     if members is None and wide.arrays.get("mean", np.empty(0)).ndim == 2:
         content.member_axis = 1
@@ -409,6 +409,7 @@ def _place_plain(plain: dict[str, Array], content: Content) -> None:
             _place_classes(numeric, names, content)
     if plain:
         content.note(f"not used: columns {shown(plain)}")
+        content.rest = plain
 
 
 def _place_classes(numeric: dict[str, Array], names: list[str], content: Content) -> None:

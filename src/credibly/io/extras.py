@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def read_frame(frame: Any) -> Content:
             ) from error
         names = [str(name) for name in table.columns]
         lists = [column.to_list() for column in table.iter_columns()]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise InputTypeError(
             "the table", "must have distinct columns", f"{twice!r} appears twice", "Rename one."

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -247,13 +248,36 @@ def local_copy(path: str | None) -> Iterator[str | None]:
     with tempfile.TemporaryDirectory(prefix="credibly-") as folder:
         copy = Path(folder) / Path(path).name
         with open_remote(path) as source, copy.open("wb") as target, _asking(path):
-            shutil.copyfileobj(source, target, 2**22)
+            _copy(source, target, path, folder)
         try:
             yield str(copy)
         except CrediblyError as error:  # which names the copy
             parts = ("subject", "evidence", "remedy")
             words = {name: getattr(error, name).replace(str(copy), path) for name in parts}
             raise reworded(error, **words) from error
+
+
+_BLOCK = 2**20
+LONGEST = 900.0
+"""Seconds that a remote file may take to arrive."""
+
+
+def _copy(source: BinaryIO, target: BinaryIO, url: str, folder: str) -> None:
+    """Copy a remote file; one that never ends, in time or in size, is refused."""
+    end, left = time.monotonic() + LONGEST, shutil.disk_usage(folder).free // 2
+    while block := source.read(_BLOCK):
+        left -= len(block)
+        if left < 0:
+            rule, evidence = (
+                "must fit into half of the free disk space",
+                "more came, and the copy was stopped",
+            )
+        elif time.monotonic() > end:
+            rule, evidence = f"must arrive within {LONGEST:.0f} seconds", "it did not end by then"
+        else:
+            target.write(block)
+            continue
+        raise FileError(f"'{url}'", rule, evidence, "Download it by other means, and name the file.")
 
 
 def _copy_of_input(folder: Path) -> str:

@@ -355,6 +355,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
         notes=tuple(dict.fromkeys((*content.notes, *dropped, *predictions.notes))),
         source=content.source,
         dropped=total - content.n,
+        others={name: one for name, one in content.rest.items() if one.shape == (content.n,)},
     )
 
 

@@ -77,7 +77,7 @@ def save(
         Features of the instances.
     groups : array (n,), mapping of str to array (n,), or data frame, optional
         Group of every instance, or several attributes, each under its own name:
-        ``load(path, groups=["age", "sex"])`` reads them again.
+        ``load(path, groups=["age", "sex"])`` reads them again. The attribute `group` is the one group.
     ids : array (n,), optional
         Name of every instance.
     clusters : array (n,), optional
@@ -116,10 +116,11 @@ def save(
     content = content_of(as_predictions(predictions))
     counted = isinstance(labels, LabelCounts)
     attributes = _attributes(groups)
+    own_group = attributes.pop("group", None) if attributes else groups
     for name, value in (
         ("label_counts" if counted else "y", labels.counts if counted else labels),
         ("features", features),
-        ("group", None if attributes else groups),
+        ("group", own_group),
         ("cluster", clusters),
         ("id", ids),
     ):
@@ -156,7 +157,7 @@ def _attributes(groups: Any) -> dict[str, Array]:
     found: dict[str, Array] = {}
     for given, values in groups.items():
         name = str(given)
-        if name.lower() in taken:
+        if name.lower() in taken - {"group"}:
             raise InputError(
                 "`groups`",
                 "must have names that mean nothing else in a file",

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,8 @@ def _header(lines: list[tuple[int, list[str]]]) -> list[str] | None:
         if not (counted and fractions):  # 0,1,2,... above fractions is the header pandas writes
             return None
     names = [name or "Unnamed: 0" for name in first]
-    return [name if names.count(name) == 1 else f"{name} (column {j + 1})" for j, name in enumerate(names)]
+    times = Counter(names)
+    return [name if times[name] == 1 else f"{name} (column {j + 1})" for j, name in enumerate(names)]
 
 
 def _headerless(body: list[tuple[int, list[str]]], path: str, note: str) -> Content:

@@ -109,8 +109,8 @@ def as_rows(
     arrays: dict[str, Any] = {}
     for name, value in beside.items():
         if value is not None:
-            own, said = aligned(value, given.index, name)
-            arrays[name], notes = _plain(name, own, len(given)), (*notes, *said)
+            own, joined = aligned(value, given.index, name)
+            arrays[name], notes = _plain(name, own, len(given)), (*notes, *joined)
     plain = given if given.classes is None and given.index is None else named(given, None)
     if notes:
         plain = with_notes(plain, notes)
