@@ -63,9 +63,9 @@ def load(
     Parameters
     ----------
     path : path, URL or table
-        A .npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt, .nc or .zarr file, ``"-"`` for text on
-        standard input, or a pandas, polars or pyarrow table. Pickles are refused. A URL such as
-        ``s3://...`` is copied first (extra `remote`).
+        A .npz, .npy, .csv, .tsv, .json, .jsonl (also packed, .csv.gz), .parquet, .pt, .nc or .zarr file,
+        ``"-"`` for text on standard input, or a pandas, polars or pyarrow table. Pickles are refused. A URL
+        such as ``s3://...`` is copied first (extra `remote`), within limits on time and size.
     kind : str, optional
         What the numbers are: ``"probs"``, ``"logits"``, ``"alpha"``, ``"belief"``, ``"mass"``,
         ``"intervals"``, ``"gaussian"``, ``"samples"``, ``"quantiles"``, ``"prediction-sets"``,
