@@ -178,7 +178,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
         "must be an (n, k) array of probabilities, an (n, m, k) array of members, or a prediction object",
         f"got shape {tuple(array.shape)}",
         "For binary scores p use `Point(numpy.stack([1 - p, p], axis=-1))`; "
-        "for regression `Gaussian`, `Samples` or `Quantiles`.",
+        "for regression `Gaussian`, `Samples` or `Quantiles`; images (b, h, w, k) need labels (b, h, w).",
     )
 
 

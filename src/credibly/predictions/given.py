@@ -171,9 +171,10 @@ def _require_one_label(predictions: Any, labels: Any) -> None:
     )
     if probs.shape != marks.shape or probs.dtype.kind != "f" or marks.dtype.kind not in "fiub":
         return
-    inside = bool(((probs >= 0) & (probs <= 1)).all()) and bool(np.isin(marks, (0, 1)).all())
+    if not ((probs >= 0) & (probs <= 1)).all() or not np.isin(marks, (0, 1)).all():
+        return
     one_each = bool((np.abs(probs.sum(axis=1) - 1) < 0.01).all()) or bool((marks.sum(axis=1) == 1).all())
-    if inside and not one_each:
+    if not one_each:
         n, k = probs.shape
         raise InputError(
             "predictions and labels",
@@ -212,6 +213,8 @@ def _images(
     shape = tuple(int(length) for length in predictions.shape)
     b, n, k = shape[0], shape[0] * shape[1] * shape[2], shape[3]
     own = None if labels is None else _shape(labels)
+    if own is not None and len(own) < 3:
+        return None  # refused as four axes are, with what images need
     if own is not None and own not in (shape[:3], (*shape[:3], 1)):
         first = shape[:1] + shape[2:]
         raise InputError(

@@ -251,7 +251,7 @@ class RootMeanSquaredError(RealMean):
         if value == 0.0:
             return (
                 None,
-                "every squared error is zero, or too small to be told from it, where the root has no slope",
+                "every squared error is zero, or too small to tell, where the square root has no derivative",
             )
         return stderr / (2.0 * value), refusal
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import as_array, require_integer
+from credibly._arrays.checks import require_integer
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions import Dataset, as_point, as_rows
 from credibly.results.curves import RiskCoverageCurve
 from credibly.results.estimates import Estimate, mean_error
@@ -133,7 +133,10 @@ def _answers(chunk: Dataset) -> tuple[HostArray, HostArray, tuple[str, ...]]:
 
 def _given(confidence: Any, n: int) -> HostArray:
     """Return the caller's order, checked."""
-    values = to_host(as_array(confidence, "confidence"))
+    try:
+        values = to_host(confidence) if is_array(confidence) else np.asarray(confidence)
+    except ValueError:  # rows of different lengths
+        values = np.asarray(confidence, dtype=object)
     if values.shape != (n,) or values.dtype.kind not in "fiub":
         raise InputError(
             "`confidence`",
