@@ -113,13 +113,14 @@ def evaluate(
         Observed labels. Leave out for chunks, which carry their own.
     classes : sequence of str, optional
         Names of the classes, in order.
-    groups : array (n,), mapping of str to array (n,), or data frame, optional
+    groups : array (n,), mapping of str to array (n,), data frame, or names of columns, optional
         Group of every instance, or several attributes: the cheap statistics are also computed within each
-        group, and all groups that the attributes form are audited (see `audit`). `Rows` carry their own.
+        group, and all groups that the attributes form are audited (see `audit`). Of a data frame or file,
+        ``groups="region"`` names a column. `Rows` carry their own.
     features : array (n, d), optional
         Features of the instances, for the weights of a set (default: the members' predictions) and for
         recalibrations that use them. `Rows` carry their own.
-    clusters : array (n,) or "copies", optional
+    clusters : array (n,), name of a column, or "copies", optional
         Ids that say which rows belong together: a patient, an image, a day. Standard errors, tests and folds
         then treat rows of one cluster as dependent; whatever cannot is listed in ``not_run``. Data read by
         `load` bring their own.

@@ -58,9 +58,53 @@ class Clusters:
         return (f"{self.levels.size} independent clusters were merged into {self.number}",)
 
 
+def as_names(values: Any, what: str) -> HostArray:
+    """Return names of rows on the host: those that are masked are None, bytes are text.
+
+    Raises in the name of `what` where rows have different lengths, bytes are no text, or a number and a text
+    are written alike.
+    """
+    try:
+        array = to_host(values) if is_array(values) else np.asanyarray(values)
+    except ValueError:
+        raise InputTypeError(
+            f"`{what}`", "must have one name per row", "got a ragged sequence", "Give every row one name."
+        ) from None
+    if np.ma.is_masked(array):
+        missing, array = np.ma.getmaskarray(array), np.ma.getdata(array).astype(object)
+        array[missing] = None
+    array = np.asarray(array)
+    if array.dtype.kind in "SO" and any(isinstance(one, bytes) for one in array.flat):
+        array = _decoded(array, what)
+    if array.dtype == object:
+        words = {one for one in array.flat if isinstance(one, str)}
+        alike = next((one for one in array.flat if not isinstance(one, str) and str(one) in words), None)
+        if alike is not None:
+            raise InputError(
+                f"`{what}`",
+                "must be all text or all numbers",
+                f"got {alike!r} and {str(alike)!r}, which are written alike",
+                "Convert them, for example with `.astype(str)`.",
+            )
+    return array
+
+
+def _decoded(array: HostArray, what: str) -> HostArray:
+    try:
+        words = [one.decode() if isinstance(one, bytes) else one for one in array.ravel().tolist()]
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"`{what}`",
+            "must be text",
+            f"got the bytes {error.object[:20]!r}, which are not UTF-8",
+            "Decode them: `numpy.char.decode(names, encoding)`.",
+        ) from error
+    return np.array(words, dtype=object if array.dtype == object else np.str_).reshape(array.shape)
+
+
 def as_ids(clusters: Any, n: int) -> HostArray:
     """Return the id of every row as an array of numbers or text, none of them missing."""
-    array = np.asarray(to_host(clusters) if is_array(clusters) else clusters)
+    array = as_names(clusters, "clusters")
     require_one_each(array.shape, n, "`clusters`", "id per prediction")
     missing = [row for row, one in enumerate(array.tolist()) if one is None or one == "" or one != one]
     if missing:

@@ -203,7 +203,9 @@ class Rows(ABC):
             f"{what} of rows in chunks",
             "must be a sum over instances",
             "it is opaque",
-            "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
+            "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory."
+            if isinstance(self.sample.predictions, ClassPredictions)
+            else "Read all rows into memory: `load(path)`, or arrays in place of chunks.",
         )
 
     def __len__(self) -> int:

@@ -25,6 +25,7 @@ from functools import partial
 from typing import Any
 
 from credibly._arrays.checks import find_rows
+from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, as_point, as_rows
@@ -45,6 +46,7 @@ MEANS: Terms = {"expected": TERMS["expected"], "refinement": TERMS["refinement"]
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in TERMS if name != "expected"}
 
 
+@checked
 def decompose_disagreement(
     predictions: Any,
     counts: Any = None,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
+import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, Literal
@@ -69,9 +70,12 @@ def check_cut(
     one_of("`debias`", debias, ("full", "paper"))
     if paper is None:
         return Cut(n_bins, binning, closed, debias), ()
-    if paper != "D21":
+    if not isinstance(paper, str) or paper != "D21":
         raise InputError(
-            "`paper`", "must be 'D21'", f"got {paper!r}", "Leave it out to use the library's own settings."
+            "`paper`",
+            "must be 'D21'",
+            f"got {reprlib.repr(paper)}",
+            "Leave it out to use the library's own settings.",
         )
     return Cut(n_bins, binning, closed, "paper"), ("paper mode D21 sets debias='paper'",)
 

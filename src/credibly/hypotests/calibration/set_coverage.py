@@ -47,7 +47,7 @@ from credibly.predictions import (
     Samples,
     as_rows,
 )
-from credibly.predictions.clusters import Clusters
+from credibly.predictions.clusters import Clusters, as_names
 from credibly.predictions.prediction_sets import require_claimed
 from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Strata
@@ -315,7 +315,7 @@ def _one_group(groups: Any, n: int) -> HostArray | None:
     """Return one group per row as text; several attributes are crossed."""
     if groups is None:
         return None
-    own = crossed_levels(groups, n) if isinstance(groups, Mapping) else np.asarray(groups)
+    own = crossed_levels(groups, n) if isinstance(groups, Mapping) else as_names(groups, "groups")
     if own.shape != (n,):
         raise InputError("`groups`", f"must have {n} entries", f"got {own.shape}", "Give one per set.")
     return own.astype(str)

@@ -243,7 +243,9 @@ def _mean_test(task: WeightsTask, weights: Weights) -> HypotestResult[WeightsDet
 
 def _statistics(given: Statistics) -> tuple[list[Statistic], bool]:
     """Return the statistics, and whether several are tested together."""
-    asked = OMNIBUS if given == "omnibus" else SET_STATISTIC if given is None else given
+    asked = SET_STATISTIC if given is None else given
+    if isinstance(given, str) and given == "omnibus":
+        asked = OMNIBUS
     several = isinstance(asked, Sequence) and not isinstance(asked, str)
     chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
     require_distinct(chosen)
