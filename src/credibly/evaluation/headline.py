@@ -16,7 +16,14 @@ from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.commands import audit_command, file_of, fit_command, plan_command
 from credibly.evaluation.findings import FEW, Finding, Headline
 from credibly.evaluation.levels import own_level, share_level
-from credibly.evaluation.questions import BEYOND_REPAIR, coverage_bound, effect_facts, interval_of, questions
+from credibly.evaluation.questions import (
+    BEYOND_REPAIR,
+    coverage_bound,
+    effect_facts,
+    interval_of,
+    questions,
+    untested_questions,
+)
 from credibly.evaluation.sentences import repair_name
 from credibly.evaluation.words import clearest
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
@@ -235,7 +242,8 @@ def _too_few(rows: Rows, work: Work, facts: dict[str, Any], asked: tuple[Finding
 def _untested(rows: Rows, work: Work, reason: str) -> Headline:
     facts: dict[str, Any] = {"reason": reason}
     facts |= _gap(rows, work) or {}
-    return Headline(Finding("headline", "cannot tell", "untested", facts), work.margin, None, (), ())
+    finding = Finding("headline", "cannot tell", "untested", facts)
+    return Headline(finding, work.margin, None, untested_questions(work), ())
 
 
 # ---------------------------------------------------------------------------------------------- what to do

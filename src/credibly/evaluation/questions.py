@@ -81,6 +81,11 @@ def questions(rows: Rows, work: Work, found: Diagnosis, headline: Finding) -> tu
     return tuple(one for one in every if one is not None)
 
 
+def untested_questions(work: Work) -> tuple[Finding, ...]:
+    """Answer the questions that need no test."""
+    return (*_raters(work), *(() if work.found["curves"] is None else (_errors(work),)))
+
+
 def _what(work: Work, found: Diagnosis, headline: Finding) -> Finding:
     facts = effect_facts(found.effect, work.classes) | {"pvalue": found.pvalue}
     case = "compared" if headline.word == "conflict" else "calm"
@@ -154,6 +159,7 @@ def _left(work: Work, found: Diagnosis) -> Finding | None:
 
 def _errors(work: Work) -> Finding:
     """Answer whether the surest answers are right more often."""
+    found: Diagnosis | None = work.found["diagnosis"]
     curve = work.found["curves"].risk_coverage["confidence"]
     risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
     interval = interval_of(curve.area) or (0.0, 1.0)
@@ -168,7 +174,7 @@ def _errors(work: Work) -> Finding:
         case = "equally sure"
     elif interval[1] < risk:
         word, case = "yes", "marks mistakes"
-    elif interval[0] > risk and work.found["diagnosis"].word == "conflict":  # one test decides
+    elif interval[0] > risk and found is not None and found.word == "conflict":  # one test decides
         word, case = "no", "misleads"
     return Finding("errors", word, case, {"n": curve.n, "half": half, "risk": risk, "interval": interval})
 

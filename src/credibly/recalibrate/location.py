@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, stdtrit
 
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly.predictions import Gaussian, Quantiles, RealPredictions, Samples
 from credibly.recalibrate.additive import checked_groups
@@ -285,6 +285,10 @@ class LocationScaling(RealRecalibration):
     takes_groups: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.terms, (tuple, list)) or not all(isinstance(one, str) for one in self.terms):
+            raise InputTypeError(
+                "`terms`", "must be a sequence of names", f"got {self.terms!r}", 'Use ("shift", "scale").'
+            )
         self.terms = tuple(self.terms)
         unknown = [one for one in self.terms if one not in TERMS]
         alone = [
