@@ -19,6 +19,13 @@ from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_distinct, require_resamples
+from credibly.hypotests.predictive.one_more_member import (
+    LeftOut,
+    left_out_sources,
+    one_more_pvalue,
+    vectors_per_member,
+    without_members,
+)
 from credibly.hypotests.predictive.outcomes import (
     Grouping,
     crossed,
@@ -199,12 +206,17 @@ def asking_check(
 
     sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
     sizes = () if grouping is None else grouping.sizes
+    apart = left_out_sources(given, seed, n_resamples) if "bayesian" in names else []
     if together is None:
         targets = targets_of(chosen, rows, sizes)
         (values,) = yield [Request(targets, rows, sources, n_resamples, progress, by_members=True)]
+        without = yield from without_members(targets, rows, apart)
     else:
         parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
         values = [_signed(chosen, parts, together, one, n_resamples, progress) for one in sources]
+        signed = [_signed_without(chosen, parts, together, one, vectors_per_member(apart)) for one in apart]
+        without = [[one.values for one in line] for line in zip(*signed, strict=True)]
+    one_more = [one_more_pvalue(own, apart, given) for own in without]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
@@ -218,6 +230,7 @@ def asking_check(
             grouping,
             settings,
             None if together is None else _numbers(parts, together),
+            one_more if apart and source.hypothesis == "bayesian" else None,
         )
         every[source.hypothesis].append(check)
         totals[source.hypothesis].append([one.values for one in own[: len(chosen)]])
@@ -258,6 +271,24 @@ def _signed(
         for at, part in enumerate(parts)
         for one in wild(
             chosen, part, clusters, source.seed, n_resamples, None if at else report, members=source.members
+        )
+    ]
+
+
+def _signed_without(
+    chosen: Sequence[Statistic],
+    parts: Sequence[Rows],
+    clusters: Clusters,
+    source: LeftOut,
+    n_resamples: int,
+) -> list[Resampled]:
+    """Return the same for predictions without the member that is taken to have drawn the labels."""
+    drawers = np.zeros(n_resamples, dtype=np.intp)  # there is one: whoever the predictions lack
+    return [
+        one
+        for part in parts
+        for one in wild(
+            chosen, part.changed(source.pose), clusters, source.seed, n_resamples, members=drawers
         )
     ]
 
