@@ -184,6 +184,16 @@ class Ensemble(ClassPredictions):
         """
         return Point._trusted(weighted_mean(self.probs, self.weights))
 
+    @property
+    def holds_drawn_labels(self) -> bool:
+        """Whether members are drawn labels: more of them than classes, all certain of one class."""
+        m, k = self.n_members, self.n_classes
+        if m <= k or self.weights is not None:
+            return False
+        xp, probs = self.xp, self.probs
+        few = probs[:4, ...]  # tell nearly always
+        return bool(xp.all((few == 0) | (few == 1))) and bool(xp.all((probs == 0) | (probs == 1)))
+
     def to_intervals(self) -> Intervals:
         """Return the probability intervals spanned by the members.
 

@@ -40,7 +40,7 @@ from credibly.hypotests.resampling.choices import Drawn, is_joint
 from credibly.hypotests.resampling.loop import Target
 from credibly.hypotests.resampling.pvalues import at_least_and_at_most
 from credibly.hypotests.resampling.replicates import Drawing, LabelSource, RealReplicates, Replicates
-from credibly.hypotests.resampling.requests import Asking, Request
+from credibly.hypotests.resampling.requests import Answer, Request
 from credibly.predictions import Dataset, Dirichlet, Ensemble, Gaussian, Predictions, Reals, Rows, Samples
 from credibly.predictions.ensemble import WithoutMember, normalised
 from credibly.predictions.passes import remembering
@@ -196,27 +196,36 @@ def vectors_per_member(sources: Sequence[LeftOut]) -> int:
     return -(-_VECTORS // len(sources))
 
 
-def without_members(
-    targets: Sequence[Target], rows: Rows, sources: Sequence[LeftOut]
-) -> Asking[list[list[HostArray]]]:
-    """Return, for every target, its values without each of the members; see :func:`one_more_pvalue`."""
+def left_out_requests(targets: Sequence[Target], rows: Rows, sources: Sequence[LeftOut]) -> list[Request]:
+    """Return what is asked of labels to know every target without each of the members."""
     if not sources:
         return []
-    mixed = isinstance(rows.sample.predictions, Gaussian)
-    standard = [
-        mixed and isinstance(one.statistic, (IntervalCoverage, QuantileCalibrationError)) for one in targets
+    return [
+        Request(
+            [one for one in targets if _is_standard(one, rows) is standard],
+            rows,
+            [dataclasses.replace(one, standard=standard) for one in sources],
+            vectors_per_member(sources),
+            by_members=True,
+        )
+        for standard in {_is_standard(one, rows): None for one in targets}
     ]
-    halves = []
-    for of in (True, False):
-        chosen = [one for one, own in zip(targets, standard, strict=True) if own is of]
-        draws = [dataclasses.replace(one, standard=of) for one in sources]
-        halves.append(Request(chosen, rows, draws, vectors_per_member(sources), by_members=True))
-    found = yield [one for one in halves if one.targets]
-    by_half = dict(
-        zip([of for of, one in zip((True, False), halves, strict=True) if one.targets], found, strict=True)
-    )
-    columns = {of: iter(zip(*answer, strict=True)) for of, answer in by_half.items()}
-    return [[line.values for line in next(columns[of])] for of in standard]
+
+
+def left_out_values(
+    targets: Sequence[Target], requests: Sequence[Request], found: Sequence[Answer]
+) -> list[list[HostArray]]:
+    """Return, for every target, its values without each of the members from the answers to the requests."""
+    values = {}
+    for request, answer in zip(requests, found, strict=True):
+        for target, line in zip(request.targets, zip(*answer, strict=True), strict=True):
+            values[id(target)] = [one.values for one in line]
+    return [values[id(target)] for target in targets] if requests else []
+
+
+def _is_standard(target: Target, rows: Rows) -> bool:
+    coverage = isinstance(target.statistic, (IntervalCoverage, QuantileCalibrationError))
+    return coverage and isinstance(rows.sample.predictions, Gaussian)
 
 
 def _shares(predictions: Predictions) -> HostArray:

@@ -185,7 +185,7 @@ def hypothesis_check(
     """
     words = hypothesis_words(source.hypothesis, predictions, n_clusters is not None)
     # a replicate of draws changes them, so there is no one distribution of a member's replicates
-    members = None if isinstance(predictions, Samples) else source.members
+    members = None if isinstance(predictions, Samples) or _joint_draws(predictions) else source.members
     values = np.stack([one.values for one in found])
     groups = [None] if grouping is None else [None, *grouping.names]
     places = [(group, statistic.name) for group in groups for statistic in chosen]
@@ -251,6 +251,13 @@ def _best(results: Sequence[HypotestResult[CheckDetails]]) -> HypotestResult[Che
     return dataclasses.replace(best, adjusted_pvalue=max(adjusted, default=None))
 
 
+def _joint_draws(predictions: Predictions) -> bool:
+    """Tell whether every member is one joint draw of all labels."""
+    if isinstance(predictions, Ensemble):
+        return predictions.holds_drawn_labels
+    return isinstance(predictions, Samples) and is_joint(predictions)
+
+
 def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_clusters: bool = False) -> str:
     """Return the hypothesis as a clause."""
     if in_clusters:
@@ -263,7 +270,7 @@ def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_cluste
         return f"every label was drawn from the {whose} of its instance, independently of the others"
     if predictions.n_members == 1:
         return "the one member drew all labels"
-    if isinstance(predictions, Samples) and is_joint(predictions):
+    if _joint_draws(predictions):
         return f"the labels are one more joint draw, like the {predictions.n_members} that are stored"
     return f"one of these {predictions.n_members} members, the same for all instances, drew all labels"
 
@@ -370,7 +377,7 @@ def limits_of(
         )
     if "bayesian" in names and m == 1:
         limits.append("With one member both hypotheses are the same.")
-    elif "bayesian" in names and isinstance(predictions, Samples) and is_joint(predictions):
+    elif "bayesian" in names and _joint_draws(predictions):
         if 2 / (m + 1) > _LEVEL:
             limits.append(f"{m} joint draws give no two-sided p-value below {2 / (m + 1):.2g}.")
     elif "bayesian" in names and equal_members(predictions) < FEW_MEMBERS:

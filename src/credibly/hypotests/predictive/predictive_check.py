@@ -21,10 +21,11 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_distinct, require_resamples
 from credibly.hypotests.predictive.one_more_member import (
     LeftOut,
+    left_out_requests,
     left_out_sources,
+    left_out_values,
     one_more_pvalue,
     vectors_per_member,
-    without_members,
 )
 from credibly.hypotests.predictive.outcomes import (
     Grouping,
@@ -36,7 +37,13 @@ from credibly.hypotests.predictive.outcomes import (
     require_hypothesis,
 )
 from credibly.hypotests.predictive.power import simulate_power
-from credibly.hypotests.resampling.choices import drawing_notes, require_drawable, require_sides
+from credibly.hypotests.resampling.choices import (
+    are_drawn_labels,
+    drawing_notes,
+    require_drawable,
+    require_sides,
+    with_label_as_member,
+)
 from credibly.hypotests.resampling.loop import Resampled, targets_of
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.requests import Asking, Request, answered
@@ -192,7 +199,11 @@ def asking_check(
     if grouped:
         rows, levels = crossed(rows)
         grouping = grouping_of(rows, levels)
-    given = rows.sample.predictions
+    stored = given = rows.sample.predictions
+    if are_drawn_labels(rows):
+        rows = rows.changed(with_label_as_member)
+        given = rows.sample.predictions
+    joint = given is not stored
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
     for name in names:
         require_hypothesis(given, name)
@@ -206,11 +217,14 @@ def asking_check(
 
     sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
     sizes = () if grouping is None else grouping.sizes
-    apart = left_out_sources(given, seed, n_resamples) if "bayesian" in names else []
+    # of joint draws the labels are one of m + 1 already
+    apart = left_out_sources(given, seed, n_resamples) if "bayesian" in names and not joint else []
     if together is None:
         targets = targets_of(chosen, rows, sizes)
-        (values,) = yield [Request(targets, rows, sources, n_resamples, progress, by_members=True)]
-        without = yield from without_members(targets, rows, apart)
+        leaving = left_out_requests(targets, rows, apart)
+        drawn = Request(targets, rows, sources, n_resamples, progress, by_members=True)
+        values, *rest = yield [drawn, *leaving]  # all at once: an evaluation asks once
+        without = left_out_values(targets, leaving, rest)
     else:
         parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
         values = [_signed(chosen, parts, together, one, n_resamples, progress) for one in sources]
@@ -224,7 +238,7 @@ def asking_check(
     for source, own in zip(sources, values, strict=True):
         check = hypothesis_check(
             source,
-            given,
+            stored,
             chosen,
             own,
             grouping,
@@ -235,17 +249,18 @@ def asking_check(
         every[source.hypothesis].append(check)
         totals[source.hypothesis].append([one.values for one in own[: len(chosen)]])
         notes += [note for one in own[: len(chosen)] for note in one.bound.notes]
-        notes += () if together is not None else drawing_notes(given, source.members is not None)
+        if together is None or joint:
+            notes += drawing_notes(stored, source.members is not None)
     found = {name: of_any_member(own) for name, own in every.items()}
     return PredictiveCheck(
         bayesian=found.get("bayesian"),
         independent=found.get("independent"),
         n=rows.n,
-        m=given.n_members,
+        m=stored.n_members,
         n_resamples=int(n_resamples),
-        kind=type(given).__name__,
+        kind=type(stored).__name__,
         factors={} if grouping is None else grouping.factors,
-        limits=limits_of(given, names, n_resamples, _together(chosen, grouping)),
+        limits=limits_of(stored, names, n_resamples, _together(chosen, grouping)),
         notes=tuple(dict.fromkeys(notes)),
         settings={
             **settings,
