@@ -115,7 +115,18 @@ def with_label_as_member(rows: Dataset) -> Dataset:
     assert isinstance(given, Ensemble)
     xp = given.xp
     own = xp.astype(_one_hot(rows)[:, None, :], given.probs.dtype)
-    return _pooled_rows(rows, given.replace_rows(probs=xp.concat([own, given.probs], axis=1)))
+    pool = object.__new__(_LabelAndDraws)
+    pool._set(**vars(given.replace_rows(probs=xp.concat([own, given.probs], axis=1))))
+    return _pooled_rows(rows, pool)
+
+
+class _LabelAndDraws(Ensemble):
+    """The label of every instance, then the labels drawn for it."""
+
+    @property
+    def mean_note(self) -> str:
+        """What `mean` does."""
+        return f"used the mean of {self.n_members - 1} drawn labels and of the label as the one prediction"
 
 
 def with_label_in_mean(rows: Dataset) -> Dataset:
@@ -293,10 +304,9 @@ def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, 
     if isinstance(predictions, Quantiles):
         return ("replicates only draw which two quantiles a label lies between, not its value",)
     if isinstance(predictions, Ensemble) and predictions.holds_drawn_labels:
-        return (
-            f"members are certain of one class each, so they are taken as {predictions.n_members} drawn "
-            "labels: each label is pooled with its draws, and the mean of the pool is tested",
-        )
+        m = predictions.n_members
+        taken = f"members are certain of one class each, so they are taken as {m} drawn labels"
+        return (f"{taken}: each label is pooled with its draws, and the mean of the pool is tested",)
     if not isinstance(predictions, Samples):
         return ()
     s = int(predictions.values.shape[-1])
