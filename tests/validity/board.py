@@ -1,9 +1,9 @@
 """The validity board: every public test and every interval, in worlds whose truth is known.
 
 To add a world, write a function from a seed to predictions and labels, and a row beside those of its test in
-`single_rows`, `member_rows`, `group_rows`, `set_rows`, `interval_rows` or `cluster_rows`. `tests/validity/test_board.py`
-runs a small copy of all rows and fails for public names without one; `make validity` runs all of them and
-writes docs/validity.md.
+`single_rows`, `member_rows`, `group_rows`, `set_rows`, `interval_rows` or `cluster_rows`.
+`tests/validity/test_board.py` runs a small copy of all rows and fails for public names without one; `make
+validity` runs all of them and writes docs/validity.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of the validity board: the truth as one more member, few members, and members that are drawn labels."""
+"""Rows of the validity board: the truth as one more member, few members, members that are drawn labels."""
 
 from __future__ import annotations
 
