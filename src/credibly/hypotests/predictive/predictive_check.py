@@ -130,7 +130,17 @@ def predictive_check(
     -----
     p-values are two-sided and exact for the hypothesis as stated; for `Samples` (n, m, s) under "bayesian"
     they are the largest over the members. The statistic sees labels and the whole ensemble, never the drawn
-    member. Statistics that are sums over instances are computed in chunks of rows under `memory_limit`;
+    member.
+
+    Under "bayesian", a conflict also requires ``details.member_pvalue`` to be small: it counts the truth as
+    one more member, with every member left out in turn, so that a function of your own is also called with
+    predictions of m - 1 members. From 39 members on it compares ranks, with a level of at most twice the
+    nominal one for one label vector per member (jackknife+) and about the nominal one in simulations; fewer
+    members are compared by their spread, which keeps its level if their values are roughly normal
+    (docs/theory/checks.md). An `Ensemble` whose members are all certain of one class, more of them than
+    classes, holds drawn labels: each label is pooled with its draws.
+
+    Statistics that are sums over instances are computed in chunks of rows under `memory_limit`;
     others need whole label vectors. For rows read by `scan`, only sums over instances can be checked, and
     ``.power()`` is not available.
 
