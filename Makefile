@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo quick test test-machines test-minimum test-newest validity simulations lint format types arrows examples docs bench clean distclean
+.PHONY: help demo quick test test-machines test-minimum test-newest validity simulations lint format types arrows examples headlines docs bench clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -73,6 +73,9 @@ arrows: .venv/.dev ## imports between the rooms point the right way
 examples: .venv/.dev ## run the examples in README, docs and docstrings
 	$(BIN)/python -W error tools/run_examples.py
 	$(BIN)/python -W error tools/run_examples.py --package credibly_studies
+
+headlines: .venv/.dev ## diagnose models with known faults, write docs/headlines.md
+	$(ONE_THREAD) $(BIN)/python benchmarks/headlines/board.py --jobs $(JOBS) --calm 400 $(ARGS)
 
 docs: .venv/.dev ## build the documentation in build/docs, warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs

@@ -1,4 +1,4 @@
-"""Make the picture of the README: the first screen of the report on the shifted digits of the demo.
+"""Make the picture of the README: the first screen of the report that `make demo` writes.
 
     python tools/make_screenshot.py
 
@@ -35,7 +35,7 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "demo-report.html"
-        credibly(["demo", "--model", "shift", "--out", str(report), "--quiet"])
+        credibly(["demo", "--out", str(report), "--quiet"])
         browser = Chromium(program, Path(folder) / "profile")
         try:
             with browser.page(report, width=WIDTH, height=HEIGHT) as page:

@@ -563,7 +563,24 @@ def methods() -> dict[str, tuple[Callable[[], Any], Given]]:
         "temperature of an ensemble": (cr.TemperatureScaling, Given("ensemble", "classes")),
         "temperature of a Dirichlet": (cr.TemperatureScaling, Given("dirichlet", "classes")),
         "vector": (lambda: cr.VectorScaling(penalty=0.1), Given("point", "classes")),
-        "vector by folds": (cr.VectorScaling, Given("point", "classes")),
+        "vector by folds": (lambda: cr.VectorScaling(penalty="cv"), Given("point", "classes")),
+        **{
+            name: (lambda name=name: getattr(cr, name)(), Given("point", "classes"))
+            for name in (
+                "BetaScaling",
+                "BiasScaling",
+                "ColumnOrder",
+                "CurveScaling",
+                "IsotonicRecalibration",
+                "NoiseScaling",
+                "PlattScaling",
+                "VectorScaling",
+            )
+        },
+        "temperature by group": (cr.TemperatureScaling, Given("point", "classes", ("groups",))),
+        "PlattScaling by group": (cr.PlattScaling, Given("point", "classes", ("groups",))),
+        "PlattScaling of an ensemble": (cr.PlattScaling, Given("ensemble", "classes")),
+        "VennAbers": (cr.VennAbers, Given("event", "events")),
         "matrix": (cr.MatrixScaling, Given("point", "classes")),
         "members": (cr.MemberTemperatures, Given("ensemble", "classes")),
         "credal": (
@@ -585,7 +602,15 @@ def methods() -> dict[str, tuple[Callable[[], Any], Given]]:
         **{
             f"{name} of {kind}": (lambda name=name: getattr(cr, name)(), Given(kind, "reals"))
             for name, kind in itertools.product(
-                ("SpreadScaling", "IsotonicRecalibration", "QuantileShift"), REAL_KINDS
+                (
+                    "SpreadScaling",
+                    "LocationScaling",
+                    "TailScaling",
+                    "SkewScaling",
+                    "IsotonicRecalibration",
+                    "QuantileShift",
+                ),
+                REAL_KINDS,
             )
         },
         "Chain": (lambda: cr.Chain([cr.TemperatureScaling(), cr.VectorScaling()]), Given("point", "classes")),

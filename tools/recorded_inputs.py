@@ -27,7 +27,11 @@ WHERE: dict[str, str] = {
     "BrierDecomposition": "statistics.BrierDecomposition",
     "Chain": "recalibrate.Chain",
     "Change": "results.Change",
+    "BetaScaling": "recalibrate.BetaScaling",
+    "BiasScaling": "recalibrate.BiasScaling",
+    "ColumnOrder": "recalibrate.ColumnOrder",
     "Convergence": "recalibrate.Convergence",
+    "CurveScaling": "recalibrate.CurveScaling",
     "CredalRecalibration": "recalibrate.CredalRecalibration",
     "DisagreementDecomposition": "results.DisagreementDecomposition",
     "EnvelopeCurve": "results.EnvelopeCurve",
@@ -40,13 +44,16 @@ WHERE: dict[str, str] = {
     "Inflation": "hypotests.Inflation",
     "IsotonicRecalibration": "recalibrate.IsotonicRecalibration",
     "Learner": "learners.Learner",
+    "LocationScaling": "recalibrate.LocationScaling",
     "LossDecomposition": "results.LossDecomposition",
     "MassFunction": "credal.MassFunction",
     "MatrixScaling": "recalibrate.MatrixScaling",
     "MemberFunctions": "credibly_studies.p21.MemberFunctions",
     "MemberTemperatures": "recalibrate.MemberTemperatures",
     "MethodChanges": "results.MethodChanges",
+    "NoiseScaling": "recalibrate.NoiseScaling",
     "NonspecificityEstimate": "credal.NonspecificityEstimate",
+    "PlattScaling": "recalibrate.PlattScaling",
     "PowerCurve": "results.PowerCurve",
     "PowerStudy": "credibly_studies.simulate.PowerStudy",
     "PredictiveCheck": "results.PredictiveCheck",
@@ -61,12 +68,15 @@ WHERE: dict[str, str] = {
     "RunningStatistic": "statistics.RunningStatistic",
     "ScoreStability": "results.ScoreStability",
     "SimplexMap": "credibly_studies.simplex_maps.SimplexMap",
+    "SkewScaling": "recalibrate.SkewScaling",
     "SpreadScaling": "recalibrate.SpreadScaling",
     "Statistic": "statistics.Statistic",
+    "TailScaling": "recalibrate.TailScaling",
     "TemperatureScaling": "recalibrate.TemperatureScaling",
     "Traits": "statistics.Traits",
     "Uncertainty": "credal.Uncertainty",
     "VectorScaling": "recalibrate.VectorScaling",
+    "VennAbers": "recalibrate.VennAbers",
     "weights_test": "hypotests.weights_test",
     "witness_test": "hypotests.witness_test",
     "certificate": "hypotests.certificate",
@@ -150,7 +160,8 @@ COLUMNS: dict[str, np.ndarray] = {
     "groups": np.array(["b", "a", "c"])[_rng.integers(3, size=N)],
     "features": _rng.normal(size=(N, 2)),
 }
-"""What stands beside the predictions, one entry per row: labels of three kinds, weights, groups, features."""
+COLUMNS["events"] = (COLUMNS["classes"] == 1).astype(np.int64)
+"""What stands beside the predictions, one entry per row: labels of four kinds, weights, groups, features."""
 
 Make = Callable[[np.ndarray], Any]
 """Turns a NumPy array into one of the library that a place works in."""
@@ -175,7 +186,12 @@ REAL_KINDS: dict[str, Callable[[Make], Any]] = {
     "quantiles": lambda make: cr.Quantiles(make(np.sort(DRAWS[:, 0, : len(LEVELS)], axis=1)), LEVELS),
 }
 SETS = ("ensemble", "weighted", "dirichlet", "intervals", "belief")
-KINDS = {**CLASS_KINDS, **REAL_KINDS, "other": lambda make: cr.Ensemble(make(OTHERS))}
+KINDS = {
+    **CLASS_KINDS,
+    **REAL_KINDS,
+    "other": lambda make: cr.Ensemble(make(OTHERS)),
+    "event": lambda make: cr.Point(make(np.column_stack([1.0 - MEAN[:, 1], MEAN[:, 1]]))),
+}
 
 
 def as_numpy(values: np.ndarray) -> Any:

@@ -36,6 +36,7 @@ if _TYPE_CHECKING:
     )
     from credibly._arrays.namespace import memory_limit
     from credibly.credal import uncertainty
+    from credibly.diagnosis import diagnose
     from credibly.evaluation import Comparison, Evaluation, compare, evaluate
     from credibly.hypotests import (
         audit,
@@ -153,6 +154,7 @@ _HOMES = {
         "Samples",
         "as_predictions",
     ),
+    "credibly.diagnosis": ("diagnose",),
     "credibly.recalibrate": ("recalibration_report",),
     "credibly.scale": ("scan",),
     "credibly.selection": (
@@ -280,6 +282,7 @@ __all__ = [
     "credal_test",
     "crps",
     "decompose_brier",
+    "diagnose",
     "ecce",
     "epistemic_score",
     "evaluate",

@@ -57,11 +57,12 @@ SETTLING = (
 ALONE = ("--labels", "--kind", "--member-axis", *SETTLING)
 READING = (*ALONE, "--clusters", "--blocks")
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
+MARGINS = ("--margin", "--relative-margin")
 WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": (*READING, "--claimed"),
-    "evaluate": (*STREAMING, *COMPUTING, "--margin", "--by", "--claimed"),
+    "evaluate": (*STREAMING, *COMPUTING, *MARGINS, "--by", "--claimed"),
     "test": (
         *STREAMING,
         *COMPUTING,
@@ -72,7 +73,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--cv",
         "--method",
         "--given",
-        "--margin",
+        *MARGINS,
     ),
     "plan": (*ALONE, "--drop-invalid", "--width", "--gap", "--margin", "--power"),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--power"),
@@ -84,6 +85,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--n-quantiles",
         "--min-size",
         "--hypothesis",
+        "--margin",
     ),
     "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "compare": (
@@ -104,7 +106,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin", "--by", "--claimed"),
+    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", *MARGINS, "--by", "--claimed"),
     "convert": (*READING, "--claimed", "--drop-invalid", "--force"),
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
@@ -211,7 +213,7 @@ def test_the_example_of_the_help_runs(
     words = shlex.split(example)[1:]
     assert words[: len(verb.split())] == verb.split()
     if verb == "calibrate apply":
-        assert main(["calibrate", "fit", "held-out.npz", words[2]]) == 0
+        assert main(["calibrate", "fit", "held-out.npz", words[2], "--method", "temperature"]) == 0
     if verb == "convert":
         (folder / words[2]).unlink()
     if verb == "demo":
@@ -239,7 +241,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "study": ("list",),
         "list": (),
         "demo": ("--model", "single", *fast),
-        "calibrate fit": ("held-out.npz", "calibration.json"),
+        "calibrate fit": ("held-out.npz", "calibration.json", "--method", "temperature"),
         "calibrate apply": ("calibration.json", file, "recalibrated.npz"),
         "calibrate compare": ("held-out.npz", *fast),
     }

@@ -137,7 +137,7 @@ STUMBLED = {
     r"\b(under|by) the seed\b": "with the seed",
     r"\b(worst|product|one|no|whole) law\b": "distribution",
     r"\bmisses the truth\b": "the truth lies outside",
-    r"\bfor whom\b": "for which",
+    r"\bfor whom\b(?!\?)": "for which",
     r"\bmost (instances|groups|rows|attributes|directions) (that|shown|returned)\b": "maximum number of",
     r"\bdefect of\b": "bug in",
     r"\bhappens? (more|less|too) (often|rarely)": "occurs",

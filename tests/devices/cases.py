@@ -287,8 +287,15 @@ def _credal() -> Iterator[tuple[str, Case]]:
 RECALIBRATIONS: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
     "TemperatureScaling": cr.recalibrate.TemperatureScaling,
     "MemberTemperatures": cr.recalibrate.MemberTemperatures,
+    "BiasScaling": cr.recalibrate.BiasScaling,
+    "PlattScaling": cr.recalibrate.PlattScaling,
+    "NoiseScaling": cr.recalibrate.NoiseScaling,
+    "ColumnOrder": cr.recalibrate.ColumnOrder,
 }
 OF_ONE_DISTRIBUTION: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
+    "CurveScaling": cr.recalibrate.CurveScaling,
+    "BetaScaling": cr.recalibrate.BetaScaling,
+    "IsotonicRecalibration of classes": cr.recalibrate.IsotonicRecalibration,
     "VectorScaling": cr.recalibrate.VectorScaling,
     "MatrixScaling": cr.recalibrate.MatrixScaling,
     "Chain": lambda: cr.recalibrate.Chain(
@@ -308,6 +315,9 @@ def fitted(method: Callable[[], cr.recalibrate.Recalibration], given: Callable[[
 
 OF_REALS: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
     "SpreadScaling": cr.recalibrate.SpreadScaling,
+    "LocationScaling": cr.recalibrate.LocationScaling,
+    "TailScaling": cr.recalibrate.TailScaling,
+    "SkewScaling": cr.recalibrate.SkewScaling,
     "IsotonicRecalibration": cr.recalibrate.IsotonicRecalibration,
     "QuantileShift": cr.recalibrate.QuantileShift,
 }
@@ -325,6 +335,14 @@ def _others() -> Iterator[tuple[str, Case]]:
         yield name, fitted(method, ensemble)
     for name, method in OF_ONE_DISTRIBUTION.items():
         yield name, fitted(method, point)
+    yield (
+        "VennAbers",
+        lambda make: (
+            cr.recalibrate.VennAbers()
+            .fit(cr.Point.from_logits(make(MEMBERS[:, 0, :2])), make(LABELS % 2))
+            .apply(cr.Point.from_logits(make(MEMBERS[1:, 0, :2])))
+        ),
+    )
     yield (
         "AlphaCalibration",
         lambda make: (
@@ -431,6 +449,9 @@ LEAVES: dict[str, str] = {
     "focal_budget": "clustering of classes",
     "TemperatureScaling": OPTIMISERS,
     "SpreadScaling": OPTIMISERS,
+    "LocationScaling": OPTIMISERS,
+    "TailScaling": PLACES,
+    "SkewScaling": PLACES,
     "IsotonicRecalibration": PLACES,
     "QuantileShift": PLACES,
     "MemberTemperatures": OPTIMISERS,

@@ -42,9 +42,46 @@ def comparison_tables(comparison: cr.Comparison) -> Iterator[ShownTable]:
     yield stacked("Confidence against accuracy", "model", curves)
     intervals = "Numbers for the mean prediction, with 95 % intervals where their coverage is known"
     yield _own_numbers(intervals, comparison)
+    yield _errors(comparison)
     yield _settings(comparison)
     if comparison.recommendations:
         yield from _with_sets(comparison)
+
+
+def _errors(comparison: cr.Comparison) -> ShownTable:
+    """Calibration errors of every model, what chance gives, and the difference to the best model."""
+    behind = {(one.statistic, one.model): one for one in comparison.differences}
+    models = list(comparison.calibration)
+
+    def written(name: str, value: float) -> str:
+        if name == "truthful_ce":
+            return digits(value)
+        size = 100 * value
+        return f"{size:.1f}" if abs(size) >= 0.05 or size == 0 else f"{size:.1g}"
+
+    def cell(name: str, model: str) -> str:
+        error, apart = comparison.calibration[model].errors[name], behind.get((name, model))
+        said = "{}; chance {}, up to {}".format(
+            *(written(name, one) for one in (error.value, error.expected, error.limit))
+        )
+        if apart is None:
+            return said
+        low, high = (written(name, end) for end in apart.interval)
+        sign = "+" if apart.value > 0 else ""
+        return f"{said}; {sign}{written(name, apart.value)} ({low} to {high}) against {apart.than}"
+
+    return table(
+        "Error; its mean and its 95 % limit if the labels were drawn from the predictions; and the paired "
+        "difference to the model with the smallest log loss, without what chance adds",
+        ("model", models),
+        *(
+            (
+                f"{title(name)}{'' if name == 'truthful_ce' else ' (points)'}",
+                [cell(name, one) for one in models],
+            )
+            for name in comparison.calibration[models[0]].errors
+        ),
+    )
 
 
 def _with_sets(comparison: cr.Comparison) -> Iterator[ShownTable]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import credibly as cr
+from credibly.evaluation.sentences import REPAIRS
 from page_forms import (
     Column,
     between,
@@ -81,6 +82,8 @@ def expected_tables(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
     level = float(evaluation.settings["level"])
     if evaluation.tests:
         yield _tests(evaluation, level)
+    if evaluation.diagnosis is not None and evaluation.diagnosis.word == "conflict":
+        yield from _repairs(evaluation.diagnosis)
     if evaluation.decomposition is not None:
         yield _decomposition(evaluation.decomposition)
     if evaluation.groups:
@@ -109,6 +112,24 @@ def expected_tables(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
         yield from _recalibration(evaluation.recalibration)
 
 
+def _repairs(found: Any) -> Iterator[ShownTable]:
+    """Return the five best repairs that change anything, and the chosen one."""
+    chosen = None if found.repair is None else (found.repair.fault, found.repair.by)
+    tried = [one for one in found.repairs if abs(one.gain) > 1e-9]
+    marks = [" (chosen)" if (one.fault, one.by) == chosen else "" for one in tried]
+    kept = [(one, mark) for at, (one, mark) in enumerate(zip(tried, marks, strict=True)) if at < 5 or mark]
+    names = [REPAIRS[one.method] + ("" if one.by is None else f" by {one.by}") + mark for one, mark in kept]
+    if kept and found.fault not in ("inverted", "labels off by a row"):
+        yield table(
+            "Gains on rows that a repair was not fitted on",
+            ("repair", [name[0].upper() + name[1:] for name in names]),
+            (
+                "lowers the loss by (95 %)",
+                [f"{digits(one.gain)} ± {digits(2 * one.stderr)}" for one, _ in kept],
+            ),
+        )
+
+
 def drawn_nulls(evaluation: cr.Evaluation) -> dict[str, Any]:
     """Return the tests whose replicates the page counts in bins, by the caption of the table."""
     found = {
@@ -122,6 +143,13 @@ def drawn_nulls(evaluation: cr.Evaluation) -> dict[str, Any]:
     if evaluation.validity is not None:
         found["Sum of the raters' evidence under the hypothesis"] = evaluation.validity.test
     return found
+
+
+def _word(word: str, evaluation: cr.Evaluation) -> str:
+    """Return the verdict of one statistic: a conflict only if the one test of everything finds one."""
+    found = evaluation.diagnosis
+    explained = found is not None and found.word != "conflict"
+    return "no conflict found" if word == "conflict" and explained else word
 
 
 def _tests(evaluation: cr.Evaluation, level: float) -> ShownTable:
@@ -138,7 +166,7 @@ def _tests(evaluation: cr.Evaluation, level: float) -> ShownTable:
         "tail": lambda one: "two-sided" if one.tail == "two-sided" else "upper",
         "adjusted p": "adjusted_pvalue",
         "effect size": "effect_size",
-        "verdict": lambda one: one.verdict(level),
+        "verdict": lambda one: _word(one.verdict(level), evaluation),
     }
     return table(
         f"Worst first; the adjusted p-value decides at level {level}",

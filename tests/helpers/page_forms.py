@@ -72,9 +72,16 @@ def percents(*shares: float) -> list[str]:
 
 
 def points(share: float) -> str:
-    """Write the size of a difference of shares in points: one decimal, none from ten on."""
-    size = abs(100 * share)
-    return f"{size:.0f}" if size >= 9.95 else f"{size:.1f}"
+    """Write the size of a difference of shares in points: one decimal, none from ten on, two below 0.1."""
+    return points_of(abs(share))
+
+
+def points_of(share: float) -> str:
+    """Write a difference of shares in points with its sign."""
+    size = 100 * share
+    if 0 < abs(size) < 0.095:
+        return f"{size:.2f}"
+    return f"{size:.0f}" if abs(size) >= 9.95 else f"{size:.1f}"
 
 
 def title(name: str) -> str:

@@ -12,7 +12,18 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import credibly as cr
-from page_forms import between, digits, percent, percents, points, region, title, weights_of, wilson
+from page_forms import (
+    between,
+    digits,
+    percent,
+    percents,
+    points,
+    points_of,
+    region,
+    title,
+    weights_of,
+    wilson,
+)
 from pages import Sentence, ShownPage
 
 _NUMBER = re.compile(
@@ -57,6 +68,9 @@ def numbers_in(thing: Any, rows: int) -> Iterator[float]:
             yield from thing.interval()
 
 
+_AS_SHARE = (".0f", ".1f", ".2f", ".3f", ".3g", ".4g", "+.0f", "+.1f", "+.2f")
+
+
 def shown_forms(numbers: Iterable[float]) -> tuple[set[str], set[str]]:
     """Return numbers as they may be written: as they are, and as per cent or points, up or down."""
     plain, hundredth = set(), set()
@@ -64,10 +78,10 @@ def shown_forms(numbers: Iterable[float]) -> tuple[set[str], set[str]]:
         if not math.isfinite(one):
             continue
         for value in {one, abs(one)}:
-            plain |= {digits(value), f"{value:g}", f"{value:.4g}"}
+            plain |= {digits(value), f"{value:g}", f"{value:.4g}", f"+{digits(value)}"}
             up = math.ceil(1000 * value - 1e-9) / 1000, math.ceil(100 * value - 1e-9) / 100
             for share in (value, *up):
-                hundredth |= {f"{100 * share:{form}}" for form in (".0f", ".1f", ".3g", ".4g", "+.0f")}
+                hundredth |= {f"{100 * share:{form}}" for form in _AS_SHARE}
     return plain, hundredth
 
 
@@ -169,7 +183,7 @@ def _as_said(evaluation: cr.Evaluation) -> Iterator[tuple[str, str]]:
     """Return the sentences of the evaluation that a page shows as they are."""
     first = evaluation.headline
     yield from (("headline", text) for text in (first.sentence, first.remedy, *evaluation.warnings) if text)
-    yield from ((f"question-{one.about}", f"{one.word} {one.sentence}") for one in first.questions)
+    yield from ((f"question-{one.about}", f"{one.word} {one.sentence}".strip()) for one in first.questions)
     for part, verdicts in _answers(evaluation).items():
         for one in verdicts:
             yield part, f"{one.word} {one.finding}"
@@ -190,18 +204,14 @@ def _answers(evaluation: cr.Evaluation) -> dict[str, tuple[Any, ...]]:
 
 def _first(evaluation: cr.Evaluation) -> Iterator[Named]:
     """Return what the first screen says in a few words about shares and sizes."""
-    first, gap = evaluation.headline, evaluation.tests.get("confidence_gap")
+    first, found = evaluation.headline, evaluation.diagnosis
     if first.word == "cannot tell" and first.bound is not None and evaluation.tests:
         step = 0.001 if first.bound < 0.0995 else 0.01  # a bound is rounded up
         yield Named("headline", (f" {points(step * math.ceil(first.bound / step - 1e-9))} points",))
-    if evaluation.curves is not None:
-        curve, risk = evaluation.curves.top_label, evaluation.curves.risk_coverage["confidence"]
-        stated, right = percents(*_means(curve))
-        if first.word != "conflict" or (
-            gap is not None and gap.verdict(evaluation.settings["level"]) == "conflict"
-        ):
-            size = f"{points(first.size)} points too {'sure' if first.size > 0 else 'unsure'}"
-            yield Named("question-confidence", (f"says {stated}", f"right {right}", size))
+    if found is not None and not first.finding.case.startswith("seen"):
+        yield from _diagnosed(first, found)
+    if evaluation.curves is not None and found is not None:
+        risk = evaluation.curves.risk_coverage["confidence"]
         half, wrong = percents(float(np.interp(0.5, risk.coverage, risk.risk)), float(risk.risk[-1]))
         yield Named("question-errors", (f" {half} are wrong", f" {wrong}"))
     if evaluation.reals is not None:
@@ -221,6 +231,25 @@ def _first(evaluation: cr.Evaluation) -> Iterator[Named]:
         (share,) = percents(float(claims.coverage.value))
         said = f" {100 * claims.claimed:.4g} % {claims.kind} contain {share} of the labels"
         yield Named("question-claimed", (said, digits(claims.size.value)))
+
+
+def _diagnosed(first: Any, found: Any) -> Iterator[Named]:
+    """Return what is said about the effect, its size and interval, and about the repair."""
+    effect, words = found.effect, []
+    sides = effect.interval if sum(effect.interval) > 0 else [-end for end in reversed(effect.interval)]
+    if effect.claim.measure in ("confidence", "class", "coverage"):
+        words = [f"{points(effect.size)} point", f"(95 %: {points_of(sides[0])} to {points_of(sides[1])})"]
+        if effect.claim.measure == "class":
+            words[1] = words[1][1:]
+        words.append(f" {effect.n} row")
+    elif effect.claim.measure == "mean":
+        words = [f"by {digits(abs(effect.size))} on average (95 %: {between(sides)})"]
+    low, high = effect.interval
+    if not (found.word == "conflict" and low < 0 < high):
+        yield Named("question-what", (*words, f"p = {digits(found.pvalue)}."))
+    if found.repair is not None:
+        error = digits(2 * found.repair.stderr)
+        yield Named("question-repairs", (f"held-out loss by {digits(found.repair.gain)} (± {error})",))
 
 
 def _means(curve: Any) -> tuple[float, float]:
@@ -315,7 +344,8 @@ def _curves(evaluation: cr.Evaluation) -> Iterator[Named]:
 def _parts(evaluation: cr.Evaluation) -> Iterator[Named]:
     """Return what is said about the numbers of each part."""
     if evaluation.recalibration is not None:
-        yield from _recalibration(evaluation.recalibration)
+        beside = any(one.about == "left" for one in evaluation.headline.questions)
+        yield from _recalibration(evaluation.recalibration, is_captioned=not beside)
     if evaluation.raters is not None:
         loss = evaluation.raters.loss
         few, many = loss.raters
@@ -442,13 +472,15 @@ def _members(check: Any, level: float) -> Named:
     )
 
 
-def _recalibration(report: Any) -> Iterator[Named]:
+def _recalibration(report: Any, is_captioned: bool) -> Iterator[Named]:
     words = [f"on {report.n} instances in {report.n_folds} folds"]
     for name, one in report.methods.items():
         change = one.changes["log_loss"] if "log_loss" in one.changes else one.changes["crps"]
         moved = f"from {digits(change.before.value)} to {digits(change.after.value)}"
         words.append(f"{name} moves {title(change.name)} {moved}{_within(change.difference)}")
     yield Named("recalibration", tuple(words))
+    if not is_captioned:  # the picture stands beside a question
+        return
     if hasattr(report.curve, "edges"):
         after = [f"{digits(mean_gap(one.curve))} after {name}" for name, one in report.methods.items()]
         yield Named("recalibration", (f"is {digits(mean_gap(report.curve))} before recalibration", *after))
@@ -497,8 +529,16 @@ def _held(part: str, evaluation: cr.Evaluation) -> Iterator[float]:
         yield level * len(evaluation.reals.spread.stated)  # bins outside their band by chance
     if part in ("validity", "question-spread") and evaluation.validity is not None:
         yield len(evaluation.validity.test.details.failing(level))
+    if part == "numbers":  # replicates that would be enough for so many statistics
+        family = len([name for name in evaluation.tests if name != "omnibus"])
+        yield from (family, math.ceil(2 * family / level - 1e-9) - 1)
     if part == "numbers" and evaluation.claims is not None:
         yield from numbers_in(evaluation.claims, seen.n)
+    if part.startswith(("numbers", "headline", "question")) and evaluation.claims is not None:
+        claims = evaluation.claims
+        for strata in (claims.by_size, claims.by_group):  # how far a part is from the claim
+            if strata is not None:
+                yield from (claims.claimed - strata.coverage).tolist()
     if part.startswith(("headline", "question")):
         yield from _derived(evaluation)
     fields = _OF.get(part, tuple(field.name for field in dataclasses.fields(evaluation)))
@@ -510,6 +550,10 @@ def _derived(evaluation: cr.Evaluation) -> Iterator[float]:
     """Return what the first screen says and the evaluation holds in pieces: means over bins, half a curve."""
     if any(one.pvalue < 1e-4 for one in evaluation.tests.values()):
         yield 1e-4  # "p < 0.0001"
+    if evaluation.diagnosis is not None:
+        yield from _of_diagnosis(evaluation.diagnosis)
+    if evaluation.claims is not None:
+        yield len(evaluation.tests)
     if evaluation.curves is None:
         return
     curve, risk = evaluation.curves.top_label, evaluation.curves.risk_coverage["confidence"]
@@ -519,6 +563,24 @@ def _derived(evaluation: cr.Evaluation) -> Iterator[float]:
         for far in (curve.observed < curve.band[0], curve.observed > curve.band[1]):
             if (far & held).any():
                 yield float(np.average((curve.predicted - curve.observed)[far], weights=curve.weight[far]))
+
+
+def _of_diagnosis(found: Any) -> Iterator[float]:
+    """Return what sentences make of a diagnosis: errors of gains, shares outside, factors, slopes."""
+    yield found.n_resamples
+    for one in found.repairs:
+        yield from (2 * one.stderr, -one.gain)
+    for effect in (found.effect, *([] if found.second is None else [found.second])):
+        yield from (1 - effect.stated, 1 - effect.observed)
+        if effect.claim.level is not None:
+            yield (1 - effect.claim.level) / 2
+        if effect.claim.measure == "class":
+            low, high = sorted((effect.stated, effect.observed))
+            yield from (() if low <= 0 else (round(high / low, 1), round(high / low)))
+        if effect.claim.measure in ("slope", "spread"):
+            ends = [1 - end for end in effect.interval]
+            yield from (ends if effect.claim.measure == "slope" else [2**end for end in ends])
+            yield 2**effect.observed
 
 
 # ----------------------------------------------------------------------------------------------- comparisons
@@ -538,6 +600,10 @@ def comparison_faults(page: ShownPage, comparison: Any) -> list[str]:
     numbers += numbers_in((ranking, comparison.recommendations, comparison.estimates), ranking.n)
     named = list(_compared(comparison)) if isinstance(comparison, cr.Comparison) else []
     stored = [*comparison.notes, *comparison.warnings]
+    for name, one in comparison.calibration.items():  # tests/unit/evaluation/test_comparison.py compares them
+        fault = " ".join(filter(None, (f"{name}: {one.sentence}", one.remedy))) if one.sentence else ""
+        missing += [f"“{fault}” is missing"] * (fault != "" and fault not in shown)
+        stored.append(fault)
     return missing + sentence_faults(page, named, stored, lambda part: numbers)
 
 

@@ -67,8 +67,11 @@ def real_cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]
         "scale": (scaling(), None),
         "scale by features": (scaling(by="features"), features),
         "isotonic": (cr.recalibrate.IsotonicRecalibration(), None),
-        "shift": (cr.recalibrate.QuantileShift(), None),
-        "scale, then shift": (scaling().then(cr.recalibrate.QuantileShift()), None),
+        "location": (cr.recalibrate.LocationScaling(("shift", "slope", "scale", "spread")), None),
+        "tails": (cr.recalibrate.TailScaling(), None),
+        "skew": (cr.recalibrate.SkewScaling(), None),
+        "levels": (cr.recalibrate.QuantileShift(), None),
+        "scale, then levels": (scaling().then(cr.recalibrate.QuantileShift()), None),
     }
     return {
         f"{name} of {kind}": (method, predictions, labels, own)
@@ -82,6 +85,7 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
     probs, labels = world()
     means, counts = rated()
     logits, own = members()
+    events, happened = world(k=2)
     features = np.random.default_rng(3).normal(size=(400, 2))
     ensemble = cr.Ensemble.from_logits(2.0 * logits)
     histogram = cr.LabelCounts(counts)
@@ -94,6 +98,26 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
             labels,
             None,
         ),
+        "bias": (cr.recalibrate.BiasScaling(), cr.Point(probs), labels, None),
+        "bias of an ensemble": (cr.recalibrate.BiasScaling(), ensemble, own, None),
+        "platt": (cr.recalibrate.PlattScaling(), cr.Point(probs), labels, None),
+        "platt of an ensemble": (cr.recalibrate.PlattScaling(), ensemble, own, None),
+        "platt of a Dirichlet": (cr.recalibrate.PlattScaling(), cr.Dirichlet(5 * probs), labels, None),
+        **{
+            name: (method, cr.Point(probs), labels, None)
+            for name, method in {
+                "curve": cr.recalibrate.CurveScaling(),
+                "beta": cr.recalibrate.BetaScaling(),
+                "isotonic of classes": cr.recalibrate.IsotonicRecalibration(),
+                "noise": cr.recalibrate.NoiseScaling(),
+                "order": cr.recalibrate.ColumnOrder(),
+                "vector without a penalty of its own": cr.recalibrate.VectorScaling(),
+            }.items()
+        },
+        "curve of a Dirichlet": (cr.recalibrate.CurveScaling(), cr.Dirichlet(5 * probs), labels, None),
+        "noise of an ensemble": (cr.recalibrate.NoiseScaling(), ensemble, own, None),
+        "order of an ensemble": (cr.recalibrate.ColumnOrder(), ensemble, own, None),
+        "Venn-Abers": (cr.recalibrate.VennAbers(), cr.Point(events), happened, None),
         "vector": (cr.recalibrate.VectorScaling(penalty=0.1), cr.Point(probs), labels, None),
         "vector of a Dirichlet": (
             cr.recalibrate.VectorScaling(penalty=0.1),

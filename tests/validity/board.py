@@ -1,14 +1,15 @@
 """The validity board: every public test and every interval, in worlds whose truth is known.
 
 To add a world, write a function from a seed to predictions and labels, and a row beside those of its test in
-`single_rows`, `member_rows`, `group_rows`, `set_rows`, `interval_rows` or `cluster_rows`.
-`tests/validity/test_board.py` runs a small copy of all rows and fails for public names without one; `make
-validity` runs all of them and writes docs/validity.md.
+`single_rows`, `member_rows`, `group_rows`, `set_rows`, `interval_rows`, `comparison_rows` or `cluster_rows`.
+`tests/validity/test_board.py` runs a small copy of all rows and fails for public names without one;
+`make validity` runs all of them and writes docs/validity.md.
 """
 
 from __future__ import annotations
 
 from validity.cluster_rows import CLUSTER_ROWS
+from validity.comparison_rows import COMPARISON_ROWS
 from validity.group_rows import GROUP_ROWS
 from validity.interval_rows import INTERVAL_ROWS
 from validity.member_rows import MEMBER_ROWS
@@ -16,9 +17,18 @@ from validity.report import Row
 from validity.set_rows import SET_ROWS
 from validity.single_rows import SINGLE_ROWS
 
-ROWS: tuple[Row, ...] = (*SINGLE_ROWS, *MEMBER_ROWS, *GROUP_ROWS, *SET_ROWS, *INTERVAL_ROWS, *CLUSTER_ROWS)
+ROWS: tuple[Row, ...] = (
+    *SINGLE_ROWS,
+    *MEMBER_ROWS,
+    *GROUP_ROWS,
+    *SET_ROWS,
+    *INTERVAL_ROWS,
+    *COMPARISON_ROWS,
+    *CLUSTER_ROWS,
+)
 
 ELSEWHERE = {
+    "diagnose": "has a board of its own, docs/headlines.md",
     "evaluate": "runs the tests and intervals above",
     "power_study": "counts rejections as this board does; its intervals are exact binomial ones",
     "paired_difference": "the difference of two such counts, with McNemar's exact test",

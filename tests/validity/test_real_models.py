@@ -36,7 +36,7 @@ def test_recalibrated_intervals_hold_what_they_promise(n: int) -> None:
     methods = {
         "scale": (cr.recalibrate.SpreadScaling(), 0.02),
         "isotonic": (cr.recalibrate.IsotonicRecalibration(), 0.01),
-        "shift": (cr.recalibrate.QuantileShift(), 0.01),
+        "levels": (cr.recalibrate.QuantileShift(), 0.01),
     }
     held: dict[str, list[float]] = {name: [] for name in methods}
     for _ in range(runs):
@@ -48,4 +48,4 @@ def test_recalibrated_intervals_hold_what_they_promise(n: int) -> None:
             held[name].append(float(cr.picp(made, labels[n:])))
     for name, (_, slack) in methods.items():
         mean_held, error = np.mean(held[name]), np.std(held[name]) / math.sqrt(runs)
-        assert abs(mean_held - 0.9) <= slack + 3 * error + (2 / (n + 1) if name == "shift" else 0.0)
+        assert abs(mean_held - 0.9) <= slack + 3 * error + (2 / (n + 1) if name == "levels" else 0.0)

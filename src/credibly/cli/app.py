@@ -77,7 +77,7 @@ VERBS = {
     ),
     "compare": Verb(
         "comparing:compare_files",
-        "Compare models: ranking, ties and paired differences.",
+        "Compare models: faults, ranking, ties, paired differences.",
         "credibly compare predictions.npz members.npz",
     ),
     "report": Verb(
@@ -243,7 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when it ran, 1 for a conflict under ``--fail-on conflict``, 2 for bad input, 130 after Ctrl-C.
+        0 when it ran, 1 where ``--fail-on`` asks for that, 2 for bad input, 130 after Ctrl-C.
     """
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):

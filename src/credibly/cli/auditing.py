@@ -8,11 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from credibly.cli import options
-from credibly.cli.numbers import LEVEL, leave
+from credibly.cli.numbers import LEVEL, leave, require_gate
 from credibly.cli.output import Cell, Output, Table, progress, rounded, with_flags
 from credibly.cli.reading import Reading, Streaming
 from credibly.hypotests import audit
 from credibly.results.audit import AuditGroup, AuditResult
+from credibly.results.base import jsonable
 
 COLUMNS = (
     "group",
@@ -45,6 +46,14 @@ MinSize = Annotated[
         "--min-size",
         metavar="N",
         help=("Minimum number of rows in a group; rarer levels of an attribute are merged."),
+    ),
+]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        "--margin",
+        metavar="SHARE",
+        help="Also say which groups are not shown to be within this gap: 0.05 is five points.",
     ),
 ]
 Hypothesis = Annotated[
@@ -87,6 +96,7 @@ def audit_file(
     min_size: MinSize = 20,
     hypothesis: Hypothesis = None,
     n_resamples: options.Resamples = 999,
+    margin: Margin = None,
     seed: options.Seed = 0,
     fail_on: options.FailOn = None,
     as_json: options.AsJson = False,
@@ -98,6 +108,7 @@ def audit_file(
     a terminal it shows only the groups that are off and that no other group explains; pipes and JSON get all
     groups.
     """
+    require_gate(fail_on, margin)
     reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)
@@ -115,11 +126,26 @@ def audit_file(
             rng=seed,
             progress=None if tell is None else lambda done, total: tell("replicates", done, total),
         )
+    open_groups = () if margin is None else result.not_within(margin)
     if output.as_json:
-        output.json(result.to_dict())
+        output.json(result.to_dict() | ({} if margin is None else {"not_within": jsonable(open_groups)}))
     else:
         _show(result, output)
-    leave(fail_on, [result.verdict()])
+        if margin is not None:
+            output.notes([_within(result, open_groups, margin)])
+    leave(fail_on, [result.verdict()], shown=not open_groups)
+
+
+def _within(result: AuditResult, open_groups: tuple[AuditGroup, ...], margin: float) -> str:
+    """Say for how many groups the data show that their gap is within the margin."""
+    size = f"{100 * margin:g} points"
+    if not open_groups:
+        return f"all groups are within {size}, 95 % sure"
+    most = max(open_groups, key=lambda one: max(-one.low, one.high))
+    return (
+        f"not shown to be within {size}: {len(open_groups)} of {len(result.groups)} groups and measures; the "
+        f"gap of {most.group} could be {100 * max(-most.low, most.high):.1f} points"
+    )
 
 
 def _show(result: AuditResult, output: Output) -> None:

@@ -12,22 +12,24 @@ import numpy as np
 import typer
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import FileError
+from credibly._arrays.errors import FileError, InputError
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading
+from credibly.evaluation import evaluate
 from credibly.io import labels_beside, require_target, require_writable, save
-from credibly.predictions import RealPredictions
+from credibly.predictions import Dataset
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
-from credibly.recalibrate.files import named_recalibration
+from credibly.recalibrate.files import NAMED, named_recalibration
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change, RecalibrationReport
 from credibly.results.tests import HypotestResult
 
 METHODS = (
-    "temperature, vector, matrix, members, alpha, credal; for real values scale, scale_by_group, "
-    "scale_by_features, isotonic, shift; join with + to apply one after the other"
+    "temperature, bias, platt (or sigmoid), curve, isotonic, beta, vector, matrix, noise, order, venn_abers, "
+    "members, alpha, credal; for real values shift, scale, shift+scale, linear, linear+scale, spread, tails, "
+    "skew, isotonic, levels, scale_by_features; join with + to apply one after the other"
 )
 COLUMNS = (
     "method",
@@ -42,17 +44,28 @@ COLUMNS = (
     "n",
 )
 
+
+def _names(incomplete: str) -> list[str]:
+    return [name for name in NAMED if name.startswith(incomplete)]
+
+
 Method = Annotated[
     str | None,
     typer.Option(
         "--method",
         metavar="NAME",
-        help=f"What to fit: {METHODS}. Default: temperature, or scale for real values.",
+        help=f"What to fit: {METHODS}. Default: the repair that the report's headline advises.",
+        autocompletion=_names,
     ),
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--method", metavar="NAME", help=f"What to compare; repeat for several: {METHODS}."),
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help=f"What to compare; repeat for several: {METHODS}. Default: the repairs that a report tries.",
+        autocompletion=_names,
+    ),
 ]
 _WITHOUT_META = (".csv", ".tsv")
 """Tables of text, which have no place for what was done to the predictions."""
@@ -88,7 +101,10 @@ def fit_file(
 ) -> None:
     """Fit a recalibration on predictions and labels.
 
-    Features in the file, and groups named by --by or in a column `group`, are used by methods that take them.
+    Without --method, the data are diagnosed and the repair that helps is fitted; with --by, the groups of
+    that attribute may have a repair of their own. With --by and --method, temperature, bias and platt (for
+    real values shift and scale) are fitted by group, and other methods are refused. Features in the
+    file are used by methods that take them.
     """
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
@@ -97,9 +113,11 @@ def fit_file(
     reading.require_elsewhere(out)
     require_writable(out, overwrite=force)
     data = reading.labelled(output)
+    groups, why = data.groups, ""
     if chosen is None:
-        real = isinstance(data.predictions, RealPredictions)
-        chosen = named_recalibration("scale" if real else "temperature")
+        chosen, groups, why = _repair(data, seed, output)
+    elif by is None:  # a column `group` that nobody named changes no method
+        groups = None
     for step in chosen.parts:
         if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part
             step.rng = seed
@@ -108,16 +126,17 @@ def fit_file(
             data.predictions,
             data.labels,
             features=data.features if chosen.takes_features else None,
-            groups=_one_group(data.groups) if chosen.takes_groups else None,
+            groups=None if groups is None else _one_group(groups),
         )
     written = chosen.save(out, overwrite=force)
     if output.as_json:
-        output.json({**chosen.to_dict(), "written": str(written)})
+        output.json({**chosen.to_dict(), "written": str(written), "why": why or None})
         return
     ended = chosen.convergence
     assert ended is not None
     output.line(str(written))
     facts = [
+        *([("because", why)] if why else []),
         ("fitted", chosen.describe()),
         ("converged", "yes" if ended.converged else f"no: {ended.message}"),
         ("loss before", f"{ended.loss_before:.6g}"),
@@ -179,7 +198,7 @@ def apply_file(
         made = chosen.apply(
             data.predictions,
             features=_features(chosen, data.features),
-            groups=_one_group(data.groups) if chosen.takes_groups else None,
+            groups=_one_group(data.groups) if by is not None or chosen.fitted_by_group else None,
         )
     applied = {} if out.suffix.lower() in _WITHOUT_META else {"recalibration": chosen.describe()}
     written = save(
@@ -236,6 +255,13 @@ def compare_file(
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
     data = reading.labelled(output)
+    if by is not None and method is not None and not any(named_recalibration(m).takes_groups for m in method):
+        raise InputError(
+            "`--by`",
+            "must go with a method that is fitted by group",
+            f"got {', '.join(method)}",
+            "Add `--method temperature`, `bias`, `platt` or, for real values, `shift` or `scale`.",
+        )
     with progress(quiet=output.quiet) as tell, _warnings_as_notes(output):
         report = recalibration_report(
             data.predictions,
@@ -243,7 +269,7 @@ def compare_file(
             method,
             cv=folds,
             features=data.features,
-            groups=_one_group(data.groups),
+            groups=_one_group(data.groups) if by is not None else None,
             statistics=statistic,
             n_bins=n_bins,
             n_resamples=n_resamples,
@@ -261,6 +287,27 @@ def compare_file(
             output.instead(f"{name} could not be fitted: {with_flags(one.failure)}")
         else:
             output.notes([f"{name}: {one.description} when fitted on all instances"])
+
+
+def _repair(data: Dataset, seed: int, output: Output) -> tuple[Recalibration, Any, str]:
+    """Return the repair that the headline of these data advises, its groups, and what is wrong."""
+    with progress(quiet=output.quiet) as tell:
+        found = evaluate(data, rng=seed, progress=tell)
+    told, headline = found.diagnosis, found.headline
+    assert headline is not None
+    if told is None or told.repair is None or headline.word != "conflict":
+        raise InputError(
+            f"'{data.source}'",
+            "must show a fault that a repair mends, if no `--method` is named",
+            headline.sentence.rstrip("."),
+            "Leave the predictions as they are, or name a repair, such as `--method temperature`.",
+        )
+    why = " ".join(filter(None, (headline.sentence, headline.remedy)))
+    method, by = told.repair.method, told.repair.by
+    if by is None:
+        return named_recalibration(method), None, why
+    groups = data.groups[by] if isinstance(data.groups, Mapping) else data.groups
+    return named_recalibration(method), groups, why
 
 
 def _one_group(groups: Any) -> Any:

@@ -26,6 +26,7 @@ from credibly.evaluation import (
     shown_range,
     standing_rows,
 )
+from credibly.evaluation.comparison_words import error_cells
 from credibly.io import is_pattern, load_budget, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows
 from credibly.selection.matching import matched
@@ -139,8 +140,9 @@ def compare_files(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare models: ranking, ties and paired differences.
+    """Compare models: faults, ranking, ties, paired differences.
 
+    The model with the smallest log loss is the one that others' calibration errors are compared with.
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set is also ranked by its mean, as NAME Avg.
     Real values are ranked by CRPS, interval score and log loss, or by --statistic; with it, so are classes
@@ -262,6 +264,7 @@ def _print(comparison: Comparison | ScoreComparison, output: Output, out: Path |
         output.table(_table(comparison))
     else:
         output.table(_leading(comparison))
+        output.table(_errors(comparison))
         if comparison.has_imprecision:
             output.table(_places(comparison))
         output.pairs((task, str(one)) for task, one in comparison.recommendations.items())
@@ -285,6 +288,12 @@ def _leading(comparison: Comparison) -> Table:
         for model, own in found.items()
     ]
     return Table(columns, rows)
+
+
+def _errors(comparison: Comparison) -> Table:
+    """Return calibration errors with what chance would give, and paired differences to the best model."""
+    columns, rows = error_cells(comparison.calibration, comparison.differences)
+    return Table(columns, list(rows))
 
 
 def _beside(value: str, interval: str) -> str:

@@ -7,16 +7,19 @@ from collections.abc import Iterable, Iterator
 
 import typer
 
+from credibly._arrays.errors import InputError
 from credibly.cli import codes, options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Replication, Streaming, command
 from credibly.evaluation import Evaluation, NumberRow, evaluate, number_rows
 from credibly.evaluation.words import crps_in_words
+from credibly.hypotests.calibration.certificate import stated_events
 from credibly.predictions import Rows
 from credibly.results.decompositions import CrpsDecomposition
 from credibly.statistics import Statistic, registered
 
 LEVEL = 0.05
+CONFLICT, NOT_SHOWN = "conflict", "not-shown"
 
 ESTIMATE_COLUMNS = (
     "group",
@@ -63,7 +66,8 @@ def evaluate_file(
     statistic: options.Statistics = None,
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
-    margin: options.Margin = options.MARGIN,
+    margin: options.Margin = None,
+    relative_margin: options.RelativeMargin = None,
     seed: options.Seed = 0,
     fail_on: options.FailOn = None,
     as_json: options.AsJson = False,
@@ -75,8 +79,10 @@ def evaluate_file(
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)
     words = [*reading.words(), *streaming.words()]
+    require_gate(fail_on, margin, relative_margin)
     with streaming.opened(reading, output) as data:
-        evaluation = run(data, "evaluate", words, output, replication, statistic, margin=margin)
+        limit = margin_of(data, margin, relative_margin)
+        evaluation = run(data, "evaluate", words, output, replication, statistic, margin=limit)
     if output.as_json:
         output.json(evaluation.to_dict())
     else:
@@ -85,14 +91,14 @@ def evaluate_file(
         if table.rows or not output.terminal:  # a program gets its columns, a person no empty table
             output.table(table, shown=("group", *show) if evaluation.groups else show)
         if output.terminal:  # a program finds them in the table's last column
-            output.pairs((one.word, one.sentence) for one in evaluation.findings)
+            output.pairs((one.word, one.text) for one in evaluation.findings)
         if not table.rows:
             output.instead(_why_nothing(evaluation))
         parts = evaluation.decomposition
         n = evaluation.predictions.n
         said = [crps_in_words(parts, n)] if isinstance(parts, CrpsDecomposition) else []
         output.notes([*said, *remarks(evaluation)])
-    leave(fail_on, (one.word for one in evaluation.findings))
+    leave(fail_on, (one.word for one in evaluation.findings), shown=is_shown(evaluation))
 
 
 def run(
@@ -149,9 +155,42 @@ def with_bins(statistic: Statistic, n_bins: int) -> Statistic:
     return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic
 
 
-def leave(fail_on: str | None, words: Iterable[str]) -> None:
-    """Exit with 1 where a conflict was found and `--fail-on conflict` asked for that."""
-    if fail_on is not None and fail_on in set(words):
+def require_gate(fail_on: str | None, margin: float | None, relative: float | None = None) -> None:
+    """Raise unless a gate that asks what was shown has a margin, and that margin one meaning."""
+    if margin is not None and relative is not None:
+        raise InputError(
+            "`--margin` and `--relative-margin`", "are alternatives", "got both", "Leave one of them out."
+        )
+    if fail_on == NOT_SHOWN and margin is None and relative is None:
+        raise InputError(
+            "`--fail-on not-shown`", "needs a margin", "got none", "Add `--margin 0.02` for two points."
+        )
+
+
+def margin_of(data: Rows, margin: float | None, relative: float | None) -> float:
+    """Return the margin in points; a relative one is a share of what is stated of the event on average."""
+    if relative is None:
+        return options.MARGIN if margin is None else margin
+    if not 0.0 < relative < 1.0:
+        raise InputError(
+            "`--relative-margin`",
+            "must be above 0 and below 1",
+            f"got {relative:g}",
+            "Write 0.2 for a fifth of the stated frequency.",
+        )
+    return relative * stated_events(data)
+
+
+def is_shown(evaluation: Evaluation) -> bool:
+    """Tell whether the data show that the average gap is within the margin of an evaluation."""
+    found = evaluation.headline
+    return found is not None and found.bound is not None and found.bound <= found.margin
+
+
+def leave(fail_on: str | None, words: Iterable[str], *, shown: bool = True) -> None:
+    """Exit with 1 where `--fail-on` asks for that: a conflict, or a margin that was not shown to hold."""
+    conflict = CONFLICT in set(words)
+    if (fail_on is not None and conflict) or (fail_on == NOT_SHOWN and not shown):
         raise typer.Exit(codes.CONFLICT)
 
 

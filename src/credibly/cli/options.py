@@ -145,16 +145,31 @@ Statistics = Annotated[
     ),
 ]
 Resamples = Annotated[
-    int, typer.Option("--n-resamples", metavar="N", help="Number of replicates for each test.")
+    int,
+    typer.Option(
+        "--n-resamples",
+        metavar="N",
+        help="Number of replicates for each test; too few to show a conflict are raised.",
+    ),
 ]
 Bins = Annotated[int, typer.Option("--n-bins", metavar="N", help="Number of bins for binned statistics.")]
 MARGIN = 0.02
 Margin = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--margin",
         metavar="SHARE",
-        help="Gap between stated and observed shares that does not matter: 0.02 is two points.",
+        help="Gap between stated and observed shares that does not matter: 0.02 is two points.  "
+        "[default: 0.02]",
+    ),
+]
+RelativeMargin = Annotated[
+    float | None,
+    typer.Option(
+        "--relative-margin",
+        metavar="SHARE",
+        help="For two classes, instead of `--margin`: a share of the stated frequency of the event; 0.2 of "
+        "an event that is stated in 5 % is a margin of one point.",
     ),
 ]
 Seed = Annotated[
@@ -167,8 +182,13 @@ By = Annotated[
     ),
 ]
 FailOn = Annotated[
-    Literal["conflict"] | None,
-    typer.Option("--fail-on", metavar="conflict", help="Exit with code 1 if there is a conflict."),
+    Literal["conflict", "not-shown"] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="conflict|not-shown",
+        help="Exit with code 1 if there is a conflict (a right model: in at most 5 % of data sets); "
+        "`not-shown` also if the data do not show that the error is within the margin you give.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only: no notes, no progress.")]

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.cli import options
-from credibly.cli.numbers import LEVEL, leave, with_bins
+from credibly.cli.numbers import LEVEL, NOT_SHOWN, leave, with_bins
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Replication, Streaming
 from credibly.hypotests import predictive_check
@@ -97,6 +98,13 @@ def check_file(
     Would the model itself have expected these statistics?
     Groups in the file are checked too, with p-values adjusted for all of them.
     """
+    if fail_on == NOT_SHOWN:
+        raise InputError(
+            "`--fail-on not-shown`",
+            "needs a margin, and predictive checks have none",
+            "got it for `check`",
+            "Use `credibly test --margin 0.02 --fail-on not-shown`.",
+        )
     reading = Reading.typed(locals())
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     replication = Replication(n_resamples, n_bins, seed)

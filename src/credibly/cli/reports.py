@@ -12,7 +12,7 @@ from credibly._arrays.errors import InputError
 from credibly.cli import options
 from credibly.cli.calibrate import METHODS
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
-from credibly.cli.numbers import leave, remarks, run
+from credibly.cli.numbers import is_shown, leave, margin_of, remarks, require_gate, run
 from credibly.cli.output import Output
 from credibly.cli.reading import Reading, Replication, Streaming
 from credibly.evaluation import Evaluation
@@ -79,7 +79,8 @@ def report_files(
     recalibrate: Recalibrate = None,
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
-    margin: options.Margin = options.MARGIN,
+    margin: options.Margin = None,
+    relative_margin: options.RelativeMargin = None,
     seed: options.Seed = 0,
     fail_on: options.FailOn = None,
     as_json: options.AsJson = False,
@@ -100,7 +101,8 @@ def report_files(
             "by": by,
             "statistic": statistic,
             "recalibrate": recalibrate,
-            "margin": margin != options.MARGIN,
+            "margin": margin,
+            "relative-margin": relative_margin,
             "fail-on": fail_on,
         }
         for name, given in only_of_one.items():
@@ -115,14 +117,16 @@ def report_files(
         _compared(readings, streaming, target, force, replication, output)
         return
     (reading,) = readings
+    require_gate(fail_on, margin, relative_margin)
     target = out or _beside(reading.file)
     reading.require_elsewhere(target)
     require_writable(target, overwrite=force)
     words = [*reading.words(), *streaming.words(), "--out", str(target)]
     with streaming.opened(reading, output) as data:
-        evaluation = run(data, "report", words, output, replication, statistic, recalibrate, margin=margin)
+        limit = margin_of(data, margin, relative_margin)
+        evaluation = run(data, "report", words, output, replication, statistic, recalibrate, margin=limit)
     _write(evaluation, target, force, output)
-    leave(fail_on, (one.word for one in evaluation.findings))
+    leave(fail_on, (one.word for one in evaluation.findings), shown=is_shown(evaluation))
 
 
 def demo(
@@ -139,10 +143,10 @@ def demo(
             help="Which of the bundled models to evaluate.",
             autocompletion=_models,
         ),
-    ] = "ensemble",
+    ] = "forest",
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
-    margin: options.Margin = options.MARGIN,
+    margin: options.Margin = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -154,7 +158,8 @@ def demo(
     data = demo_data(model)
     output.notes(data.notes)
     words = ["--model", model, "--out", str(out)]
-    evaluation = run(InMemory(data), "demo", words, output, replication, margin=margin)
+    rows = InMemory(data)
+    evaluation = run(rows, "demo", words, output, replication, margin=margin_of(rows, margin, None))
     _write(evaluation, out, force, output)
 
 
@@ -221,4 +226,4 @@ def _write(evaluation: Evaluation, target: Path, force: bool, output: Output) ->
     output.notes(remarks(evaluation))
     output.line(str(written))
     if not output.quiet:
-        output.pairs((one.word, one.sentence) for one in evaluation.findings)
+        output.pairs((one.word, one.text) for one in evaluation.findings)

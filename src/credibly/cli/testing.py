@@ -11,7 +11,7 @@ import typer
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.cli import options
-from credibly.cli.numbers import LEVEL, leave, with_bins
+from credibly.cli.numbers import LEVEL, leave, margin_of, require_gate, with_bins
 from credibly.cli.output import Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, in_memory
 from credibly.hypotests import (
@@ -22,9 +22,10 @@ from credibly.hypotests import (
     weights_test,
     witness_test,
 )
-from credibly.hypotests.calibration.calibration_test import CLASS_DEFAULT
+from credibly.hypotests.calibration.calibration_test import CLASS_DEFAULT, REAL_OMNIBUS
 from credibly.hypotests.credal.credal_test import NO_DRAWS
 from credibly.hypotests.credal.weights_test import SET_STATISTIC
+from credibly.hypotests.resampling.pvalues import fewest_resamples
 from credibly.predictions import ClassPredictions, Counts, Point, Rows, require_independent
 from credibly.results.certificates import EquivalenceDetails
 from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
@@ -116,7 +117,7 @@ Margin = Annotated[
         metavar="SHARE",
         help=(
             "Test instead whether the error of the (average) prediction is smaller than this: 0.02 is two "
-            "points."
+            "points. For two classes, also of the probability of the event."
         ),
     ),
 ]
@@ -171,6 +172,7 @@ def test_file(
     split: Split = None,
     cv: Folds = None,
     margin: Margin = None,
+    relative_margin: options.RelativeMargin = None,
     n_resamples: Resamples = None,
     n_bins: options.Bins = 15,
     seed: options.Seed = 0,
@@ -199,13 +201,15 @@ def test_file(
     }
     typed = {name: value for name, value in of_sets.items() if value is not None}
     output = Output(as_json, quiet)
+    require_gate(fail_on, margin, relative_margin)
     with streaming.opened(reading, output) as data:
-        if margin is None:
+        if margin is None and relative_margin is None:
             result = _tested(data, statistic, typed, n_resamples, n_bins, seed, output)
         else:
             _refuse(typed, "`--margin` tests the error of a single prediction")
             asked = None if statistic is None else _statistics(statistic, n_bins)
-            result = calibration_test(*data.arguments, statistics=asked, margin=margin, rng=seed)
+            limit = margin_of(data, margin, relative_margin)
+            result = calibration_test(data, statistics=asked, margin=limit, rng=seed)
     results, answers = _shown(result)
     if output.as_json:
         output.json(result.to_dict())
@@ -219,7 +223,8 @@ def test_file(
             told = [f"hypothesis: {details.validity.hypothesis}", *told]
         notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
         output.notes(list(dict.fromkeys(notes)))
-    leave(fail_on, (one.verdict(LEVEL) for one in answers))
+    words = [one.verdict(LEVEL) for one in answers]
+    leave(fail_on, words, shown=set(words) == {"no conflict found"})
 
 
 def plan_file(
@@ -261,6 +266,17 @@ def plan_file(
     rows = [(name, getattr(plan, name), instances) for name, instances in plan.aims.items()]
     output.table(Table(("aim", "size", "instances"), rows))
     output.notes([plan.sentence(), *map(with_flags, plan.notes)])
+
+
+def _enough(n_resamples: int | None, n_statistics: int, output: Output) -> int | None:
+    """Return as many replicates as can show a conflict among so many statistics, and note it."""
+    needed = fewest_resamples(LEVEL / n_statistics)
+    if n_resamples is None or not 0 < n_resamples < needed:
+        return n_resamples
+    output.notes(
+        [f"{needed} replicates were drawn instead of {n_resamples}, because fewer cannot show a conflict"]
+    )
+    return needed
 
 
 def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestResult]]:
@@ -309,6 +325,7 @@ def _tested(
         elif isinstance(some, Point) or not isinstance(some, ClassPredictions):
             _refuse(given, "the predictions are not sets")
             names = statistic or ([CLASS_DEFAULT] if isinstance(some, Point) else None)
+            n_resamples = _enough(n_resamples, len(names or REAL_OMNIBUS), output)
             result = calibration_test(
                 *data.arguments,
                 statistics=_statistics(names, n_bins) if names else None,

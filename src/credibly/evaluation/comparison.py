@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import one_of
-from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.namespace import HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.credal.distances import Divergence
@@ -19,17 +19,26 @@ from credibly.evaluation.comparison_words import (
     LEADING,
     LeadingNumber,
     comparison_warnings,
+    faults_in_words,
     leaders_in_words,
     leading_number,
     score_finding,
     tradeoffs_in_words,
 )
+from credibly.evaluation.model_calibration import (
+    ModelCalibration,
+    calibration_errors,
+    differences,
+    model_calibration,
+    seen_rows,
+)
+from credibly.evaluation.numbers import joined, shown, shown_range
 from credibly.evaluation.results import Reported
-from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
+from credibly.evaluation.rows import PredictionSummary, checked_rows, class_names, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED
 from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
-from credibly.evaluation.words import joined, shown, shown_range, source_warnings, title
+from credibly.evaluation.words import source_warnings, title
 from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
 from credibly.predictions import Dataset, Rows
@@ -39,6 +48,7 @@ from credibly.results.curves import CorpCurve
 from credibly.results.estimates import Estimate
 from credibly.scale import scan
 from credibly.selection import rank_models
+from credibly.selection.calibration_errors import CalibrationDifference
 from credibly.selection.matching import matched_models
 from credibly.selection.ranking import TRADEOFFS, bootstrap_means
 from credibly.selection.real_models import ScoreRanking
@@ -46,7 +56,10 @@ from credibly.selection.settings import Paper, ScoreMeasure
 from credibly.selection.standings import NEGLIGIBLE, Places, Ranking, Recommendation, places
 from credibly.statistics import Statistic
 from credibly.statistics.linear import Linear
+from credibly.statistics.proper import ConfidenceGap
+from credibly.statistics.protocol import Plan, Story
 from credibly.statistics.registry import as_statistic
+from credibly.statistics.terms import Events, Terms
 
 CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
 """Statistics of every model that are shown with its score."""
@@ -58,6 +71,29 @@ C25_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "log_loss": {"clip": 1e-10},
 }
 """Settings of these statistics in the published pipeline."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _EventGap(ConfidenceGap):
+    """Mean probability of the second of two classes, the event, minus how often it happened."""
+
+    name: ClassVar[str] = "event_gap"
+    story: ClassVar[Story] = dataclasses.replace(
+        ConfidenceGap.story,
+        title="Event gap",
+        meaning="Mean probability of the event minus its frequency: positive if it is predicted too often.",
+        formula="mean of (p − 1[event])",
+        above="the event is predicted too often",
+        below="the event is predicted too rarely",
+        notion="classwise",
+        aliases={},
+    )
+
+    def terms(self, predictions: Any, plan: Plan) -> Terms:
+        """Return events: the label is the second class."""
+        chance = predictions.probs[:, 1]
+        xp = namespace(chance)
+        return Events(chance, event=xp.ones_like(chance, dtype=xp.int64))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +115,7 @@ class _Compared(Reported):
     notes: tuple[str, ...]
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
+    calibration: Mapping[str, ModelCalibration]
 
     @property
     def heading(self) -> str:
@@ -112,7 +149,9 @@ class Comparison(_Compared):
     ranking : Ranking
         Scores as a function of the trade-off, crossings and ties.
     estimates : mapping of str to mapping of str to Estimate
-        Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction.
+        Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction; for two
+        classes, the gap of the event (its mean probability minus its frequency) instead of the confidence
+        gap.
     recommendations : mapping of str to Recommendation
         Which model to choose if abstaining is allowed, and if it is not.
     findings : tuple of str
@@ -125,10 +164,17 @@ class Comparison(_Compared):
         Everything needed to repeat the comparison.
     source : mapping
         Where the data came from: paths, digests, command.
+    calibration : mapping of str to ModelCalibration
+        What is wrong with every model and what repairs it, and its calibration errors beside what chance
+        would give.
     places : mapping of str to Places
-        The models by accuracy, by log loss and by the size of the confidence gap, with ties.
+        The models by accuracy, by log loss and by the size of the calibration gap, with ties.
     curves : mapping of str to CorpCurve
-        Confidence against accuracy for every model's mean prediction, by isotonic regression.
+        Confidence against accuracy for every model's mean prediction, by isotonic regression; for two
+        classes, the probability of the event against its frequency.
+    differences : tuple of CalibrationDifference
+        By every calibration error, how much larger it is than that of the model with the smallest log loss,
+        with paired intervals that hold jointly over models.
     """
 
     _row = StandingRow
@@ -137,6 +183,7 @@ class Comparison(_Compared):
     ranking: Ranking
     places: Mapping[str, Places] = dataclasses.field(default_factory=dict)
     curves: Mapping[str, CorpCurve] = dataclasses.field(default_factory=dict)
+    differences: tuple[CalibrationDifference, ...] = ()
 
     @property
     def has_imprecision(self) -> bool:
@@ -198,6 +245,8 @@ class ScoreComparison(_Compared):
         Everything needed to repeat the comparison.
     source : mapping
         Where the data came from: paths, digests, command.
+    calibration : mapping of str to ModelCalibration
+        What is wrong with every model, and what repairs it.
     """
 
     _row = ScoreRow
@@ -345,13 +394,18 @@ def _compared(
     if isinstance(models, Mapping) and models and all(isinstance(one, Rows) for one in models.values()):
         models = matched_models({str(name): one for name, one in models.items()})
     one_of("`paper`", paper, (None, "C25"))
-    cheap = [_as_in(paper, as_statistic(name), n_bins) for name in CHEAP]
+    settled = partial(_as_in, paper, n_bins)
+    cheap = [settled(as_statistic(name)) for name in CHEAP]
     # models are counted first, then draws, of which there are many more
     ranking = rank_models(models, labels, **asked, progress=lambda done, total: tell("scores", done, total))
     together = {name: asked[name] for name in ("clusters", "blocks")}
     given = matched_models({str(name): checked_rows(one, labels, **together) for name, one in models.items()})
     if isinstance(ranking, ScoreRanking):
-        return _compared_by_scores(ranking, given, source, rng)
+        return _compared_by_scores(ranking, given, source, rng, tell)
+    n_classes = len(class_names(next(iter(given.values())).sample.predictions, None))
+    event = n_classes == 2
+    if event:
+        cheap = [_EventGap() if isinstance(one, ConfidenceGap) else one for one in cheap]
     estimates, curves, means = {}, {}, []
     for done, (name, one) in enumerate(given.items(), start=1):
         chosen, _ = choose(one, cheap, N_BINS, tests=False)
@@ -360,10 +414,14 @@ def _compared(
         means.append(np.concatenate(list(one.map(partial(_contributions, tuple(led))))))
         # predictions are ordered, and of very many a random part shows the same curve
         some = random_part(one, MOST_ORDERED, as_seed(rng))
-        curves[name] = corp_curve(*some.arguments, level=None)
+        curves[name] = corp_curve(*some.arguments, target=1 if event else "top_label", level=None)
         tell("estimates", done, len(given))
     codes = next(iter(given.values())).cluster_codes()
     order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)
+    seen, errors = seen_rows(given), calibration_errors(n_classes, settled)
+    calibration = _calibration(seen, errors, as_seed(rng), tell)
+    apart = differences(seen, errors, order["log_loss"].names[0], level)
+    lead, *others = leaders_in_words(order, estimates)
     return Comparison(
         models={name: summarise(one) for name, one in given.items()},
         ranking=ranking,
@@ -376,8 +434,12 @@ def _compared(
         }
         if is_imprecise(ranking)
         else {},
+        calibration=calibration,
+        differences=apart,
         findings=(
-            *leaders_in_words(order, estimates),
+            lead,
+            *faults_in_words(calibration, apart),
+            *others,
             *(tradeoffs_in_words(ranking) if is_imprecise(ranking) else ()),
         ),
         warnings=tuple(
@@ -399,14 +461,17 @@ def _compared(
 
 
 def _compared_by_scores(
-    ranking: ScoreRanking, given: Mapping[str, Rows], recorded: dict[str, Any], rng: Any
+    ranking: ScoreRanking, given: Mapping[str, Rows], recorded: dict[str, Any], rng: Any, tell: StageProgress
 ) -> ScoreComparison:
+    calibration = _calibration(seen_rows(given), (), as_seed(rng), tell)
+    first, *others = (score_finding(one, ranking) for one in ranking.standings.values())
     return ScoreComparison(
         models={name: summarise(one) for name, one in given.items()},
         ranking=ranking,
         estimates=ranking.estimates,
         recommendations={},
-        findings=tuple(score_finding(one, ranking) for one in ranking.standings.values()),
+        calibration=calibration,
+        findings=(first, *faults_in_words(calibration), *others),
         warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given)))),
         notes=ranking.notes,
         settings={
@@ -417,6 +482,18 @@ def _compared_by_scores(
         },
         source=recorded,
     )
+
+
+def _calibration(
+    models: Mapping[str, Dataset], errors: Sequence[Statistic], seed: Any, tell: StageProgress
+) -> dict[str, ModelCalibration]:
+    """Return what is wrong with every model; names of classes are those of the first that has some."""
+    classes = next((one.classes for one in models.values() if one.classes is not None), None)
+    found = {}
+    for done, (name, one) in enumerate(models.items(), start=1):
+        found[name] = model_calibration(one, errors, classes, seed)
+        tell("diagnoses", done, len(models))
+    return found
 
 
 def _bins(statistics: Sequence[Statistic]) -> int:
@@ -477,7 +554,7 @@ def _left_out(models: Mapping[str, Rows]) -> list[str]:
     return [f"{name}: {note}" for name, rows in models.items() for note in rows.notes]
 
 
-def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Statistic:
+def _as_in(paper: Paper | None, n_bins: int | None, statistic: Statistic) -> Statistic:
     """Return a statistic with the settings of the paper where it has some, and the bins asked for."""
     if paper is not None and statistic.name in C25_SETTINGS:
         statistic = statistic.with_(**C25_SETTINGS[statistic.name])

@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from credibly._arrays.notes import Note, counted
-from credibly.evaluation.phrases import points
-from credibly.evaluation.words import inside, joined, shown, shown_range, title
+from credibly.evaluation.model_calibration import ErrorByChance, ModelCalibration
+from credibly.evaluation.numbers import joined, points, shown, shown_range
+from credibly.evaluation.words import inside, title
 from credibly.results.estimates import Estimate
+from credibly.selection.calibration_errors import CalibrationDifference
 from credibly.selection.real_models import ScoreRanking, ScoreStanding
 from credibly.selection.standings import Places, Ranking
 
@@ -18,9 +20,13 @@ LEADING: dict[str, tuple[str, Literal["smallest", "largest", "nearest zero"]]] =
     "accuracy": ("Accuracy", "largest"),
     "log_loss": ("Log loss", "smallest"),
     "confidence_gap": ("Calibration gap", "nearest zero"),
+    "event_gap": ("Calibration gap", "nearest zero"),
 }
 """What a comparison leads with: the name it is given, and which value is best."""
-COLUMNS = {"accuracy": "Accuracy", "log_loss": "Log loss", "confidence_gap": "Calibration gap (points)"}
+_GAP = "Calibration gap (points)"
+COLUMNS = {"accuracy": "Accuracy", "log_loss": "Log loss", "confidence_gap": _GAP, "event_gap": _GAP}
+_WAYS = {"confidence_gap": ("sure", "unsure"), "event_gap": ("often", "rarely")}
+"""What a gap above and below 0 is too much of."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,13 +70,13 @@ def in_units(name: str, value: float) -> str:
     """Write a leading number: accuracy as a share, the calibration gap in points with its direction."""
     if name == "accuracy":
         return f"{100 * value:.1f} %"
-    if name != "confidence_gap":
+    if name not in _WAYS:
         return _decimals(value)
-    return f"{points(value)}{_way(value)}"
+    return f"{points(value)}{_way(name, value)}"
 
 
-def _way(gap: float) -> str:
-    return "" if points(gap) == points(0.0) else f" too {'sure' if gap > 0 else 'unsure'}"
+def _way(name: str, gap: float) -> str:
+    return "" if points(gap) == points(0.0) else f" too {_WAYS[name][0 if gap > 0 else 1]}"
 
 
 def _decimals(*values: float) -> str:
@@ -84,7 +90,7 @@ def _range_in_units(name: str, ends: tuple[float, float]) -> str:
     if name == "log_loss":
         return _decimals(*ends)
     low, high = (100 * end for end in ends)
-    if name == "confidence_gap" and high < 0:  # the number says "too unsure"
+    if name in _WAYS and high < 0:  # the number says "too unsure"
         low, high = -high, -low
     # an end that only rounds to 0 is not shown as 0: it decides about a tie
     return " to ".join(f"{end:.1f}" if abs(end) >= 0.05 or end == 0 else f"{end:.1g}" for end in (low, high))
@@ -102,8 +108,8 @@ def leading_number(name: str, estimate: Estimate, model: str, own: Places) -> Le
             said = _decimals(size) if name == "log_loss" else points(size).partition(" ")[0]
             standing = f"behind by {said} ({_range_in_units(name, ends)})"
     value = in_units(name, estimate.value)
-    if name == "confidence_gap":  # its column says that these are points
-        value = f"{points(estimate.value).partition(' ')[0]}{_way(estimate.value)}"
+    if name in _WAYS:  # its column says that these are points
+        value = f"{points(estimate.value).partition(' ')[0]}{_way(name, estimate.value)}"
     return LeadingNumber(value, interval, "" if len(own.names) == 1 else standing)
 
 
@@ -152,6 +158,93 @@ def leaders_in_words(
 def _and(names: Sequence[str]) -> str:
     """List names as in a sentence."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def faults_in_words(
+    calibration: Mapping[str, ModelCalibration], apart: Sequence[CalibrationDifference] = ()
+) -> tuple[str, ...]:
+    """Say of every model that is off what is wrong and what repairs it, and whose errors are larger."""
+    found = [
+        " ".join(filter(None, (f"{name}: {one.sentence}", one.remedy)))
+        for name, one in calibration.items()
+        if one.sentence
+    ]
+    right = [name for name, one in calibration.items() if one.diagnosis is not None and not one.sentence]
+    if right:
+        found.append(f"No sign of miscalibration: {joined(right, most=4)}.")
+    return (*found, *_apart_in_words(apart))
+
+
+def _apart_in_words(apart: Sequence[CalibrationDifference]) -> list[str]:
+    """Say which calibration errors differ beyond chance from those of the model that others stand against."""
+    if not apart:
+        return []
+    first, level = apart[0].than, f"{100 * apart[0].level:g} %"
+    clear: dict[str, list[str]] = {}
+    for one in apart:
+        if one.is_clear:
+            size, ends = error_in_units(one.statistic, abs(one.value)), sorted(map(abs, one.interval))
+            low, high = (error_in_units(one.statistic, end, bare=True) for end in ends)
+            more = "larger" if one.value > 0 else "smaller"
+            said = f"{inside(title(one.statistic))} {more} by {size} ({low} to {high})"
+            clear.setdefault(one.model, []).append(said)
+    if not clear:
+        return [
+            f"Calibration errors: no model differs beyond chance from {first} ({level} paired intervals)."
+        ]
+    return [
+        f"Calibration errors of {model} against {first}: {', '.join(said)} ({level} paired intervals)."
+        for model, said in clear.items()
+    ]
+
+
+def error_in_units(name: str, value: float, *, bare: bool = False) -> str:
+    """Write a calibration error in points; the truthful one, a squared error, as it is."""
+    if name == "truthful_ce":
+        return shown(value)
+    size = 100.0 * value
+    digits = f"{size:.1f}" if abs(size) >= 0.05 or size == 0 else f"{size:.1g}"
+    return digits if bare else f"{digits} points"
+
+
+def error_cells(
+    calibration: Mapping[str, ModelCalibration], apart: Sequence[CalibrationDifference]
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return headings and rows of a table: errors of every model, what chance gives, and paired differences.
+
+    Parameters
+    ----------
+    calibration : mapping of str to ModelCalibration
+        The models.
+    apart : sequence of CalibrationDifference
+        Differences to the model that the others stand against.
+
+    Returns
+    -------
+    tuple of str, list of tuple of str
+        Headings and rows; the second line of a cell is the difference.
+    """
+    names = list(dict.fromkeys(name for one in calibration.values() for name in one.errors))
+    behind = {(one.statistic, one.model): one for one in apart}
+    rows = [
+        (model, *(_error_cell(name, own.errors[name], behind.get((name, model))) for name in names))
+        for model, own in calibration.items()
+        if own.errors
+    ]
+    units = {name: "" if name == "truthful_ce" else " (points)" for name in names}
+    return ("model", *(f"{title(name)}{units[name]}" for name in names)), rows
+
+
+def _error_cell(name: str, error: ErrorByChance, apart: CalibrationDifference | None) -> str:
+    def bare(value: float) -> str:
+        return error_in_units(name, value, bare=True)
+
+    said = f"{bare(error.value)}; chance {bare(error.expected)}, up to {bare(error.limit)}"
+    if apart is None:
+        return said
+    sign = "+" if apart.value > 0 else ""
+    ends = " to ".join(map(bare, apart.interval))
+    return f"{said}\n{sign}{bare(apart.value)} ({ends}) against {apart.than}"
 
 
 def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
-from credibly.evaluation.words import p_is
+from credibly.evaluation.numbers import p_is
 from credibly.predictions import Classes, ClassPredictions, Dataset, Reals, Rows, as_point
 from credibly.statistics.coverage import pit
 

@@ -13,7 +13,9 @@ from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.dependence import dependences
-from credibly.evaluation.headline import HEADLINE
+from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
+from credibly.evaluation.levels import levels_of, resamples_for
+from credibly.evaluation.numbers import joined
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     MOST_ROWS_UNASKED,
@@ -30,8 +32,8 @@ from credibly.evaluation.stages import CHECK, CURVES, RATERS, REALS, RECALIBRATI
 from credibly.evaluation.statistics import AUDIT, DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
 from credibly.evaluation.words import (
     data_warnings,
+    gated,
     input_limits,
-    joined,
     nothing_tested,
     surveyed,
     title,
@@ -71,6 +73,7 @@ STAGES: tuple[Stage, ...] = (
     VALIDITY_OF_SETS,
     REALS,
     CHECK,
+    DIAGNOSIS,
     RECALIBRATION,
     HEADLINE,
 )
@@ -130,7 +133,8 @@ def evaluate(
     n_bins : int
         Number of bins of the binned errors and of the curves.
     n_resamples : int
-        Number of replicates behind tests and bands.
+        Number of replicates behind tests and bands. Fewer than can show a conflict are raised, and a note
+        says so.
     rng : None, int or Generator
         Seed; the same seed gives the same evaluation, byte by byte, with the same versions and threads.
     level : float
@@ -156,9 +160,12 @@ def evaluate(
 
     Notes
     -----
-    The data must not have been used to train or recalibrate the model. Tests share their replicates, and a
-    verdict follows from the Westfall-Young adjusted p-value, so the probability of any false "conflict" is at
-    most `level`.
+    The data must not have been used to train or recalibrate the model. One test covers all that predictions
+    state (confidence, classes, curves, groups, spreads, and the statistics, whose p-values are adjusted by
+    Westfall and Young); a single statistic is in conflict only if this test rejects. It shares the level with
+    the tests of sets, members, raters and groups by Holm's rule (``settings["levels"]``), so a right model is
+    in conflict in at most `level` of data sets. Too few replicates to reject at these levels are raised, and
+    a note says so.
 
     With chunks, everything that is a sum over instances is computed chunk by chunk and equals the number for
     all rows at once. Statistics over pairs, the unified score and tests of sets load only the rows that they
@@ -180,6 +187,9 @@ def evaluate(
     require_resamples(n_resamples)
     given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
     rows, attributes = grouped_rows(given)
+    drawn_anew: tuple[str, ...] = ()
+    if tests:
+        n_resamples, drawn_anew = resamples_for(rows, n_resamples, level)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
     names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
@@ -234,19 +244,24 @@ def evaluate(
     if claims is not None:  # what was tested stands once
         found["claims"] = dataclasses.replace(claims, tests={})
     read = set() if source else set(recorded.get("notes", ()))
-    notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()))
+    notes = (
+        *_notes(survey.notes, found["estimates"], found["tests"]),
+        *told,
+        *(drawn if tests else ()),
+        *drawn_anew,
+    )
     return Evaluation(
         predictions=work.summary,
         classes=names,
         verdicts=(
-            verdicts(found["tests"], work.summary, level)
+            gated(verdicts(found["tests"], work.summary, level), found["diagnosis"])
             if claims is None
             else claims_verdicts(found["tests"], claims, level)
         )
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=(
             *(str(one) for one in (dependences(single) if tests else ())),
-            *data_warnings(rows, survey, names, recorded),
+            *data_warnings(rows, survey, names, recorded, found["diagnosis"]),
         ),
         notes=tuple(note for note in notes if note not in read),
         not_run=tuple(work.left_out),
@@ -258,6 +273,7 @@ def evaluate(
             "n_resamples": int(n_resamples),
             "n_bins": int(n_bins),
             "level": float(level),
+            "levels": levels_of(work),
             "margin": float(margin),
             "tests": bool(tests),
             "pairwise_rows": most,

@@ -1,40 +1,67 @@
-"""What is said first about an evaluation: one headline, and the answers to a few questions."""
+"""What is said first about an evaluation: a headline and the answers to a few questions, as data."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
-from credibly.evaluation.words import Word
+from credibly.evaluation.sentences import question_of, remedy_of, sentence_of
 from credibly.evaluation.work import Part
-from credibly.results.base import Result
+from credibly.results.base import Result, jsonable
 
 ASKED = ("credal", "validity", "check")
 """Parts whose answers are those to a question of the headline."""
+FEW = 0.1
+"""Data that leave an average gap of ten points possible tell nothing."""
+_IN_HEADLINE = ("what", "repairs", "left", "coverage", "where", "claimed")
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer(Result):
-    """One question of the first screen.
+class Finding(Result):
+    """One thing that was found: what it is about, the verdict, the case, and the facts of its sentence.
 
     Attributes
     ----------
-    about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where", "claimed"}
-        What is asked; the report puts the figure of this name next to it.
-    question : str
-        The question.
-    word : {"conflict", "no conflict found", "cannot tell"}
-        The verdict.
-    sentence : str
-        The answer.
+    about : str
+        "headline", "what", "repairs", "left", "raters", "errors", "spread", "coverage", "where", "stated",
+        "claimed" or "parts", or the name of a part of the evaluation; the report puts the figure of this
+        name next to it.
+    word : str
+        The verdict: "conflict", "no conflict found" or "cannot tell". Questions that are not about
+        calibration are answered by "yes", "no" or "cannot tell", and quantities have none: "".
+    case : str
+        What was found: a row of the table of sentences, such as "temperature" or "marks mistakes".
+    facts : mapping
+        Numbers and names of which the sentence is made.
     """
 
     about: str
-    question: str
-    word: Word
-    sentence: str
+    word: str
+    case: str
+    facts: Mapping[str, Any]
+
+    @property
+    def question(self) -> str:
+        """The question that it answers."""
+        return question_of(self.about, self.case, self.facts)
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        return sentence_of(self.case, self.facts)
+
+    @property
+    def text(self) -> str:
+        """The answer with what would help, where something would."""
+        return f"{self.sentence} {remedy_of(self.facts)}".strip()
 
     def __str__(self) -> str:
-        return f"{self.question} {self.word}: {self.sentence}"
+        return f"{self.question} {f'{self.word}: ' if self.word else ''}{self.text}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types, question and sentence included."""
+        return {**super().to_dict(), "question": self.question, "sentence": self.sentence}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,45 +70,63 @@ class Headline(Part):
 
     Attributes
     ----------
-    word : {"conflict", "no conflict found", "cannot tell"}
-        The verdict.
-    sentence : str
-        Direction, size, and whether chance explains it.
-    remedy : str
-        What would help, and how much; empty if there was nothing to repair, or nothing was tried.
-    size : float or None
-        The gap, as a share: mean confidence minus accuracy; for real values, stated minus observed coverage.
-    interval : tuple of float or None
-        Its 95 % interval.
+    finding : Finding
+        What was found: verdict, case and facts.
     margin : float
         A smaller gap does not matter.
     bound : float or None
         The true gap is at most this, with a confidence of 1 - `level` of the evaluation.
-    questions : tuple of Answer
+    questions : tuple of Finding
         One sentence and one verdict each.
     steps : tuple of (str, str)
         What to do next, each with a command.
     """
 
-    word: Word
-    sentence: str
-    remedy: str
-    size: float | None
-    interval: tuple[float, float] | None
+    finding: Finding
     margin: float
     bound: float | None
-    questions: tuple[Answer, ...]
+    questions: tuple[Finding, ...]
     steps: tuple[tuple[str, str], ...]
 
     @property
-    def findings(self) -> tuple[Answer, ...]:
+    def word(self) -> str:
+        """The verdict: "conflict", "no conflict found" or "cannot tell"."""
+        return self.finding.word
+
+    @property
+    def sentence(self) -> str:
+        """Direction, size, and whether chance explains it."""
+        return self.finding.sentence
+
+    @property
+    def remedy(self) -> str:
+        """What would help, and how much; empty if there is nothing to repair, or no repair is known."""
+        return remedy_of(self.finding.facts)
+
+    @property
+    def size(self) -> float | None:
+        """How far what is stated is from what was observed, in the unit of the sentence; None if unknown."""
+        return self.finding.facts.get("size")
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the size."""
+        return self.finding.facts.get("interval")
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
         """What was found, once each: this first, then the questions that it does not answer itself."""
-        own = {"confidence", "coverage", "claimed"}
-        asked = "How far can these predictions be believed?"
-        return (
-            Answer("headline", asked, self.word, str(self)),
-            *(one for one in self.questions if one.about not in own),
-        )
+        return (self.finding, *(one for one in self.questions if one.about not in _IN_HEADLINE))
 
     def __str__(self) -> str:
-        return f"{self.sentence} {self.remedy}".strip()
+        return self.finding.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types, with the words of the headline."""
+        words = {"word": self.word, "sentence": self.sentence, "remedy": self.remedy}
+        return {
+            **super().to_dict(),
+            **words,
+            "size": jsonable(self.size),
+            "interval": jsonable(self.interval),
+        }

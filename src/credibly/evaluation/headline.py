@@ -1,471 +1,273 @@
-"""What a reader wants to know first: is the model too sure or too unsure, by how much, and what helps.
+"""What a reader wants to know first: what is wrong, by how much, what repairs it, and what is left.
 
-One headline with direction, size and remedy; then a few questions with one sentence and one verdict each.
-The size leads: points of probability with an interval. Whether chance explains it decides the word.
+The headline is the diagnosis as a case with its facts; `questions` adds the others, `sentences` the words.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import shlex
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
-from scipy.special import bdtr
 
-from credibly._arrays.namespace import to_host
-from credibly._arrays.notes import capital, counted
+from credibly.diagnosis import Diagnosis
+from credibly.diagnosis.diagnose import diagnosed
 from credibly.evaluation.claims import claims_headline
-from credibly.evaluation.findings import Answer, Headline
-from credibly.evaluation.phrases import (
-    FEW,
-    again_command,
-    at_most,
-    audit_command,
-    clustered,
-    compare_command,
-    file_of,
-    fit_command,
-    interval_of,
-    percents,
-    plan_command,
-    points,
-    seen,
-    sure,
-    within,
-)
-from credibly.evaluation.real_headline import real_headline
-from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.stages import check_verdicts
-from credibly.evaluation.words import Verdict, Word, p_is, shown, verdicts
-from credibly.evaluation.work import Stage, Work
-from credibly.hypotests import calibration_test, certificate, plan_labels
-from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point, Rows
-from credibly.results.curves import ReliabilityCurve
-from credibly.results.estimates import Estimate
-from credibly.results.recalibration import Change
-from credibly.results.tests import HypotestResult
+from credibly.evaluation.commands import audit_command, file_of, fit_command, plan_command
+from credibly.evaluation.findings import FEW, Finding, Headline
+from credibly.evaluation.levels import own_level, share_level
+from credibly.evaluation.questions import BEYOND_REPAIR, coverage_bound, effect_facts, interval_of, questions
+from credibly.evaluation.sentences import repair_name
+from credibly.evaluation.words import clearest
+from credibly.evaluation.work import NOT_ASKED, Stage, Work
+from credibly.hypotests import plan_labels
+from credibly.hypotests.calibration.certificate import average_gaps
+from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredictions, Rows
+from credibly.selection.score import spaced_rows
 from credibly.statistics import confidence_gap
-from credibly.statistics.registry import story_of
 
 POWER = 0.8
+MOST_DIAGNOSED = 50_000
+"""Rows that a diagnosis sees; of more, as many that are evenly spaced."""
+FEWEST_DIAGNOSED = 20
+RARE = 0.1
+"""An event less frequent than this is judged by its own frequency."""
+WITHOUT_NUMBERS = ("vector", "curve", "isotonic")
+"""Repairs whose many numbers no sentence holds."""
+SEEN = "seen by the test"
+"""The case of a test that rejects, where no single effect is clear."""
+SKILLED = 1.64
+"""Standard errors by which a model must beat the base rates to be called better."""
+
+
+def _diagnosis_applies(rows: Rows, work: Work) -> str | None:
+    some = rows.sample.predictions
+    if not work.tests or not isinstance(some, (ClassPredictions, RealPredictions)):
+        return NOT_ASKED
+    return None if rows.n >= FEWEST_DIAGNOSED else NOT_ASKED
+
+
+def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
+    """Diagnose the rows; tests of the evaluation share the replicates, so that one error rate holds."""
+    seen, others, groups = rows, None, work.attributes
+    omnibus = (work.found["tests"] or {}).get("omnibus")
+    if omnibus is not None and omnibus.null_distribution is not None:
+        scores = np.concatenate([[omnibus.statistic], omnibus.null_distribution])
+        others = -np.log(10.0) * scores
+    if rows.n > MOST_DIAGNOSED:
+        places = spaced_rows(rows.n, MOST_DIAGNOSED)
+        some, others = rows.take(places), None
+        groups = some.groups if groups is None else _of_rows(groups, places)
+        seen = InMemory(some)
+    else:
+        whole = cast(Dataset, rows.loaded(MOST_DIAGNOSED))
+        groups = whole.groups if groups is None else groups
+        seen = InMemory(whole)
+    return diagnosed(seen, groups, own_level("diagnosis", work), work.n_resamples, work.seed, others)
+
+
+def _of_rows(groups: Any, places: Any) -> Any:
+    if hasattr(groups, "items"):
+        return {name: np.asarray(values)[places] for name, values in groups.items()}
+    return np.asarray(groups)[places]
+
+
+DIAGNOSIS = Stage("diagnosis", _run_diagnosis, _diagnosis_applies)
+
+
+def _headline(rows: Rows, work: Work) -> Headline:
+    """Say what is wrong, by how much, and what repairs it."""
+    found: Diagnosis | None = work.found["diagnosis"]
+    if not work.tests:
+        return _untested(rows, work, "tests were switched off")
+    if found is None and rows.n >= FEWEST_DIAGNOSED:
+        return _untested(rows, work, "no test takes such predictions")
+    limit = _limit(rows, work)
+    size = {"n": rows.n, "n_clusters": work.summary.n_clusters, "sure": 1 - work.level}
+    if found is None:
+        return _too_few(rows, work, {**limit, **size}, ())
+    bound = limit["bound"]
+    finding = Finding("headline", found.word, "no sign", {**limit, **size, "skill": _skill(found)})
+    if found.word == "conflict":
+        finding = _conflict(rows, work, found)
+    elif min(found.effect.observed, found.effect.stated) > 1.0 - 1e-9:
+        finding = Finding("headline", "no conflict found", "certain", {**limit, **size})
+    elif found.word == "cannot tell" or (bound is not None and bound > FEW):
+        few = Finding("headline", "cannot tell", "too few", {})
+        return _too_few(rows, work, {**limit, **size}, questions(rows, work, found, few))
+    asked = questions(rows, work, found, finding)
+    return Headline(finding, work.margin, bound, asked, _steps(work, found))
+
+
+def _conflict(rows: Rows, work: Work, found: Diagnosis) -> Finding:
+    """Return what is wrong; where the fault is not clear, what a statistic or the average shows."""
+    finding = fault_finding(found, work.classes, work.margin)
+    if finding.case == SEEN:
+        shown = clearest(work.found["tests"] or {}, work.level)
+        if shown is None:
+            return finding
+        return Finding("headline", "conflict", "seen by a statistic", {**finding.facts, **shown})
+    gap = None if finding.facts["is_clear"] else _gap(rows, work)
+    if gap is not None and _is_clear(gap["interval"]):  # the average shows what no single claim does
+        return Finding("headline", "conflict", "temperature", {**finding.facts, **gap})
+    return finding
+
+
+def fault_finding(found: Diagnosis, classes: Sequence[str], margin: float) -> Finding:
+    """Return the case of a fault, with its effect, what a repair leaves, and what else is wrong."""
+    case, direction = _case(found)
+    if case == SEEN:
+        return Finding("headline", "conflict", case, {"pvalue": found.pvalue, "n_clusters": found.n_clusters})
+    is_small, relative, limit = _small(found, margin)
+    is_clear = _is_clear(found.effect.interval)
+    facts = {
+        **effect_facts(found.effect, classes),
+        "fault": found.fault,
+        "direction": direction,
+        "pvalue": found.pvalue,
+        "n_clusters": found.n_clusters,
+        "second": None if found.second is None else effect_facts(found.second, classes),
+        "is_clear": is_clear,
+        "pays": found.repair is not None,
+        "is_small": is_small,
+        "relative": relative,
+        "limit": limit,
+    }
+    repair = found.repair
+    if repair is not None:
+        named = repair_name({"method": repair.method, "by": repair.by})
+        facts |= {
+            "remedy": "repair" if is_clear and found.effect.remains is not None else "repair without a size",
+            "repair": repair.description if repair.method not in WITHOUT_NUMBERS else named,
+            "gain": repair.gain,
+            "error": 2.0 * repair.stderr,
+        }
+    return Finding("headline", "conflict", case, facts)
+
+
+def _gap(rows: Rows, work: Work) -> dict[str, Any] | None:
+    """Return the gap between confidence and accuracy as facts; None where predictions have none."""
+    if work.found["curves"] is None:
+        return None
+    gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
+    observed = 1.0 - float(work.found["curves"].risk_coverage["confidence"].risk[-1])
+    size = float(gap.value)
+    return {
+        "measure": "confidence",
+        "label": None,
+        "group": None,
+        "between": None,
+        "level": None,
+        "stated": observed + size,
+        "observed": observed,
+        "size": size,
+        "interval": interval_of(gap),
+        "is_clear": True,
+        "direction": 1 if size > 0 else -1,
+        "n": gap.n,
+    }
+
+
+def _is_clear(interval: tuple[float, float] | None) -> bool:
+    """Tell whether an interval is on one side of 0."""
+    return interval is not None and not interval[0] < 0.0 < interval[1]
+
+
+def _case(found: Diagnosis) -> tuple[str, int]:
+    """Return how a fault is spoken of, and its direction."""
+    claim, sign = found.effect.claim, 1 if found.effect.size > 0 else -1
+    if found.fault in (*BEYOND_REPAIR, "no skill"):
+        return found.fault, found.direction
+    if found.fault == "none" or (found.repair is None and not _is_clear(found.effect.interval)):
+        return SEEN, found.direction  # an effect that is noise is not what the test saw
+    if found.fault in ("temperature", "group temperature") and claim.label is not None:
+        return "sure of the other class", found.direction
+    if found.fault == "bias+temperature" and claim.between is None:
+        return ("temperature" if claim.label is None else "bias"), sign
+    return found.fault, found.direction
+
+
+def _small(found: Diagnosis, margin: float) -> tuple[bool, bool, float]:
+    """Tell whether a difference of shares does not matter; rare events are judged by their frequency."""
+    effect = found.effect
+    if effect.claim.measure not in ("confidence", "class", "coverage"):
+        return False, False, margin
+    often = min(effect.stated, effect.observed)
+    relative = effect.claim.measure == "class" and often < RARE
+    limit = margin / RARE if relative else margin
+    size = max(map(abs, effect.interval))
+    return size < limit * (often if relative else 1.0), relative, limit
+
+
+def _limit(rows: Rows, work: Work) -> dict[str, Any]:
+    """Return what the average gap is at most, at the confidence of the evaluation; None where unknown."""
+    if isinstance(rows.sample.predictions, RealPredictions):
+        return coverage_bound(rows, work)
+    bound: float | None = None
+    if work.single.clusters is not None:  # no bound for every truth is known: the end of the interval
+        gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
+        bound = max(map(abs, interval_of(gap) or (1.0, 1.0)))
+    elif isinstance(rows.sample.predictions, ClassPredictions):
+        bound = max(float(one.upper) for one in average_gaps(work.single, 1 - work.level))
+    return {"bound": bound, "interval_level": None, "as_stated": True}
+
+
+def _skill(found: Diagnosis) -> str:
+    """Return whether a calibrated model says more than base rates do."""
+    if found.fault == "no skill":
+        return "none"
+    return "not shown" if found.skill < SKILLED else ""
+
+
+def _too_few(rows: Rows, work: Work, facts: dict[str, Any], asked: tuple[Finding, ...]) -> Headline:
+    """Say how far the model could still be off, and how many labels would tell."""
+    wanted = _labels_wanted(rows, work)
+    steps: tuple[tuple[str, str], ...] = ()
+    if wanted is not None:
+        facts = {**facts, "remedy": "more labels", "wanted": wanted, "margin": work.margin, "power": POWER}
+        command = plan_command(file_of(work, plan=True), work.margin)
+        steps = ((f"Label more instances, about {wanted}, and look again.", command),)
+    return Headline(
+        Finding("headline", "cannot tell", "too few", facts), work.margin, facts["bound"], asked, steps
+    )
+
+
+def _untested(rows: Rows, work: Work, reason: str) -> Headline:
+    facts: dict[str, Any] = {"reason": reason}
+    facts |= _gap(rows, work) or {}
+    return Headline(Finding("headline", "cannot tell", "untested", facts), work.margin, None, (), ())
+
+
+# ---------------------------------------------------------------------------------------------- what to do
+
+
+def _steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
+    """Return what to do next, each with a command."""
+    file = file_of(work)
+    if found.word != "conflict":
+        where = "Look at parts of the data: a model can be right on average and wrong for some groups."
+        return ((where, audit_command(file)),)
+    if found.repair is None and found.fault in BEYOND_REPAIR:
+        return ()
+    if found.repair is None:
+        return (("Look for groups of the data where the fault is larger.", audit_command(file)),)
+    return (("Repair, then evaluate on new data.", fit_command(file, found.repair.method, found.repair.by)),)
 
 
 def _labels_wanted(rows: Rows, work: Work) -> str | None:
     """Return how many labels show a gap of the margin with a probability of 80 %."""
-    if not work.margin or rows.sample.clusters is not None:
+    classes = isinstance(rows.sample.predictions, ClassPredictions)
+    if not work.margin or rows.sample.clusters is not None or not classes:
         return None
     wanted = plan_labels(rows, gap=work.margin, level=1 - work.level, power=POWER).instances
     return f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")
 
 
-def _matters(interval: tuple[float, float] | None, margin: float) -> str:
-    """Say whether a gap that chance does not explain is also large enough to care."""
-    if interval is None:
-        return ""
-    if max(map(abs, interval)) < margin:
-        return f" Real, but small: less than {points(margin)}."
-    return ""
-
-
-# ---------------------------------------------------------------------------------------------- classes
-
-
-@dataclasses.dataclass(frozen=True)
-class _Classes:
-    """What the headline of class predictions is made of."""
-
-    rows: Rows
-    work: Work
-    confidence: float
-    accuracy: float
-    gap: Estimate
-    most: float
-    test: HypotestResult | None
-    found: tuple[Verdict, ...]
-
-    @classmethod
-    def of(cls, rows: Rows, work: Work) -> _Classes:
-        """Gather it; the gap is computed where the caller chose other statistics."""
-        curve: ReliabilityCurve = work.found["curves"].top_label
-        filled = curve.weight > 0
-        weight = curve.weight[filled] / curve.weight.sum()
-        confidence = float(weight @ curve.predicted[filled])
-        accuracy = float(weight @ curve.observed[filled])
-        name = confidence_gap.name
-        gap = work.found["estimates"].get(name) or confidence_gap(*rows.arguments)
-        if work.single.clusters is None:
-            most = certificate(*work.single.arguments, statistic=confidence_gap, level=1 - work.level).upper
-        else:  # no bound for every truth is known: the end of the interval of clusters
-            most = max(map(abs, interval_of(gap) or (1.0, 1.0)))
-        tests = dict(work.found["tests"] or {})
-        own = tests.get(name)
-        if work.tests and own is None:
-            own = calibration_test(*work.single.arguments, statistics=confidence_gap, **work.drawn)
-        found = verdicts(tests, work.summary, work.level)
-        return cls(rows, work, confidence, accuracy, gap, most, own, found)
-
-    @property
-    def conflicts(self) -> list[Verdict]:
-        """Conflicts of calibration, those of confidence first, then of single classes."""
-        order = {"confidence": 0, "classwise": 1, "distribution": 2}
-        found = [one for one in self.found if one.word == "conflict" and one.statistic is not None]
-        return sorted(found, key=lambda one: order[story_of(str(one.statistic)).notion])
-
-    @property
-    def is_gap(self) -> bool:
-        """Whether the average gap itself is more than chance explains."""
-        return self.test is not None and self.test.verdict(self.work.level) == "conflict"
-
-    @property
-    def says(self) -> str:
-        """What it says and how often it is right."""
-        says, right = percents(self.confidence, self.accuracy)
-        return f"it says {says} and is right {right} of the time"
-
-
-def _class_headline(rows: Rows, work: Work) -> Headline:
-    facts = _Classes.of(rows, work)
-    size, interval = float(facts.gap.value), interval_of(facts.gap)
-    most = facts.most
-    word: Word = "conflict"
-    if facts.is_gap:
-        sentence = (
-            f"{_direction(size)}: {facts.says}, {points(size)} too {_way(size)}"
-            f"{within(interval)}, more than chance explains{clustered(work)}."
-            f"{_matters(interval, work.margin)}"
-        )
-    elif facts.conflicts:
-        average = facts.test is None or facts.test.verdict(work.level) == "no conflict found"
-        where = "Miscalibrated, though not on average" if average else "Miscalibrated"
-        sentence = f"{where}: {facts.says}. {_in_parts(facts)}"
-    elif facts.test is None:
-        word = "cannot tell"
-        sentence = (
-            f"Not tested: {facts.says}, {_sized(size)}"
-            f"{within(interval)}; whether chance explains it was not tested."
-        )
-    elif most > FEW:
-        word = "cannot tell"
-        sentence = (
-            f"Too few data to tell: with {seen(rows, work)}, the average gap can be as large as "
-            f"{at_most(most)} ({sure(work)} that it is not larger)."
-        )
-    else:
-        word = "no conflict found"
-        certain = facts.confidence == 1 == facts.accuracy
-        always = ": it was certain of every answer, and always right" if certain else ""
-        sentence = (
-            f"No sign of miscalibration in {seen(rows, work)}{always}; the average gap is below "
-            f"{at_most(most)}, {sure(work)}."
-        )
-    remedy, steps = _remedy(facts, word)
-    questions = (*_rater_question(work), _confidence_question(facts, word, sentence), _error_question(work))
-    return Headline(
-        word,
-        sentence,
-        remedy,
-        size,
-        interval,
-        work.margin,
-        most,
-        (*questions, *_spread_question(rows, work)),
-        steps,
-    )
-
-
-def _direction(size: float) -> str:
-    return "Overconfident" if size > 0 else "Underconfident"
-
-
-def _way(size: float) -> str:
-    return "sure" if size > 0 else "unsure"
-
-
-def _sized(size: float) -> str:
-    """Write a gap with its direction."""
-    return "no gap" if points(size) == points(0.0) else f"{points(size)} too {_way(size)}"
-
-
-def _in_parts(facts: _Classes) -> str:
-    """Say where confidence is off although its mean is right."""
-    first = facts.conflicts[0]
-    notion = story_of(str(first.statistic)).notion
-    curves = facts.work.found["curves"]
-    if notion == "confidence":
-        regions = _regions(curves.top_label)
-        if regions:
-            return f"Where it says {' and where it says '.join(regions)}: more than chance explains."
-    if notion == "classwise" and len(curves.per_class):
-        worst = max(curves.per_class, key=lambda curve: abs(_mean_gap(curve)))
-        size = _mean_gap(worst)
-        name = worst.name.removeprefix("class ")
-        often = "often" if size > 0 else "rarely"
-        return (
-            f"The probabilities of single classes are off by more than chance explains: class {name} is "
-            f"predicted {points(size)} too {often}."
-        )
-    story = story_of(str(first.statistic))
-    said = story.above if first.size is None or first.size > 0 else story.below
-    found = story.title if "chance" in said else f"{story.title} finds more than chance explains"
-    return f"{found}: {said}."
-
-
-def _mean_gap(curve: ReliabilityCurve) -> float:
-    """Return predicted minus observed, the mean over all bins."""
-    filled = curve.weight > 0
-    weight = curve.weight[filled] / curve.weight.sum()
-    return float(weight @ (curve.predicted[filled] - curve.observed[filled]))
-
-
-def _regions(curve: ReliabilityCurve) -> list[str]:
-    """Say in which range of confidence the curve leaves its band, too sure and too unsure apart."""
-    if curve.band is None:
-        return []
-    lower, upper = curve.band
-    with np.errstate(invalid="ignore"):  # empty bins hold nothing
-        outside = {"sure": curve.observed < lower, "unsure": curve.observed > upper}
-    said = []
-    for how, bins in outside.items():
-        if not bins.any():
-            continue
-        weight = curve.weight[bins] / curve.weight[bins].sum()
-        gap = float(weight @ (curve.predicted[bins] - curve.observed[bins]))
-        low, high = percents(float(curve.predicted[bins].min()), float(curve.predicted[bins].max()))
-        where = f"about {low}" if low == high or bins.sum() == 1 else f"{low} to {high}"
-        said.append(f"{where}, it is {points(gap)} too {how}")
-    return said
-
-
-def _confidence_question(facts: _Classes, word: Word, sentence: str) -> Answer:
-    size, interval = float(facts.gap.value), interval_of(facts.gap)
-    said = sentence
-    if word != "conflict":
-        how = f"{_sized(size)}{within(interval)}"
-        said = f"On average {facts.says}: {how}."
-        said += " Chance could explain it." if facts.test is not None and size else ""
-    elif facts.test is not None and facts.is_gap:
-        limit = facts.test.acceptance_region
-        allowed = max(abs(limit[0]), abs(limit[1]))
-        said = (
-            f"Too {_way(size)} by {points(size)}{within(interval)}: {facts.says}. "
-            f"Chance alone would give at most {points(allowed)} ({p_is(facts.test.pvalue)}, adjusted for "
-            f"several tests {shown(facts.test.deciding_pvalue)})."
-        )
-    else:
-        said = _in_parts(facts)
-    return Answer("confidence", "Is its confidence right?", word, said)
-
-
-def _error_question(work: Work) -> Answer:
-    """Answer whether the surest answers are right more often."""
-    curve = work.found["curves"].risk_coverage["confidence"]
-    risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
-    interval = interval_of(curve.area) or (0.0, 1.0)
-    if not curve.area.has_interval and curve.area.n_clusters is None:
-        interval = _by_halves(curve.n, half, risk)
-    among, instead = percents(half, risk)
-    word: Word = "cannot tell"
-    said = f"Of the half of its answers it is most sure of, {among} are wrong; of all answers, {instead}."
-    if risk == 0:
-        said = f"It made no mistake in {counted(curve.n, 'instance')}: nothing to find."
-    elif risk == 1:
-        said = f"It gave no right answer in {counted(curve.n, 'instance')}: nothing to compare."
-    elif np.ptp(curve.threshold) == 0:
-        said = "It is equally sure of all its answers, so its confidence cannot point to its mistakes."
-    elif interval[1] < risk:
-        word, said = "no conflict found", f"Low confidence marks its mistakes. {said}"
-    elif interval[0] > risk:
-        word, said = "conflict", f"The surer it is, the more often it is wrong. {said}"
-    else:
-        said += " These data do not show that low confidence marks its mistakes."
-    return Answer("errors", "Does it know when it is wrong?", word, said)
-
-
-def _by_halves(n: int, half: float, risk: float) -> tuple[float, float]:
-    """Return an interval without `risk` where the surest half has too few, or too many, of the mistakes.
-
-    Used where the area has no interval. In random order the mistakes of half of the rows are hypergeometric.
-    """
-    wrong, found = round(n * risk), round(n * half / 2)
-    # a binomial with the same mean is more spread out, so its tails are on the safe side
-    fewer, more = bdtr(found, wrong, 0.5), 1.0 - bdtr(found - 1, wrong, 0.5) if found else 1.0
-    if fewer <= 0.025:
-        return 0.0, half
-    return (half, 1.0) if more <= 0.025 else (0.0, 1.0)
-
-
-def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
-    """Answer whether members disagree, or sets are wide, as they should; nothing for single distributions."""
-    members = isinstance(rows.sample.predictions, Ensemble)
-    question = "Is the width of its sets believable?"
-    if members:
-        question = "Is the disagreement of its members believable?"
-    elif isinstance(rows.sample.predictions, Point):
-        question = "Does it predict how people disagree?"
-    if members and not _disagree(rows.sample.predictions):
-        said = "Its members all predict the same, so there is no disagreement to judge."
-        return (Answer("spread", question, "cannot tell", said),)
-    found = []
-    if work.found.get("validity") is not None:
-        own = _pairs_of_raters(work) if isinstance(rows.sample.predictions, Point) else ""
-        found += [
-            Answer("spread", question, one.word, f"{own}{one.finding}")
-            for one in work.found["validity"].answers
-        ]
-    if work.found.get("credal") is not None:
-        found.append(_credal_answer(work.found["credal"], question, work))
-    if work.found.get("check") is not None:
-        told = check_verdicts(work.found["check"], work.summary, work.level)
-        found += [Answer("spread", question, one.word, one.finding) for one in told[:1]]
-    worst = next((one for one in found if one.word == "conflict"), None)
-    return tuple(found[:1]) if worst is None else (worst,)
-
-
-def _pairs_of_raters(work: Work) -> str:
-    """Say how often two raters of an instance disagree, and how often the model says so."""
-    raters = work.found.get("raters")
-    if raters is None:
-        return ""
-    pairs = raters.disagreement
-    says, seen_in = percents(float(pairs.predicted.value), float(pairs.observed.value))
-    return f"It says that two raters disagree {says} of the time; they do {seen_in} of the time. "
-
-
-def _disagree(ensemble: Any) -> bool:
-    """Tell whether any member differs from the first, beyond rounding."""
-    probs = to_host(ensemble.probs)
-    return bool((np.abs(probs - probs[:, :1]) > 1e-9).any())
-
-
-def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
-    """Answer whether the set holds the truth, and say where it does not."""
-    first, said = credal.verdicts[0], ""
-    if first.word == "conflict":
-        told = credal.validity.details.where(work.classes)
-        off = f": {told}" if told else " in several classes at once; no single class is off"
-        said = f"The true probabilities lie outside its sets{off} ({p_is(credal.validity.pvalue)})."
-    elif first.word == "no conflict found":
-        said = "Nothing shows that the true probabilities lie outside its sets, given what it predicts."
-    return Answer("spread", question, first.word, said or first.finding)
-
-
-def _rater_question(work: Work) -> tuple[Answer, ...]:
-    """Say how much of the loss is the model's, where several people labelled."""
-    raters = work.found.get("raters")
-    if raters is None:
-        return ()
-    loss, own = raters.loss, float(raters.loss.epistemic.value)
-    total = float(loss.irreducible.value) + own
-    share = own / total if total > 0 else 0.0
-    interval = interval_of(loss.epistemic)
-    word: Word = "cannot tell"
-    if interval is not None:
-        word = "conflict" if interval[0] > 0 else "no conflict found"
-    return (
-        Answer(
-            "raters",
-            "How much of the loss is the model's own?",
-            word,
-            f"{100 * share:.0f} % of the squared loss of {shown(total)} is the model's own"
-            f"{', more than chance explains' if word == 'conflict' else ''}. The other "
-            f"{100 * (1 - share):.0f} % is disagreement between raters, which no model can remove.",
-        ),
-    )
-
-
-# ---------------------------------------------------------------------------------------------- what helps
-
-
-def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return what helps in a sentence, and what to do next with a command."""
-    work = facts.work
-    file = file_of(work)
-    if word == "cannot tell":
-        wanted = None if facts.test is None else _labels_wanted(facts.rows, work)
-        if wanted is None:
-            return "", ()
-        return (
-            f"About {wanted} labels would show a gap of {points(work.margin)}.",
-            (
-                (
-                    f"Label more instances, about {wanted}, and look again.",
-                    plan_command(file_of(work, plan=True), work.margin),
-                ),
-            ),
-        )
-    if word != "conflict":
-        return "", (
-            (
-                "Look at parts of the data: a model can be right on average and wrong for some groups.",
-                audit_command(file),
-            ),
-        )
-    report = work.found.get("recalibration")
-    tried = (
-        {} if report is None else {name: one for name, one in report.methods.items() if one.failure is None}
-    )
-    statistic = "confidence_gap" if facts.is_gap else "confidence_ece"
-    best: tuple[float, str, Any, Change] | None = None
-    for name, one in tried.items():
-        change = one.changes.get(statistic) or one.changes.get("confidence_ece")
-        if change is not None and (best is None or abs(float(change.after.value)) < best[0]):
-            best = abs(float(change.after.value)), name, one, change
-    if best is None and isinstance(facts.rows.sample.predictions, (Point, Ensemble, Dirichlet)):
-        return "", (("Recalibrate on data that the model has not seen.", fit_command(file, "temperature")),)
-    if best is None:
-        first = "Recalibrate the outputs of the model before sets are made from them, then look again."
-        return "", ((first, again_command(file)),)
-    after, name, one, change = best
-    before = abs(float(change.before.value))
-    what = capital(one.description) if one.description else name
-    if after < before:
-        thing = "this" if facts.is_gap else f"the binned error from {points(before)}"
-        return (
-            f"{what}, fitted on held-out folds, would bring {thing} to {points(after)}.",
-            (("Recalibrate, then evaluate on new data.", fit_command(file, name)),),
-        )
-    error = "gap" if facts.is_gap else "binned error"
-    vain = f"would not help: the {error} is {points(before)} before and {points(after)} after."
-    return f"{what}, fitted on held-out folds, {vain}", (
-        ("Compare other recalibrations.", compare_command(file)),
-    )
-
-
 def _run(rows: Rows, work: Work) -> Headline:
+    share_level(work)
     if work.found["claims"] is not None:
         return claims_headline(work.found["claims"], rows, work)
-    if isinstance(rows.sample.predictions, ClassPredictions):
-        return _for_everyone(_class_headline(rows, work), work)
-    return _for_everyone(real_headline(rows, work) or _untested(work), work)
-
-
-def _for_everyone(headline: Headline, work: Work) -> Headline:
-    """Lead with the groups that are off where nothing is found over all of them."""
-    found = work.found.get("audit")
-    if found is None or headline.word == "conflict" or found.verdict() != "conflict":
-        return headline
-    worst, over_all = found.findings[0], headline.sentence
-    sentence = (
-        f"Off for some groups, most clearly for {worst.group}: {worst.words}. "
-        f"Over all groups: {over_all[0].lower()}{over_all[1:]}"
-    )
-    file, names = file_of(work), ",".join(found.attributes)
-    command = (
-        "cr.audit(predictions, labels, groups=groups)"
-        if file is None
-        else f"credibly audit {file} --by {shlex.quote(names)}"
-    )
-    steps = (("See all groups, with the smallest detectable effect in each.", command),)
-    return dataclasses.replace(headline, word="conflict", sentence=sentence, steps=steps)
-
-
-def _untested(work: Work) -> Headline:
-    reason = "tests were switched off" if not work.tests else "no test takes such predictions"
-    if work.tests and work.summary.n_clusters is not None:
-        reason = "no test takes such predictions if rows come in clusters"
-    sentence = f"Whether the predictions are calibrated was not tested: {reason}."
-    return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
+    return _headline(rows, work)
 
 
 HEADLINE = Stage("headline", _run)

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
-from credibly.evaluation.findings import ASKED, Answer, Headline
+from credibly.diagnosis import Diagnosis
+from credibly.evaluation.findings import ASKED, Finding, Headline
+from credibly.evaluation.numbers import joined, shown, shown_range
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, RaterParts, RealParts, ScoreParts, check_verdicts
 from credibly.evaluation.tidy import NumberRow, frame, number_rows
-from credibly.evaluation.words import Verdict, audit_verdict, joined, shown, shown_range, title
+from credibly.evaluation.words import Verdict, audit_verdict, title
 from credibly.evaluation.work import Part
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
@@ -265,6 +267,8 @@ class Evaluation(Reported):
         The unified score, if the predictions are sets of distributions.
     reals : RealParts or None
         Where real labels lie in their predicted distributions, with envelopes.
+    diagnosis : Diagnosis or None
+        What is wrong, by how much, and what each repair gains.
     headline : Headline or None
         The answer in a sentence, with size and remedy, and the questions of the first screen.
     check : PredictiveCheck or None
@@ -307,6 +311,7 @@ class Evaluation(Reported):
     validity: ValidityParts | None = None
     reals: RealParts | None = None
     check: PredictiveCheck | None = None
+    diagnosis: Diagnosis | None = None
     headline: Headline | None = None
     audit: AuditResult | None = None
     claims: SetCoverage | None = None
@@ -347,19 +352,23 @@ class Evaluation(Reported):
         """Verdicts of the parts that ask other questions than `verdicts`, by part."""
         found = {name: part.answers for name, part in self.parts.items() if isinstance(part, Part)}
         if self.check is not None:
-            found["check"] = check_verdicts(self.check, self.predictions, self.settings["level"])
+            level = self.settings["levels"].get("check", self.settings["level"])
+            found["check"] = check_verdicts(self.check, self.predictions, level)
         if self.audit is not None:
             found["audit"] = (audit_verdict(self.audit),)
         return {name: said for name, said in found.items() if said}
 
     @property
-    def findings(self) -> tuple[Answer, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """What was found, each finding once: the same list in notebook, terminal, exit code and page."""
         assert self.headline is not None
         others = {name: said[0] for name, said in self.answers.items() if name not in ASKED}
         return (
             *self.headline.findings,
-            *(Answer(name, one.statistic or name, one.word, one.finding) for name, one in others.items()),
+            *(
+                Finding(name, one.word, "told", {"question": one.statistic or name, "sentence": one.finding})
+                for name, one in others.items()
+            ),
         )
 
     @property
@@ -382,14 +391,14 @@ class Evaluation(Reported):
         return name, shown(row.value), interval, accepted, *values, row.verdict or ""
 
     def _said(self) -> list[tuple[str, str]]:
-        return [(one.word, one.sentence) for one in self.findings]
+        return [(one.word, one.text) for one in self.findings]
 
     def _briefly(self) -> list[str]:
         numbers = []
         for name, value, interval, *_ in map(self._cells, self._rows()[: len(self.estimates)]):
             numbers.append(f"{title(name)} {value}" + (f" (95 %: {interval})" if interval else ""))
         left_out = [f"not run: {joined([name for name, _ in self.not_run])}"] if self.not_run else []
-        return [*(f"{one.word}: {one.sentence}" for one in self.findings), *numbers, *left_out]
+        return [*(f"{word}: {text}" if word else text for word, text in self._said()), *numbers, *left_out]
 
     def _metrics(self) -> dict[str, float]:
         found = {}

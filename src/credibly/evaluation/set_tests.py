@@ -15,8 +15,9 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
+from credibly.evaluation.numbers import percent, shown, shown_range
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
-from credibly.evaluation.words import Verdict, Word, at_level, evidence, percent, shown, shown_range, title
+from credibly.evaluation.words import Verdict, Word, at_level, evidence, title
 from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.hypotests import credal_test, validity_test, weights_test, witness_test
 from credibly.learners.basis import check_features
@@ -71,7 +72,8 @@ class CredalParts(Part):
     regions : LocalDeviations or None
         Where in feature space the most flexible combination that was found fails; None for rows in clusters.
     verdicts : tuple of Verdict
-        One for the witness, then one per kind of weights; each on its own at the level of the evaluation.
+        One for the witness, at its share of the level (``settings["levels"]``), then one per kind of weights,
+        each on its own at the level of the evaluation.
     rows : ndarray of int
         Instances that were tested, one per entry of the arrays in `validity` and `tests`;
         ``impossible_rows`` are already numbers of all.
@@ -296,6 +298,16 @@ def _run_validity(rows: Rows, work: Work) -> ValidityParts | None:
         work.leave_out(VALIDITY, _why_not(error))
         return None
     return ValidityParts(found, _validity_verdict(found, work))
+
+
+def judged_set(part: CredalParts, work: Work) -> CredalParts:
+    """Return the part with its first verdict at the level of `work`."""
+    return dataclasses.replace(part, verdicts=(_witness_verdict(part.validity, work), *part.verdicts[1:]))
+
+
+def judged_truth(part: ValidityParts, work: Work) -> ValidityParts:
+    """Return the part with its verdict at the level of `work`."""
+    return dataclasses.replace(part, verdict=_validity_verdict(part.test, work))
 
 
 def _why_not(error: CrediblyError) -> str:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
+from scipy.special import ndtr, stdtr
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
@@ -22,6 +23,7 @@ from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
 from credibly.hypotests.calibration.corp import corp_curves
+from credibly.hypotests.calibration.lattice import attributes_of
 from credibly.hypotests.calibration.pit import asking_shares
 from credibly.hypotests.calibration.reliability import asking_curves
 from credibly.hypotests.calibration.spread import asking_spread
@@ -156,7 +158,8 @@ def _run_curves(rows: Rows, work: Work) -> Asking[Curves]:
     if score is not None and score.score.n == rows.n:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
-    worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
+    # of two classes, whose errors are the same, the second is the event
+    worst = 1 if len(named) == 2 else max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
     part = random_part(rows, MOST_ISOTONIC, work.seed)
     drawn = (top.level, min(work.n_resamples, BAND_RESAMPLES), work.seed)
     isotonic, worst_class = corp_curves(part, ["top_label", int(worst)], *drawn)
@@ -333,6 +336,16 @@ class RaterParts(Part):
     disagreement: DisagreementDecomposition
 
     @property
+    def pvalue(self) -> float:
+        """One-sided p-value of "none of the loss is the model's own"; 1 if its error is not known."""
+        own = self.loss.epistemic
+        if not own.has_interval or not own.stderr:
+            return 1.0
+        score = float(own.value) / own.stderr
+        degrees = own.degrees_of_freedom
+        return float(ndtr(-score) if degrees is None else stdtr(degrees, -score))
+
+    @property
     def key_numbers(self) -> Mapping[str, Estimate]:
         """Whose loss it is, and whether disagreement was predicted."""
         return {
@@ -393,7 +406,10 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     some = rows.sample.predictions
     clusters = rows.clusters
     few_clusters = clusters is not None and clusters.number < FOLDS
-    if work.recalibrate is None:  # nobody asked: a preview where one temperature, or scale, can be fitted
+    if work.recalibrate is None:  # nobody asked: a preview of the repair that the diagnosis advises
+        found = work.found["diagnosis"]
+        if found is None or found.repair is None:
+            return NOT_ASKED
         kinds = (Point, Ensemble, Dirichlet, RealPredictions)
         fits = isinstance(some, kinds) and work.tests and rows.n >= FEWEST and not few_clusters
         return None if fits and rows.loaded(MOST_FITTED) is not None else NOT_ASKED
@@ -421,20 +437,12 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
 
 
 def _preview(rows: Dataset, work: Work) -> tuple[tuple[str, ...], tuple[str | Statistic, ...]]:
-    """Return the method that is tried unasked, and what is measured of it."""
+    """Return the repair of the diagnosis, and what is measured of it."""
+    method = (work.found["diagnosis"].repair.method,)
     if not isinstance(rows.predictions, RealPredictions):
-        return ("temperature",), PREVIEW
+        return method, PREVIEW
     level = stated_coverage(work.found["reals"])
-    method = "scale_by_group" if _differ(rows, work) else "scale"
-    return (method,), ("crps",) if level is None else (picp.with_(level=level), "crps")
-
-
-def _differ(rows: Dataset, work: Work) -> bool:
-    """Tell whether intervals are off in some groups, and a scale for each of these can be fitted."""
-    found = work.found.get("audit")
-    if found is None or rows.groups is None or isinstance(rows.groups, Mapping):
-        return False
-    return any(one.measure == "coverage" and one.conditions for one in found.findings)
+    return method, ("crps",) if level is None else (picp.with_(level=level), "crps")
 
 
 def stated_coverage(parts: RealParts | None) -> float | None:
@@ -444,22 +452,31 @@ def stated_coverage(parts: RealParts | None) -> float | None:
     return float(parts.coverage.levels[int(np.abs(parts.coverage.levels - INTERVAL).argmin())])
 
 
+def _attribute(whole: Dataset, work: Work, name: str) -> HostArray:
+    """Return the levels of an attribute, as the diagnosis saw them."""
+    groups = whole.groups if work.attributes is None else work.attributes
+    one = next(one for one in attributes_of(groups, len(whole)) if one.name == name)
+    return np.array(one.levels)[one.codes]
+
+
 def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     whole = cast(Dataset, rows.loaded(MOST_FITTED))
     asked = work.recalibrate
     some = whole.predictions
-    methods, measured = _preview(whole, work)
+    methods, measured = _preview(whole, work) if asked is None else (asked, None)
+    by = None if asked is not None else work.found["diagnosis"].repair.by
+    groups = whole.groups if asked is not None else None if by is None else _attribute(whole, work, by)
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
             some,
             whole.observed,
-            methods if asked is None else asked,
+            methods,
             clusters=whole.clusters,
             cv=FOLDS,
-            statistics=measured if asked is None else None,
+            statistics=measured,
             features=None if asked is None else whole.features,
-            groups=None if asked is None and "scale_by_group" not in methods else whole.groups,
+            groups=groups,
             n_bins=work.n_bins,
             n_resamples=_draws_of_recalibration(work, some),
             rng=work.seed,

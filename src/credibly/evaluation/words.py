@@ -15,8 +15,10 @@ import numpy as np
 from credibly._arrays.namespace import namespace, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.sums import State, count_cells
+from credibly.diagnosis import Diagnosis
+from credibly.evaluation.numbers import joined, percent, shown, shown_range
 from credibly.evaluation.rows import PredictionSummary, has_counts
-from credibly.hypotests.resampling.pvalues import acceptance_region
+from credibly.hypotests.resampling.pvalues import acceptance_region, fewest_resamples
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point
 from credibly.predictions.passes import Sums, on_host
 from credibly.results.audit import AuditResult
@@ -84,40 +86,6 @@ def inside(name: str) -> str:
     return name if kept else name[:1].lower() + name[1:]
 
 
-def p_is(pvalue: float) -> str:
-    """Write a p-value; how far below 1 in 10 000 it is says nothing more."""
-    return "p < 0.0001" if pvalue < 1e-4 else f"p = {shown(pvalue)}"
-
-
-def shown(value: float) -> str:
-    """Write a number with three significant digits, and infinities as words."""
-    if math.isnan(value):
-        return "not defined"
-    if math.isinf(value):
-        return "infinite" if value > 0 else "minus infinite"
-    if value == 0:
-        return "0"  # also where a difference is -0.0
-    if abs(value) >= 1e6:
-        return f"{value:.3g}"
-    if abs(value) >= 100:
-        return f"{value:.0f}"
-    if abs(value) < 1e-4:
-        return f"{value:.1e}"
-    return np.format_float_positional(value, precision=3, fractional=False, trim="-")
-
-
-def shown_range(limits: tuple[float, float]) -> str:
-    """Write an interval; an infinite end is left out."""
-    low, high = limits
-    if math.isinf(low) and math.isinf(high):
-        return "any value"
-    if math.isinf(low):
-        return f"up to {shown(high)}"
-    if math.isinf(high):
-        return f"{shown(low)} or more"
-    return f"{shown(low)} to {shown(high)}"
-
-
 def crps_in_words(parts: CrpsDecomposition, n: int) -> str:
     """Say what the parts of the CRPS mean, in its own unit, and of how many of `n` instances they are."""
     costs, saves = map(shown_range, (parts.miscalibration_interval, parts.discrimination_interval))
@@ -132,11 +100,6 @@ def crps_in_words(parts: CrpsDecomposition, n: int) -> str:
     )
 
 
-def percent(share: float) -> str:
-    """Write a share as per cent without needless digits."""
-    return f"{100 * share:.4g} %"
-
-
 def verdicts(
     tests: Mapping[str, HypotestResult], summary: PredictionSummary, level: float
 ) -> tuple[Verdict, ...]:
@@ -146,16 +109,46 @@ def verdicts(
     """
     single = {name: result for name, result in tests.items() if name != "omnibus"}
     made = [(_verdict(name, result, len(single), summary, level), result) for name, result in single.items()]
+    return tuple(verdict for verdict, _ in sorted(made, key=lambda entry: _badness(entry[0].word, entry[1])))
 
-    def badness(entry: tuple[Verdict, HypotestResult]) -> tuple[float, ...]:
-        verdict, result = entry
-        # beyond all replicates p-values differ by their tails only; the distance still orders them
-        sides = 2 if result.tail == "two-sided" else 1
-        beyond = result.pvalue <= sides / (result.n_resamples + 1)
-        distance = math.inf if math.isnan(result.z_score) else -round(abs(result.z_score), 6)
-        return _ORDER[verdict.word], 0.0 if beyond else result.deciding_pvalue, distance
 
-    return tuple(verdict for verdict, _ in sorted(made, key=badness))
+def _badness(word: Word, result: HypotestResult) -> tuple[float, ...]:
+    # beyond all replicates p-values differ by their tails only; the distance still orders them
+    sides = 2 if result.tail == "two-sided" else 1
+    beyond = result.pvalue <= sides / (result.n_resamples + 1)
+    distance = math.inf if math.isnan(result.z_score) else -round(abs(result.z_score), 6)
+    return _ORDER[word], 0.0 if beyond else result.deciding_pvalue, distance
+
+
+def clearest(tests: Mapping[str, HypotestResult], level: float) -> dict[str, Any] | None:
+    """Return the facts of the statistic that is most clearly off; None where none is off by itself."""
+    own = [one for name, one in tests.items() if name != "omnibus" and one.verdict(level) == "conflict"]
+    if not own:
+        return None
+    worst = at_level(min(own, key=lambda one: _badness("conflict", one)), level)
+    story, above = story_of(worst.statistic_name), worst.tail == "greater" or worst.effect_size > 0
+    return {
+        "statistic": story.title,
+        "value": worst.statistic,
+        "accepted": worst.acceptance_region,
+        "above": above,
+        "meaning": story.above if above else story.below,
+    }
+
+
+def gated(found: Iterable[Verdict], diagnosis: Diagnosis | None) -> tuple[Verdict, ...]:
+    """Return verdicts of parts; they are conflicts only where the one test of everything rejects."""
+    if diagnosis is None or diagnosis.word == "conflict":
+        return tuple(found)
+    return worst_first(
+        dataclasses.replace(one, word="no conflict found", finding=f"{one.finding} {_EXPLAINED}")
+        if one.word == "conflict"
+        else one
+        for one in found
+    )
+
+
+_EXPLAINED = "Among all that was tested, chance explains one such deviation: no conflict found."
 
 
 def worst_first(found: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -207,7 +200,7 @@ def _verdict(
     return Verdict(
         word=word,
         statistic=name,
-        finding=_finding(name, tested, word, summary, level),
+        finding=_finding(name, tested, word, summary, level, family),
         evidence=evidence(result, family),
         scope=f"n = {result.n}{_in_clusters(result)}, m = {summary.m}, {result.n_resamples} replicates",
         size=result.effect_size,
@@ -219,7 +212,9 @@ def _in_clusters(result: HypotestResult) -> str:
     return "" if result.n_clusters is None else f" in {result.n_clusters} clusters"
 
 
-def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionSummary, level: float) -> str:
+def _finding(
+    name: str, result: HypotestResult, word: Word, summary: PredictionSummary, level: float, family: int
+) -> str:
     start = f"{title(name)} {shown(result.statistic)}{summary.whose}"
     region = shown_range(result.acceptance_region)
     if word == "conflict":
@@ -251,7 +246,7 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
         return (
             f"{start}: cannot tell. It lies beyond all {result.n_resamples} replicates "
             f"({percent(1 - level)} acceptance {region}), but with so few it could still be chance among "
-            "several statistics; use more."
+            f"{family} statistics; {fewest_resamples(level / family)} are enough."
         )
     return f"{start}: cannot tell, because {reason}."
 
@@ -279,16 +274,12 @@ def _effect(result: HypotestResult) -> str:
     return f"{far} {'above' if size >= 0 else 'below'} the {centre} of the replicates"
 
 
-def joined(names: Sequence[str], most: int = 8) -> str:
-    """List names, the first few of many."""
-    few = ", ".join(names[:most])
-    return few if len(names) <= most else f"{few} and {len(names) - most} more"
-
-
 FEW_INSTANCES = 100
 FEW_PER_CLASS = 5
 _MOST_CLASSES = 2048
 _OFFSETS = (-3, -2, -1, 1, 2, 3)
+MISREAD = ("swapped classes", "labels off by a row", "inverted")
+"""Faults of the reading of data, which the diagnosis names."""
 
 _SHARED_TRUTH = (
     "the curves use the labels of all raters, which are not independent within an instance, so a band for "
@@ -337,10 +328,18 @@ def _confusion(probs: Any, batch: Classes) -> State:
 
 
 def data_warnings(
-    rows: Rows, survey: Sums, classes: Sequence[str], source: Mapping[str, Any]
+    rows: Rows,
+    survey: Sums,
+    classes: Sequence[str],
+    source: Mapping[str, Any],
+    diagnosis: Diagnosis | None,
 ) -> tuple[str, ...]:
     """Return one sentence per oddity, those of the reading of the file first."""
-    found = list(_misread(survey, rows.n, classes))
+    # the headline says it where it is the fault
+    misread = (
+        () if diagnosis is not None and diagnosis.fault in MISREAD else _misread(survey, rows.n, classes)
+    )
+    found = list(misread)
     found += source_warnings(source)
     found += [note for note in rows.notes if note not in found]
     if rows.n < FEW_INSTANCES:

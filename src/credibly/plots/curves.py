@@ -274,10 +274,15 @@ class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
         Maximum number of models to draw, those with the smallest log loss first.
     """
 
-    words = Words("Confidence against accuracy", "confidence of the model", "how often it was right")
-
     comparison: Any
     most: int = 8
+
+    @property
+    def words(self) -> Words:
+        """About the confidence, or about the event of two classes."""
+        if "event_gap" in self.comparison.places:
+            return Words("Probability against frequency", "probability of the event", "how often it happened")
+        return Words("Confidence against accuracy", "confidence of the model", "how often it was right")
 
     def _require(self) -> None:
         require_positive("`most`", self.most, "Use 8.")
@@ -296,14 +301,15 @@ class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
     def finding(self) -> str:
         """The picture in one sentence."""
         estimates = self.comparison.estimates
-        gaps = [
-            f"{name} {in_units('confidence_gap', estimates[name]['confidence_gap'].value)}"
-            for name in self.drawn
-        ]
+        gap = "event_gap" if "event_gap" in self.comparison.places else "confidence_gap"
+        gaps = [f"{name} {in_units(gap, estimates[name][gap].value)}" for name in self.drawn]
         left = len(self.curves) - len(self.drawn)
         rest = counted(left, "model with a larger log loss is", "models with a larger log loss are")
         more = f" {rest} not drawn." if left else ""
-        return f"Confidence minus accuracy on average: {', '.join(gaps)}.{more}"
+        what = (
+            "Probability minus frequency of the event" if gap == "event_gap" else "Confidence minus accuracy"
+        )
+        return f"{what} on average: {', '.join(gaps)}.{more}"
 
     def _marks(self, ax: Axes, small: bool) -> None:
         for name, one in self.drawn.items():

@@ -37,9 +37,12 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions
+from credibly.recalibrate.additive import PRIOR
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import (
+    NEARLY_STILL,
     PENALTIES,
+    STILL,
     Convergence,
     FitData,
     Folds,
@@ -133,10 +136,10 @@ Penalties = tuple[float, float]
 """lambda_b of the intercepts and lambda_w of the weights."""
 
 
-def inputs_of(predictions: ClassPredictions) -> Array:
+def inputs_of(predictions: ClassPredictions, zero: float | None = None) -> Array:
     """Return what the map acts on: logits where they were given, else log-probabilities."""
     logits = getattr(predictions, "logits", None)
-    return scores_of(predictions).values if logits is None else as_float64(logits)
+    return scores_of(predictions, zero).values if logits is None else as_float64(logits)
 
 
 def pooled(u: HostArray, counts: HostArray, shares: HostArray) -> tuple[HostArray, HostArray]:
@@ -149,7 +152,7 @@ def pooled(u: HostArray, counts: HostArray, shares: HostArray) -> tuple[HostArra
 class AffineScaling(Recalibration):
     """What vector and matrix scaling share: settings, fit and map."""
 
-    penalty: float | Literal["cv"] = "cv"
+    penalty: float | Literal["cv"] | None = "cv"
     weight_penalty: float | Literal["cv"] | None = None
     penalties: tuple[float, ...] = PENALTIES
     folds: Folds = 5
@@ -168,7 +171,7 @@ class AffineScaling(Recalibration):
     )
 
     def __post_init__(self) -> None:
-        check_penalty(self.penalty, self.penalties, self.folds)
+        check_penalty("cv" if self.penalty is None else self.penalty, self.penalties, self.folds)
         if self.weight_penalty is not None:
             check_penalty(self.weight_penalty, self.penalties, self.folds, "`weight_penalty`")
         self.rng = require_integer(self.rng, "rng", 0)  # a setting that files can hold
@@ -193,8 +196,8 @@ class AffineScaling(Recalibration):
         """Return the second derivatives of Omega, one per parameter: it is quadratic around the identity."""
 
     @abstractmethod
-    def _candidates(self) -> list[Penalties]:
-        """Return the penalties to choose from; one where both are given."""
+    def _candidates(self, k: int, total: float) -> list[Penalties]:
+        """Return the penalties to choose from, given the numbers of classes and labels."""
 
     def _grid(self, penalty: float | str) -> tuple[float, ...]:
         return tuple(map(float, self.penalties)) if penalty == "cv" else (float(penalty),)
@@ -215,7 +218,7 @@ class AffineScaling(Recalibration):
         u, counts = to_host(inputs_of(data.predictions)), to_host(data.counts)
         m = 1 if u.ndim == 2 else u.shape[1]
         shares = shares_of(data.member_weights, m)
-        candidates = self._candidates()
+        candidates = self._candidates(u.shape[-1], float(counts.sum()))
         self.cv_losses, chosen = None, candidates[0]
         if len(candidates) > 1:
             fitted: tuple[HostArray | None, HostArray | None] = None, None
@@ -235,14 +238,28 @@ class AffineScaling(Recalibration):
             )
         self.chosen_penalty, self.chosen_weight_penalty = chosen
         rows, own = pooled(u, counts, shares)
-        found, ended = self._minimise(rows, own, chosen)
+        near = self._parameters_nearby()
+        still = STILL if near is None else NEARLY_STILL
+        found, ended = self._minimise(rows, own, chosen, near, still)
         k = u.shape[-1]
         self.weights, self.intercepts = (part.copy() for part in self._split(found, k))
         losses = [loss_and_gradient(rows, own, *self._split(at, k))[0] for at in (self._start(k), found)]
         return Convergence(loss_before=losses[0], loss_after=losses[1], **ended)
 
+    def _parameters_nearby(self) -> HostArray | None:
+        """Return the parameters of a fit to nearly the same rows."""
+        near = self._near
+        if not isinstance(near, AffineScaling) or near.weights is None or near.intercepts is None:
+            return None
+        return np.concatenate([near.weights.ravel(), near.intercepts])
+
     def _minimise(
-        self, u: HostArray, counts: HostArray, penalties: Penalties, begin: HostArray | None = None
+        self,
+        u: HostArray,
+        counts: HostArray,
+        penalties: Penalties,
+        begin: HostArray | None = None,
+        still: float = STILL,
     ) -> tuple[HostArray, dict[str, Any]]:
         """Minimise by Newton steps, or by L-BFGS where the Hessian would be too large."""
         k = u.shape[1]
@@ -265,7 +282,7 @@ class AffineScaling(Recalibration):
             if start.size > _LARGEST_HESSIAN:
                 found, ended = minimum(objective, start, logits, reason)
             else:
-                found, ended = newton_minimum(objective, hessian, start, logits, reason)
+                found, ended = newton_minimum(objective, hessian, start, logits, reason, still)
         held = bends[: start.size - k].min() > 0
         if not held and loss_and_gradient(u, counts, *self._split(found, k))[0] < _NO_LOSS:
             raise diverging(reason(), ended["gradient"], np.inf)  # larger weights would still lower the loss
@@ -285,7 +302,7 @@ class AffineScaling(Recalibration):
         return value
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        values = inputs_of(predictions)
+        values = inputs_of(predictions, self.zero)
         k = values.shape[-1]
         xp = namespace(values)
         weights, intercepts = like(self.weights, values), like(self.intercepts, values)
@@ -303,12 +320,13 @@ class VectorScaling(AffineScaling):
 
     Parameters
     ----------
-    penalty : float or "cv"
-        Factor lambda_b of the mean squared intercept (D21 eq. 47); "cv" chooses from `penalties` by held-out
-        loss.
+    penalty : float or "cv", optional
+        Factor lambda_b of the mean squared intercept, per label (D21 eq. 47); "cv" chooses from `penalties`
+        by held-out loss. Default: a quarter of a nat per squared intercept of all labels together, which does
+        not grow with the data: intercepts of rare classes are free if there are enough labels.
     weight_penalty : float or "cv", optional
-        Factor of the mean squared distance of the weights from 1. Default: 0, so the weights are free, as in
-        D21.
+        Factor of the mean squared distance of the weights from 1. Default: 0 if `penalty` is given, so the
+        weights are free, as in D21; else half a nat per squared distance.
     penalties : tuple of float
         The grid.
     folds : int or "split"
@@ -352,6 +370,7 @@ class VectorScaling(AffineScaling):
     True
     """
 
+    penalty: float | Literal["cv"] | None = None
     method: ClassVar[str] = "vector"
 
     def _split(self, parameters: HostArray, k: int) -> tuple[HostArray, HostArray]:
@@ -364,9 +383,12 @@ class VectorScaling(AffineScaling):
         of_intercepts, of_weights = penalties
         return np.repeat([2 * of_weights / k, 2 * of_intercepts / k], k)
 
-    def _candidates(self) -> list[Penalties]:
-        weight = 0.0 if self.weight_penalty is None else self.weight_penalty
-        return list(itertools.product(self._grid(self.penalty), self._grid(weight)))
+    def _candidates(self, k: int, total: float) -> list[Penalties]:
+        one = 0.5 * k / total  # one unit of ridge, shared by all labels, as a factor of a mean of squares
+        penalty = PRIOR * one if self.penalty is None else self.penalty
+        free = one if self.penalty is None else 0.0
+        weight = free if self.weight_penalty is None else self.weight_penalty
+        return list(itertools.product(self._grid(penalty), self._grid(weight)))
 
 
 @made_with_rng
@@ -425,7 +447,12 @@ class MatrixScaling(AffineScaling):
     (3, 3)
     """
 
+    penalty: float | Literal["cv"] = "cv"
     method: ClassVar[str] = "matrix"
+
+    def __post_init__(self) -> None:
+        check_penalty(self.penalty, self.penalties, self.folds)
+        super().__post_init__()
 
     def _split(self, parameters: HostArray, k: int) -> tuple[HostArray, HostArray]:
         return parameters[: k * k].reshape(k, k), parameters[k * k :]
@@ -438,6 +465,7 @@ class MatrixScaling(AffineScaling):
         off = (1.0 - np.eye(k)) * 2 * of_weights / (k * (k - 1))
         return np.append(off.ravel(), np.full(k, 2 * of_intercepts / k))
 
-    def _candidates(self) -> list[Penalties]:
+    def _candidates(self, k: int, total: float) -> list[Penalties]:
+        assert self.penalty is not None
         weight = self.penalty if self.weight_penalty is None else self.weight_penalty
         return list(itertools.product(self._grid(self.penalty), self._grid(weight)))

@@ -220,7 +220,7 @@ def likelihood_of(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray
     return CountsLikelihood(base[:, counted], counts, shares[counted]), weight / weight.sum(), rows
 
 
-def base_of(predictions: ClassPredictions) -> Array:
+def base_of(predictions: ClassPredictions, zero: float | None = None) -> Array:
     """Return the parameters at alpha0 = 1; stored zeros are read as in `scores_of`."""
     if isinstance(predictions, Dirichlet):
         return as_float64(predictions.alpha)
@@ -229,13 +229,15 @@ def base_of(predictions: ClassPredictions) -> Array:
     xp = namespace(probs)
     if predictions.logits is None and bool(xp.all(probs > 0)):
         return probs
-    logs = xp.clip(scores_of(predictions).values, _LEAST_LOG, None)
+    logs = xp.clip(scores_of(predictions, zero).values, _LEAST_LOG, None)
+    if predictions.logits is None:
+        return xp.exp(logs)
     return xp.where(probs > 0, probs, xp.exp(logs))
 
 
-def log_probabilities(predictions: ClassPredictions) -> Array:
+def log_probabilities(predictions: ClassPredictions, zero: float | None = None) -> Array:
     """Return the log-probabilities of the mean as features."""
-    values = scores_of(predictions).values
+    values = scores_of(predictions, zero).values
     values = mean_scores(values, weights_of(predictions)) if values.ndim == 3 else values
     if scalar(namespace(values).min(values)) < IMPOSSIBLE / 2:
         raise UnsupportedError(
@@ -395,7 +397,7 @@ class AlphaCalibration(Recalibration):
                     "got none",
                     "Pass the features of these instances.",
                 )
-            return log_probabilities(predictions)
+            return log_probabilities(predictions, self.zero)
         if width is not None and not self.own_features:
             raise InputError(
                 "`features`",
@@ -457,7 +459,7 @@ class AlphaCalibration(Recalibration):
         return Convergence(loss_before=-float(share @ before), loss_after=-float(share @ after), **ended)
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        base = base_of(predictions)
+        base = base_of(predictions, self.zero)
         xp = namespace(base)
         scale = xp.exp(self._log_alpha0(predictions, features))
         alpha = base * (scale[:, None] if base.ndim == 2 else scale[:, None, None])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array
 from credibly.predictions import ClassPredictions, Ensemble, as_point, cluster_codes
 from credibly.recalibrate.fitting import Convergence, FitData, checked, digest_of, fit_data
@@ -40,6 +40,7 @@ class Recalibration(ABC):
     """Attributes that `fit` sets, beside those that all methods share."""
     takes_features: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = False
+    """Whether `fit` can be given groups."""
     changes_mean: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("Point", "Ensemble", "Dirichlet")
     """Types of predictions it is defined for."""
@@ -52,6 +53,10 @@ class Recalibration(ABC):
     n_classes: int | None = dataclasses.field(default=None, init=False, repr=False)
     n_members: int | None = dataclasses.field(default=None, init=False, repr=False)
     notes: tuple[str, ...] = dataclasses.field(default=(), init=False, repr=False)
+    zero: float | None = dataclasses.field(default=None, init=False, repr=False)
+    """What stored zeros were read as in the fit; None if there were none."""
+    _near: Recalibration | None = dataclasses.field(default=None, init=False, repr=False)
+    """A fit to nearly the same rows, from whose parameters this one may start."""
 
     def fit(
         self,
@@ -93,11 +98,16 @@ class Recalibration(ABC):
         together = cluster_codes(predictions, clusters, blocks)
         if together is not None and isinstance(data, FitData):  # fits of real values hold nothing out
             data = dataclasses.replace(data, clusters=together)
-        self._require_kind(data.predictions)
-        convergence = self._fit(data, self._seen(features, groups))
-        self._remember(data, convergence)
-        convergence.warn(type(self).__name__)
+        self._fit_checked(data, self._seen(features, groups)).warn(type(self).__name__)
         return self
+
+    def _fit_checked(self, data: Any, seen: Any) -> Convergence:
+        """Learn the parameters from data that were checked; a report checks once for all methods."""
+        self._require_kind(data.predictions)
+        self.zero = None  # of an earlier fit
+        convergence = self._fit(data, seen)
+        self._remember(data, convergence)
+        return convergence
 
     def apply(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Any:
         """Recalibrate predictions.
@@ -139,9 +149,9 @@ class Recalibration(ABC):
         """Recalibrate predictions: :meth:`apply`, as scikit-learn calls it."""
         return self.apply(predictions, features=features, groups=groups)
 
-    def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
+    def predict_proba(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Array:
         """Return one recalibrated distribution per instance as an array (n, k); for sets, their mean."""
-        return as_point(self.apply(predictions, features=features))[0].probs
+        return as_point(self.apply(predictions, features=features, groups=groups))[0].probs
 
     def then(self, following: Recalibration) -> Chain:
         """Compose: this one first, then `following` on its output.
@@ -170,6 +180,11 @@ class Recalibration(ABC):
     def name(self) -> str:
         """Its name with these settings, in reports and on the command line."""
         return self.method
+
+    @property
+    def fitted_by_group(self) -> bool:
+        """Whether `apply` needs the groups of the instances."""
+        return False
 
     @property
     def is_fitted(self) -> bool:
@@ -208,6 +223,7 @@ class Recalibration(ABC):
             "n": self.n,
             "n_classes": self.n_classes,
             "n_members": self.n_members,
+            "zero": self.zero,
             "notes": list(self.notes),
         }
 
@@ -271,12 +287,16 @@ class Recalibration(ABC):
         classes = values["n_classes"]
         self.n_classes = None if classes is None else require_integer(classes, "n_classes", 1)
         self.n_members = require_integer(values["n_members"], "n_members", 1)
+        self.zero = None if values["zero"] is None else float(values["zero"])
 
     def _remember(self, data: Any, convergence: Convergence) -> None:
         given = data.predictions
-        self.convergence, self.digest, self.notes = convergence, digest_of(given), data.notes
+        # one that starts at another fit is applied to the rows it left out
+        self.digest = data.digest if self._near is None else None
+        self.convergence, self.notes = convergence, data.notes
         self.n, self.n_members = len(given), given.n_members
         self.n_classes = given.n_classes if isinstance(given, ClassPredictions) else None
+        self.zero = data.scores.zero if isinstance(data, FitData) else None
 
     def _require_fitted(self) -> None:
         if not self.is_fitted:
@@ -314,6 +334,12 @@ class Recalibration(ABC):
 
     def _without(self, name: str) -> str:
         """Say what to do about features or groups that the method does not use."""
+        if name == "groups":
+            return Remedy(
+                "Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling, which take groups; "
+                "for real values SpreadScaling or LocationScaling.",
+                "Leave out `--by`, or choose temperature, bias or platt; for real values shift or scale.",
+            )
         return "Leave them out."
 
     def _own(self, features: Any, groups: Any) -> Any:

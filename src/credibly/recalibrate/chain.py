@@ -64,6 +64,11 @@ class Chain(Recalibration):
         """Whether any step is fitted by group."""
         return any(step.takes_groups for step in self.steps)
 
+    @property
+    def fitted_by_group(self) -> bool:
+        """Whether any step needs the groups of the instances."""
+        return any(step.fitted_by_group for step in self.steps)
+
     def describe(self) -> str:
         """Return all steps in words."""
         return "; then ".join(step.describe() for step in self.steps)
@@ -91,7 +96,9 @@ class Chain(Recalibration):
         self.steps = tuple(step.unfitted() for step in self.steps)  # those given belong to the caller
         ended: list[Convergence] = []
         at = data
-        for step in self.steps:
+        near = self._near.parts if self._near is not None else (None,) * len(self.steps)
+        for step, start in zip(self.steps, near, strict=True):
+            step._near = start
             step._require_kind(at.predictions)
             own = step._own(*seen)
             convergence = step._fit(at, own)

@@ -5,9 +5,10 @@ Paired differences of statistics: one instance, two predictions.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from credibly.raters.disagreement import overall_evidence
 from credibly.raters.loss import loss_evidence
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.files import named_recalibration
-from credibly.recalibrate.fitting import checked, fold_members
+from credibly.recalibrate.fitting import FitData, Groups, checked, fold_members
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, mean_error
@@ -221,7 +222,22 @@ STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece
 
 REAL_STATISTICS = ("crps", "interval_score", "picp", "quantile_calibration_error", "mae")
 
-METHODS, REAL_METHODS = ("temperature", "vector"), ("scale", "isotonic", "shift")
+REPAIRS = ("temperature", "bias", "platt", "curve")
+OF_SEVERAL, OF_FEW, MOST_FEW = ("order", "noise"), ("vector",), 20
+"""Repairs of more than two classes, and of 3 to 20 of them."""
+REAL_REPAIRS = (
+    "shift",
+    "scale",
+    "linear",
+    "shift+scale",
+    "spread",
+    "tails",
+    "skew",
+    "linear+scale",
+    "isotonic",
+)
+BY_GROUP, REALS_BY_GROUP = ("temperature", "bias", "platt"), ("shift", "scale", "shift+scale")
+"""Repairs that are compared unasked: those by which `diagnose` tells faults."""
 
 MOST_PAIRED_ROWS = 2500
 """Instances up to which `skce` is computed unasked."""
@@ -254,14 +270,14 @@ def recalibration_report(
         What was observed. Counts over raters add the losses and the disagreement of raters.
     methods : sequence of str or Recalibration, optional
         Names, joined by ``+`` to apply one after the other (``"temperature+alpha"``), or unfitted objects.
-        Default: temperature and vector scaling; for real values, ``"scale"``, ``"isotonic"`` and ``"shift"``,
-        with groups also ``"scale_by_group"``, and with features ``"scale_by_features"``.
+        Default: the repairs by which :func:`diagnose` tells faults, with groups also those by group; with
+        features of real values, ``"scale_by_features"`` too.
     cv : int
         Number of folds; each is recalibrated with a fit to the others.
     features : array (n, d), optional
         Features of the instances, for methods that use them.
     groups : array (n,), optional
-        Group of every instance, for methods that are fitted by group.
+        Group of every instance: methods that take groups (temperature, bias, Platt) are fitted by group.
     statistics : sequence of str or Statistic, optional
         What to compare. Default: proper scores, accuracy and binned errors, plus `skce` if there are few
         instances; for real values, CRPS, interval score, coverage, quantile error and absolute error.
@@ -316,7 +332,6 @@ def recalibration_report(
     ids = _cluster_ids(predictions, labels, clusters, blocks)
     predictions, labels = paired(predictions, labels)
     given = predictions if isinstance(predictions, RealPredictions) else checked(predictions)
-    real = isinstance(given, RealPredictions)
     as_labels(given, labels)
     folds = require_integer(cv, "cv", 2)
     if len(given) < 2 * folds:
@@ -331,7 +346,8 @@ def recalibration_report(
     seed = as_seed(rng)
     inputs = None if features is None else check_features(features, given)
     chosen = _chosen(statistics, n_bins, given)
-    asked = _named(_unasked(real, features, groups) if methods is None else methods)
+    asked = _unasked(given, features, groups) if methods is None else _named(methods)
+    for_all = set() if methods is not None else {name for name in asked if not name.endswith(GROUPED)}
     codes = None if ids is None else np.unique(ids, return_inverse=True)[1]
     parts = fold_members(len(given), folds, seed) if codes is None else _whole_folds(codes, folds, seed)
     counted = isinstance(labels, LabelCounts)
@@ -345,7 +361,11 @@ def recalibration_report(
     failed: dict[str, str] = {}
     for name, method in asked.items():
         try:
-            made[name] = _fitted(method, given, labels, inputs, groups, parts, codes)
+            beside = {
+                "features": inputs if method.takes_features else None,
+                "groups": groups if method.takes_groups and name not in for_all else None,
+            }
+            made[name] = cross_fitted(method, given, labels, beside, parts, codes)
         except CrediblyError as error:
             failed[name] = str(error)
     before, after, notes = _in_same_terms(given, {name: one for name, (_, one) in made.items()})
@@ -437,12 +457,22 @@ def _says_enough(statistic: Statistic, predictions: RealPredictions) -> bool:
     return True
 
 
-def _unasked(real: bool, features: Any, groups: Any) -> tuple[str, ...]:
+GROUPED = " by group"
+
+
+def _unasked(given: Predictions, features: Any, groups: Any) -> dict[str, Recalibration]:
     """Return the methods to compare where none is named: also those that use what is given beside."""
-    if not real:
-        return METHODS
-    by_group = ("scale_by_group",) if groups is not None and not isinstance(groups, Mapping) else ()
-    return (*REAL_METHODS, *by_group, *(() if features is None else ("scale_by_features",)))
+    real = isinstance(given, RealPredictions)
+    names = REAL_REPAIRS if real else REPAIRS
+    if not real and checked(given).n_classes > 2:
+        names = (*names, *OF_SEVERAL, *(OF_FEW if checked(given).n_classes <= MOST_FEW else ()))
+    if real and features is not None:
+        names = (*names, "scale_by_features")
+    found = {name: named_recalibration(name) for name in names}
+    if groups is not None:
+        for name in REALS_BY_GROUP if real else BY_GROUP:
+            found[f"{name}{GROUPED}"] = named_recalibration(name)
+    return found
 
 
 def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
@@ -509,48 +539,70 @@ def _can_be_drawn(statistic: Statistic, predictions: RealPredictions) -> bool:
     return True
 
 
-def _fitted(
+def cross_fitted(
     method: Recalibration,
     given: Predictions,
     labels: Any,
-    features: Array | None,
-    groups: Any,
-    parts: list[HostArray],
-    codes: HostArray | None,
+    beside: Mapping[str, Any],
+    parts: Sequence[HostArray],
+    codes: HostArray | None = None,
+    *,
+    data: Any = None,
 ) -> tuple[Recalibration, Predictions]:
-    """Return a fit on all data, and all predictions, each recalibrated by a fit on other folds."""
-    beside = {
-        "features": features if method.takes_features else None,
-        "groups": groups if method.takes_groups else None,
-    }
-    whole = method.unfitted().fit(given, labels, clusters=codes, **beside)
+    """Fit on all data, and recalibrate every part of the rows by a fit on the others.
+
+    Parameters
+    ----------
+    method : Recalibration
+        What to fit; it is left as it is.
+    given, labels
+        Predictions, and what was observed.
+    beside : mapping
+        Features and groups of the instances under these names, for methods that take them.
+    parts : sequence of ndarray
+        Rows of every fold.
+    codes : ndarray (n,), optional
+        Number of the cluster of every row.
+    data : FitData or RealData, optional
+        Predictions and labels as a fit starts from them, if several methods are to share the checks.
+
+    Returns
+    -------
+    Recalibration, Predictions
+        The fit on all data, and predictions that no fit has seen. Iterative fits of folds start at the
+        parameters of the first.
+    """
+    groups = beside.get("groups")
+    seen = method._seen(
+        beside.get("features"), None if groups is None else Groups.of(groups, len(given))
+    )  # names are read once for all folds
+    whole = method.unfitted()
+    if data is None:
+        data = whole._data(given, labels, None)
+        if codes is not None and isinstance(data, FitData):
+            data = dataclasses.replace(data, clusters=codes)
+    whole._fit_checked(data, seen).warn(type(whole).__name__)
     moved = []
-    for kept, held_out in _splits(parts):
-        part = method.unfitted()
-        with warnings.catch_warnings():  # the fit on all data has said it
-            warnings.simplefilter("ignore", UserWarning)
-            own = None if codes is None else codes[kept]
-            part.fit(given[kept], _rows(labels, kept), clusters=own, **_rows_of(beside, kept))
-            moved.append(part.apply(given[held_out], **_rows_of(beside, held_out)))
-    return whole, stitched(moved, parts)
+    with warnings.catch_warnings():  # the fit on all data has said it
+        warnings.simplefilter("ignore", UserWarning)
+        for part in parts:
+            kept = np.ones(len(given), dtype=bool)
+            kept[part] = False
+            fold = method.unfitted()
+            fold._near = whole
+            rows = np.flatnonzero(kept)
+            fold._fit_checked(data.take(rows), _taken(seen, rows))
+            moved.append(fold._map(given[part], _taken(seen, part)))
+    return whole, stitched(moved, list(parts))
 
 
-def _rows_of(beside: Mapping[str, Any], rows: HostArray) -> dict[str, Any]:
-    return {name: _rows(values, rows) for name, values in beside.items()}
-
-
-def _splits(parts: list[HostArray]) -> Iterator[tuple[HostArray, HostArray]]:
-    n = sum(len(part) for part in parts)
-    for held_out in parts:
-        yield np.setdiff1d(np.arange(n), held_out), held_out
-
-
-def _rows(values: Any, rows: HostArray) -> Any:
-    if values is None or isinstance(values, LabelCounts):
-        return None if values is None else values[rows]
-    if isinstance(values, (list, tuple)) or hasattr(values, "to_numpy"):
-        return np.asarray(values)[rows]
-    return like(to_host(values)[rows], values)
+def _taken(seen: Any, rows: HostArray) -> Any:
+    """Return features or groups, or both as a chain sees them, of some rows."""
+    if isinstance(seen, tuple):
+        return tuple(_taken(one, rows) for one in seen)
+    if isinstance(seen, Groups):
+        return seen.take(rows)
+    return None if seen is None else like(to_host(seen)[rows], seen)
 
 
 def stitched(parts: list[P], rows: list[HostArray]) -> P:

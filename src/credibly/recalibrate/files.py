@@ -8,12 +8,16 @@ from functools import partial
 from typing import Any
 
 from credibly._arrays.errors import CrediblyError, FileError, InputError, nearest
+from credibly.recalibrate.additive import BiasScaling, PlattScaling
 from credibly.recalibrate.affine import MatrixScaling, VectorScaling
 from credibly.recalibrate.alpha import AlphaCalibration
 from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.credal import CredalRecalibration
+from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
+from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
+from credibly.recalibrate.location import NAMES, LocationScaling, SkewScaling, TailScaling
 from credibly.recalibrate.members import MemberTemperatures
 from credibly.recalibrate.reals import SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
@@ -22,24 +26,35 @@ METHODS: dict[str, type[Recalibration]] = {
     one.method: one
     for one in (
         TemperatureScaling,
+        BiasScaling,
+        PlattScaling,
+        CurveScaling,
+        BetaScaling,
         VectorScaling,
         MatrixScaling,
+        NoiseScaling,
+        ColumnOrder,
+        VennAbers,
         MemberTemperatures,
         AlphaCalibration,
         CredalRecalibration,
         SpreadScaling,
         IsotonicRecalibration,
         QuantileShift,
+        LocationScaling,
+        TailScaling,
+        SkewScaling,
         Chain,
     )
 }
 NAMED: dict[str, Callable[[], Recalibration]] = {
     **{name: one for name, one in METHODS.items() if name != "chain"},
-    "scale_by_group": partial(SpreadScaling, by="groups"),
+    **{name: partial(LocationScaling, terms) for name, terms in NAMES.items()},
+    "sigmoid": PlattScaling,
     "scale_by_features": partial(SpreadScaling, by="features"),
 }
 """What a name stands for, unfitted."""
-_FIELDS = ("settings", "learned", "convergence", "digest", "n", "n_classes", "n_members", "notes")
+_FIELDS = ("settings", "learned", "convergence", "digest", "n", "n_classes", "n_members", "zero", "notes")
 
 
 def load(path: str | os.PathLike[str]) -> Recalibration:
@@ -118,6 +133,8 @@ def recalibration_from_dict(values: Mapping[str, Any]) -> Recalibration:
 
 def named_recalibration(name: str) -> Recalibration:
     """Return an unfitted recalibration by name; ``"temperature+alpha"`` is a chain."""
+    if name in NAMED:
+        return NAMED[name]()
     steps = []
     for word in name.split("+"):
         if word not in NAMED:

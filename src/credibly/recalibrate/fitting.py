@@ -12,6 +12,7 @@ every factor of e. Near a finite minimum they stop.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import math
 import warnings
@@ -27,6 +28,7 @@ from credibly._arrays.namespace import (
     as_float64,
     is_numpy,
     is_torch,
+    like,
     namespace,
     softmax,
     to_host,
@@ -123,9 +125,63 @@ class FitData:
         """Weights of the members; None where they are equal."""
         return weights_of(self.predictions)
 
+    @functools.cached_property
+    def digest(self) -> str:
+        """A hash of the predictions, computed once for all methods that are fitted to them."""
+        return digest_of(self.predictions)
+
     def moved(self, predictions: ClassPredictions) -> FitData:
         """Return the same labels with other predictions, as the next step of a chain sees them."""
         return dataclasses.replace(self, predictions=predictions, scores=scores_of(predictions))
+
+    def take(self, rows: HostArray) -> FitData:
+        """Return some instances."""
+        return dataclasses.replace(
+            self,
+            predictions=self.predictions[rows],
+            scores=dataclasses.replace(self.scores, values=_taken(self.scores.values, rows)),
+            counts=_taken(self.counts, rows),
+            weight=None if self.weight is None else _taken(self.weight, rows),
+            clusters=None if self.clusters is None else self.clusters[rows],
+        )
+
+
+def _taken(array: Array, rows: HostArray) -> Array:
+    if is_numpy(array):
+        return array.T[..., rows].T if array.ndim == 2 else array[rows]  # classes stay apart
+    return namespace(array).take(array, like(rows, array), axis=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Groups:
+    """Groups of instances: names in order, and the number of each instance's name."""
+
+    names: tuple[str, ...]
+    codes: HostArray
+
+    @classmethod
+    def of(cls, groups: Any, n: int) -> Groups:
+        """Return the groups of n instances; what is such an object already stays as it is."""
+        if not isinstance(groups, Groups):
+            values = np.asarray(to_host(groups) if hasattr(groups, "__array_namespace__") else groups)
+            if values.shape == (n,):
+                names, codes = np.unique(values.astype(str), return_inverse=True)
+                return cls(tuple(map(str, names)), codes)
+            shape = values.shape
+        elif len(groups.codes) == n:
+            return groups
+        else:
+            shape = groups.codes.shape
+        raise InputError(
+            "`groups`",
+            f"must have one entry per prediction ({n})",
+            f"got shape {shape}",
+            "Check that both come from the same split.",
+        )
+
+    def take(self, rows: HostArray) -> Groups:
+        """Return the groups of some instances; names that none of them has stay."""
+        return Groups(self.names, self.codes[rows])
 
 
 def checked(predictions: Any) -> ClassPredictions:
@@ -171,7 +227,8 @@ def _require_possible(scores: Scores, counts: Array) -> None:
     xp = namespace(values)
     best = values if values.ndim == 2 else xp.max(values, axis=1)
     lowest = xp.min(best)
-    if float(lowest) > max(scores.floor, IMPOSSIBLE / 2):
+    stored = scores.floor + 0.1  # rows sum to 1 up to rounding; a number that was stored is twice as large
+    if float(lowest) > max(stored, IMPOSSIBLE / 2):
         return
     labelled = counts > 0
     if bool(xp.any(labelled & (best < IMPOSSIBLE / 2))):
@@ -183,11 +240,11 @@ def _require_possible(scores: Scores, counts: Array) -> None:
             "the largest",
             "Drop these instances, or give finite logits.",
         )
-    hidden = int(xp.sum(xp.astype(xp.any(labelled & (best <= scores.floor), axis=-1), xp.int64)))
+    hidden = int(xp.sum(xp.astype(xp.any(labelled & (best <= stored), axis=-1), xp.int64)))
     if hidden:
         warnings.warn(
             f"{counted(hidden, 'instance has', 'instances have')} a label whose probability is stored as 0; "
-            f"it is read as {math.exp(scores.floor):.2g}, and the fit depends on this number. Fit from "
+            f"it is read as {scores.zero:.2g}, and the fit depends on this number. Fit from "
             "logits instead: `from_logits` keeps them",
             UserWarning,
             stacklevel=4,
@@ -211,7 +268,7 @@ def digest_of(predictions: Predictions) -> str:
     return total.hexdigest()[:16]
 
 
-def with_scores(predictions: ClassPredictions, values: Array, note: str) -> ClassPredictions:
+def with_scores(predictions: ClassPredictions, values: Array, *notes: str) -> ClassPredictions:
     """Return the same kind of prediction with other log-probabilities, which it keeps as logits.
 
     A Dirichlet keeps its concentration: only its mean moves.
@@ -228,7 +285,7 @@ def with_scores(predictions: ClassPredictions, values: Array, note: str) -> Clas
         made: ClassPredictions = Dirichlet(moved, member_axis=axis, weights=predictions.weights)
     else:
         made = predictions.replace_rows(probs=probs, logits=values)
-    made._set(notes=(*predictions.notes, note))
+    made._set(notes=(*predictions.notes, *notes))
     return made
 
 
@@ -325,7 +382,7 @@ _MOVED = 1.0  # at most this much: a loss that creeps needs log 1000
 
 _FLAT, _CREEPS = 1e-9, 0.05  # the same for Newton steps: gradient, and the last move
 
-_STILL = 1e-6  # a move this small ends the search
+STILL, NEARLY_STILL = 1e-6, 1e-3  # a move this small ends the search; beside a warm start
 
 _STEPS, _NEWTON_STEPS = 2000, 60
 
@@ -364,13 +421,17 @@ def newton_minimum(
     start: HostArray,
     outputs: Outputs,
     reason: Callable[[], str],
+    still: float = STILL,
 ) -> tuple[HostArray, dict[str, Any]]:
-    """Minimise a convex function by Newton steps, halved until the loss falls; L-BFGS where none does."""
+    """Minimise a convex function by Newton steps, halved until the loss falls; L-BFGS where none does.
+
+    A step that moves outputs by less than `still` is the last.
+    """
     at = start
     loss, gradient = objective(at)
     now = outputs(at)
     moved, step, steepest = np.inf, 0, float(np.abs(gradient).max())
-    while step < _NEWTON_STEPS and moved > _STILL:
+    while step < _NEWTON_STEPS and moved > still:
         step += 1
         change = -_solved(hessian(at), gradient)
         slope = float(gradient @ change)
@@ -388,7 +449,7 @@ def newton_minimum(
         moved, steepest = float(np.abs(now - before).max()), float(np.abs(gradient).max())
         if steepest < _FLAT and moved > _CREEPS:
             raise diverging(reason(), steepest, moved)
-    if steepest > _COARSE and moved <= _STILL:
+    if steepest > _COARSE and moved <= still:
         return minimum(objective, at, outputs, reason)
     return at, {
         "converged": steepest < 10 * _FINE,

@@ -1,7 +1,7 @@
-"""Recalibrations of real values by levels: the distribution function, and single quantiles.
+"""Recalibrations by levels: isotonic maps of probabilities and distribution functions, and single quantiles.
 
 isotonic   F' = R o F                    R the distribution of the labels' F(y), which is increasing by itself
-shift      Q'(l) = Q(l) + d_l            d_l the residual y - Q(l) whose rank is l (n + 1)
+levels     Q'(l) = Q(l) + d_l            d_l the residual y - Q(l) whose rank is l (n + 1)
 
 Kuleshov, Fenner and Ermon 2018; Romano, Patterson and Candès 2019.
 """
@@ -15,12 +15,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.notes import counted
-from credibly.predictions import Gaussian, Quantiles, RealPredictions, Samples
+from credibly.predictions import (
+    ClassPredictions,
+    Gaussian,
+    Quantiles,
+    RealPredictions,
+    Samples,
+    as_predictions,
+    paired,
+)
 from credibly.predictions.quantiles import table_cdf, table_quantiles
-from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.curves import isotonic_map, isotonic_steps
+from credibly.recalibrate.fitting import Convergence, FitData, with_scores
 from credibly.recalibrate.reals import RealData, RealRecalibration, mean_losses
 from credibly.statistics.coverage import quantile_grid
 
@@ -35,30 +45,38 @@ _LOWEST, _HIGHEST = 5e-324, 1.0 - 2.0**-53
 
 @dataclasses.dataclass(eq=False)
 class IsotonicRecalibration(RealRecalibration):
-    """Replace the distribution function F by R(F), R being the distribution of F(y) in the fit.
+    """Map probabilities by the best increasing function: P(event) of classes, or levels of real values.
+
+    For two classes, P(class 1) becomes its isotonic regression on the labels; for more, the probability of
+    the most probable class does, and the other classes keep their proportions. For real values, the
+    distribution function F becomes R(F), R being the distribution of F(y) in the fit.
 
     Parameters
     ----------
     levels : int
-        Gaussian predictions and draws are returned as quantiles at the levels j / M, with M given here;
-        `Quantiles` keep their own levels.
+        For real values: Gaussian predictions and draws are returned as quantiles at the levels j / M, with M
+        given here; `Quantiles` keep their own levels.
 
     Attributes
     ----------
     before, after : ndarray (r,)
-        Levels u and R(u), increasing from 0 to 1; straight lines between them.
+        Probabilities and what they become, or levels u and R(u); straight lines between them.
 
     Notes
     -----
-    The shares of labels already increase with the levels, so their isotonic regression is the shares
-    themselves, and the fit is a single sort. R(F(y)) of a new label is uniform up to 1 / (n + 1) for any
-    model, if instances are exchangeable. The result is `Quantiles`, since R(F) is no longer Gaussian. Draw j
-    of s is placed at level j / (s + 1); between draws and between quantiles, which must be dense (levels at
-    most 0.05 apart), F is linear, and beyond the outermost its tails are exponential. The scale of a tail of
-    draws is the mean distance of the sqrt(s) outermost ones from the next. Where F is 1 up to rounding,
-    beyond 8.2 standard deviations of a Gaussian, quantiles end, and a note says so: fit a scale first,
-    ``SpreadScaling().then(IsotonicRecalibration())``. A label that equals several draws or quantiles, as
-    counts do, is spread evenly over their levels.
+    For two classes this is scikit-learn's ``method="isotonic"``, except that probabilities stay 1e-10 away
+    from 0 and 1, so that no class becomes impossible. `CurveScaling` needs fewer labels. Of an ensemble, use
+    the mean.
+
+    For real values, the shares of labels already increase with the levels, so their isotonic regression is
+    the shares themselves, and the fit is a single sort. R(F(y)) of a new label is uniform up to 1 / (n + 1)
+    for any model, if instances are exchangeable. The result is `Quantiles`, since R(F) is no longer
+    Gaussian. Draw j of s is placed at level j / (s + 1); between draws and between quantiles, which must be
+    dense (levels at most 0.05 apart), F is linear, and beyond the outermost its tails are exponential. The
+    scale of a tail of draws is the mean distance of the sqrt(s) outermost ones from the next. Where F is 1
+    up to rounding, beyond 8.2 standard deviations of a Gaussian, quantiles end, and a note says so: fit a
+    scale first, ``SpreadScaling().then(IsotonicRecalibration())``. A label that equals several draws or
+    quantiles, as counts do, is spread evenly over their levels.
 
     References
     ----------
@@ -82,6 +100,7 @@ class IsotonicRecalibration(RealRecalibration):
     before: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
     after: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
     method: ClassVar[str] = "isotonic"
+    kinds: ClassVar[tuple[str, ...]] = (*RealRecalibration.kinds, "Point", "Dirichlet")
     learned: ClassVar[tuple[str, ...]] = ("before", "after")
 
     def __post_init__(self) -> None:
@@ -91,7 +110,8 @@ class IsotonicRecalibration(RealRecalibration):
         """Return the largest move in words."""
         assert self.before is not None and self.after is not None
         worst = int(np.abs(self.after - self.before).argmax())
-        return f"isotonic levels, which change {self.before[worst]:.3g} to {self.after[worst]:.3g}"
+        what = "levels" if self.n_classes is None else "probabilities"
+        return f"isotonic {what}, which change {self.before[worst]:.3g} to {self.after[worst]:.3g}"
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         width = (len(self.before),) if isinstance(self.before, np.ndarray) else (-1,)
@@ -101,7 +121,11 @@ class IsotonicRecalibration(RealRecalibration):
         super()._require_sound()
         for name in ("before", "after"):
             value = np.asarray(getattr(self, name))
-            if value.size < 2 or (value[0], value[-1]) != (0.0, 1.0) or (np.diff(value) < 0).any():
+            if self.n_classes is None:
+                sound = value.size > 1 and (value[0], value[-1]) == (0.0, 1.0)
+            else:
+                sound = value.size > 0 and value[0] >= 0.0 and value[-1] <= 1.0
+            if not sound or (np.diff(value) < 0).any():
                 raise InputError(
                     "a recalibration",
                     f"must hold numbers that increase from 0 to 1 as {name!r}",
@@ -109,13 +133,47 @@ class IsotonicRecalibration(RealRecalibration):
                     "Save it again, or fit again.",
                 )
 
-    def _fit(self, data: RealData, seen: Any) -> Convergence:
+    def predict_proba(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Array:
+        """Return recalibrated probabilities of classes, (n, k)."""
+        if self.n_classes is None:
+            return super().predict_proba(predictions)
+        return Recalibration.predict_proba(self, predictions, features=features, groups=groups)
+
+    def _checked(self, predictions: Any) -> Any:
+        given = as_predictions(predictions)
+        return given if isinstance(given, ClassPredictions) else super()._checked(given)
+
+    def _data(self, predictions: Any, labels: Any, sample_weight: Any) -> Any:
+        given = as_predictions(paired(predictions, labels)[0])
+        kind = Recalibration if isinstance(given, ClassPredictions) else RealRecalibration
+        return kind._data(self, predictions, labels, sample_weight)
+
+    def _require_like_the_fit(self, predictions: Any) -> None:
+        if isinstance(predictions, ClassPredictions) is not (self.n_classes is not None):
+            raise InputTypeError(
+                "predictions",
+                f"must be of {'real values' if self.n_classes is None else 'classes'}, as in the fit",
+                f"got {type(predictions).__name__}",
+                "Fit again on predictions of this model.",
+            )
+        if self.n_classes is not None:
+            Recalibration._require_like_the_fit(self, predictions)
+
+    def _fit(self, data: Any, seen: Any) -> Convergence:
+        if isinstance(data, FitData):
+            self.before, self.after, ended = isotonic_steps(data)
+            return ended
         levels, share = _level_shares(*_places(data.predictions, data.labels, data.host_weight))
         self.before, self.after = np.r_[0.0, levels, 1.0], np.r_[0.0, share, 1.0]
         losses = mean_losses(data, lambda rows: self._mapped(data.predictions[rows]))
         return Convergence(True, 1, 0.0, *losses, "one sort")
 
-    def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
+    def _map(self, predictions: Any, seen: Any) -> Any:
+        if isinstance(predictions, ClassPredictions):
+            assert self.before is not None and self.after is not None
+            values = isotonic_map(predictions, self.before, self.after, self.zero)
+            note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
+            return with_scores(predictions, values, note)
         _, at = self._levels(predictions)
         ends = int(((at == _LOWEST) | (at == _HIGHEST)).sum())
         said = (
@@ -176,7 +234,7 @@ def _with_tails(draws: Array, levels: HostArray) -> tuple[Array, Array]:
     return xp.concat([first, draws, last], axis=1), like(heights, draws)
 
 
-def _cdf(predictions: RealPredictions, labels: Array) -> HostArray:
+def label_levels(predictions: RealPredictions, labels: Array) -> HostArray:
     """Return F(y), (n,): 0 or 1 only beyond tails without width, elsewhere the numbers next to them."""
     if isinstance(predictions, Gaussian):
         return to_host(predictions.cdf(labels)).clip(_LOWEST, _HIGHEST)
@@ -188,10 +246,10 @@ def _cdf(predictions: RealPredictions, labels: Array) -> HostArray:
 
 def _places(predictions: RealPredictions, labels: Array, weight: HostArray) -> tuple[HostArray, HostArray]:
     """Return the levels of labels and their weights; a label at a step of F has places all along it."""
-    level = _cdf(predictions, labels)
+    level = label_levels(predictions, labels)
     if isinstance(predictions, Gaussian):
         return level, weight
-    below = _cdf(predictions, like(np.nextafter(to_host(labels), -np.inf), labels))
+    below = label_levels(predictions, like(np.nextafter(to_host(labels), -np.inf), labels))
     step = level - below > _LEAST_STEP
     along = below[step, None] + (level - below)[step, None] * (np.arange(_ALONG) + 0.5) / _ALONG
     shared = np.repeat(weight[step] / _ALONG, _ALONG)
@@ -258,7 +316,7 @@ class QuantileShift(RealRecalibration):
     levels: int = 20
     at: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
     shifts: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    method: ClassVar[str] = "shift"
+    method: ClassVar[str] = "levels"
     learned: ClassVar[tuple[str, ...]] = ("at", "shifts")
 
     def __post_init__(self) -> None:

@@ -177,10 +177,10 @@ class MemberTemperatures(Recalibration):
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
         assert self.temperatures is not None
         note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        return with_scores(predictions, divided(predictions, self.temperatures), note)
+        return with_scores(predictions, divided(predictions, self.temperatures, self.zero), note)
 
 
-def divided(predictions: ClassPredictions, temperatures: HostArray) -> Array:
+def divided(predictions: ClassPredictions, temperatures: HostArray, zero: float | None = None) -> Array:
     """Return the log-probabilities of every member over its temperature, (n, m, k)."""
     if predictions.n_members != len(temperatures):
         raise InputError(
@@ -189,7 +189,7 @@ def divided(predictions: ClassPredictions, temperatures: HostArray) -> Array:
             f"got {predictions.n_members}",
             "Fit again on predictions of this ensemble.",
         )
-    values = scores_of(predictions).values
+    values = scores_of(predictions, zero).values
     return values / like(temperatures, values)[None, :, None]
 
 

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Container
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import require_one_each, scalar
+from credibly._arrays.checks import scalar
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.row_search import count_at_most
 from credibly.credal.sets import require_positive_number
 from credibly.predictions import (
@@ -33,19 +34,20 @@ from credibly.predictions import (
 )
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.predictions.quantiles import in_common_terms
+from credibly.recalibrate.additive import checked_groups, require_positive_by_group
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.fitting import Convergence, Groups, digest_of
 from credibly.recalibrate.heads import features_of_width, standardised
 from credibly.statistics.crps import crps, crps_and_slope
 
 LIMITS = (1e-9, 1e9)
 """Scales beyond these are refused as diverging."""
-FEWEST = 20
-"""Instances below which a group has the scale of all groups together."""
 MOST_SCORED = 10_000
 """Instances whose CRPS stands in `convergence` where quantiles have to be made for it."""
 _STEP = 0.1
 """First step of a search for log s, after which every step is twice as long."""
+OWN, _REACH, _HALVINGS = 0.5, 3.0, 30
+"""Penalty on what a group has of its own, in observations; how far log s of a group may be from all."""
 _CLOSE = 1e-10
 """Length of a bracket of log s in which a search ends."""
 
@@ -71,6 +73,20 @@ class RealData:
     weight: Array | None
     notes: tuple[str, ...]
 
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the predictions, computed once for all methods that are fitted to them."""
+        return digest_of(self.predictions)
+
+    def take(self, rows: HostArray) -> RealData:
+        """Return some instances."""
+        at = like(rows, self.labels)
+        xp = namespace(self.labels)
+        weight = None if self.weight is None else xp.take(self.weight, at)
+        return dataclasses.replace(
+            self, predictions=self.predictions[rows], labels=xp.take(self.labels, at), weight=weight
+        )
+
     def moved(self, predictions: RealPredictions) -> RealData:
         """Return the same labels with other predictions, as the next step of a chain sees them."""
         return dataclasses.replace(self, predictions=predictions)
@@ -86,7 +102,7 @@ class RealRecalibration(Recalibration):
 
     kinds: ClassVar[tuple[str, ...]] = ("Gaussian", "Samples", "Quantiles")
 
-    def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
+    def predict_proba(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Array:
         """Refuse: real values have no probabilities of classes."""
         raise InputTypeError(
             "`predict_proba`",
@@ -207,10 +223,7 @@ def _slope(predictions: RealPredictions) -> Callable[[Array], Array]:
     return slope
 
 
-_IN_A_FILE = {
-    "groups": "Name the column that holds the groups with `--by`, or choose another method.",
-    "features": "Call the columns that hold the features `x0`, `x1` and so on, or choose another method.",
-}
+_IN_A_FILE = "Call the columns that hold the features `x0`, `x1` and so on, or choose another method."
 
 
 @dataclasses.dataclass(eq=False)
@@ -219,9 +232,9 @@ class SpreadScaling(RealRecalibration):
 
     Parameters
     ----------
-    by : {"all", "groups", "features"}
-        One scale for all instances; one per group (`groups=` of `fit` and `apply`); or log-linear in features
-        (`features=` of both).
+    by : {"all", "features"}
+        One scale for all instances, or one per group if `fit` is given `groups=`; or log-linear in features
+        (`features=` of `fit` and `apply`).
     penalty : float
         Penalty on the squared coefficients of standardised features, in units of the loss with one scale.
 
@@ -230,7 +243,7 @@ class SpreadScaling(RealRecalibration):
     scale : float
         s for all instances, set by `fit`; above 1, the predictions were too narrow.
     scales : dict of str to float, or None
-        s for every group.
+        s for every group, if `fit` was given `groups=`.
     coefficients, centre, spread : ndarray (d,), or None
         log s = log of `intercept` + coefficients . (features - centre) / spread.
     intercept : float or None
@@ -240,8 +253,9 @@ class SpreadScaling(RealRecalibration):
     -----
     The scale minimises the CRPS, which is convex in it and defined for every kind of prediction; the
     likelihood (mean z^2 for one Gaussian) needs a density and is dominated by a few outliers. Predictions
-    keep their kind. Means do not change; for quantiles, the median does not change. A group of fewer than 20
-    instances gets the scale of all groups together.
+    keep their kind. Means do not change; for quantiles, the median does not change. With groups,
+    log s of a group is shrunk towards that of all instances, by more the fewer instances it has and the less
+    groups differ; a group that the fit did not see gets the scale of all instances, and a note says so.
 
     References
     ----------
@@ -262,7 +276,7 @@ class SpreadScaling(RealRecalibration):
     Gaussian(n=1000, m=1, dtype=float64, 1 note)
     """
 
-    by: Literal["all", "groups", "features"] = "all"
+    by: Literal["all", "features"] = "all"
     penalty: float = 0.001
     scale: float | None = dataclasses.field(default=None, init=False)
     scales: dict[str, float] | None = dataclasses.field(default=None, init=False)
@@ -282,14 +296,14 @@ class SpreadScaling(RealRecalibration):
     positive: ClassVar[tuple[str, ...]] = ("scale", "intercept", "spread")
 
     def __post_init__(self) -> None:
-        one_of("`by`", self.by, ("all", "groups", "features"))
+        one_of("`by`", self.by, ("all", "features"))
         if self.penalty != 0:
             require_positive_number(self.penalty, "penalty", "Use 0.001.")
 
     @property
     def name(self) -> str:
         """The name with what the scale depends on."""
-        return {"all": "scale", "groups": "scale_by_group", "features": "scale_by_features"}[self.by]
+        return "scale" if self.by == "all" else "scale_by_features"
 
     @property
     def takes_features(self) -> bool:  # type: ignore[override]
@@ -298,11 +312,18 @@ class SpreadScaling(RealRecalibration):
 
     @property
     def takes_groups(self) -> bool:  # type: ignore[override]
-        """Whether there is one scale per group."""
-        return self.by == "groups"
+        """Whether there may be a scale per group: features say more."""
+        return self.by == "all"
+
+    @property
+    def fitted_by_group(self) -> bool:
+        """Whether `fit` was given groups."""
+        return self.scales is not None
 
     def _without(self, name: str) -> str:
-        return f'Write `SpreadScaling(by="{name}")` for scales by {name}, or leave them out.'
+        if name == "features":
+            return 'Write `SpreadScaling(by="features")` for a scale that depends on them, or leave them out.'
+        return "Leave them out, or make them features."
 
     def describe(self) -> str:
         """Return the scale in words."""
@@ -324,57 +345,46 @@ class SpreadScaling(RealRecalibration):
 
     def _require_sound(self) -> None:
         super()._require_sound()
-        if self.by != "groups":
-            return
-        given: Any = self.scales
-        if (
-            not isinstance(given, dict)
-            or not given
-            or not all(isinstance(one, (int, float)) and 0 < one < math.inf for one in given.values())
-        ):
-            raise InputError(
-                "a recalibration",
-                "must contain a positive number per group as 'scales'",
-                f"got {given!r}",
-                "Save it again, or fit again.",
-            )
+        require_positive_by_group(self.scales, "scales")
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
-        stretch = _Stretch(data)
+        stretch, self.scales = _Stretch(data), None
         xp = namespace(data.labels)
         weight = xp.ones_like(data.labels) if data.weight is None else data.weight
         self.scale, ended = _best_scale(stretch, weight)
-        if self.by == "all":
-            return ended
+        if self.by == "features":
+            return self._fit_features(data, stretch, features_of_width(_given(seen), data.predictions), ended)
         if seen is None:
-            raise InputError(
-                f"`{self.by}`",
-                f'must be given to a scale with by="{self.by}"',
-                "got none",
-                Remedy(f"Pass `{self.by}=`, or leave out `by`.", _IN_A_FILE[self.by]),
-            )
-        if self.by == "groups":
-            return self._fit_groups(data, stretch, _group_names(seen, len(data.predictions)), ended)
-        return self._fit_features(data, stretch, features_of_width(seen, data.predictions), ended)
+            return ended
+        return self._fit_groups(data, stretch, Groups.of(seen, len(data.predictions)), ended)
 
     def _fit_groups(
-        self, data: RealData, stretch: _Stretch, groups: HostArray, whole: Convergence
+        self, data: RealData, stretch: _Stretch, groups: Groups, whole: Convergence
     ) -> Convergence:
+        """Fit log s of every group by halving a bracket of all at once, then pull it towards that of all."""
         assert self.scale is not None
-        weight = data.host_weight
-        names, place = np.unique(groups, return_inverse=True)
-        count = np.bincount(place, weights=(weight > 0).astype(float))
-        found: dict[str, float] = {}
-        steps = whole.n_iterations
-        for j, name in enumerate(names):
-            found[str(name)] = self.scale
-            if count[j] >= FEWEST:
-                own = like(np.where(place == j, weight, 0.0), data.labels)
-                found[str(name)], ended = _best_scale(stretch, own)
-                steps += ended.n_iterations
-        self.scales = found
-        each = like(np.array([found[str(name)] for name in names])[place], data.labels)
+        names, codes, weight = groups.names, groups.codes, data.host_weight
+        size, middle = np.bincount(codes, weight, len(names)), math.log(self.scale)
+
+        def slopes(at: HostArray | float) -> HostArray:
+            scale = np.exp(np.broadcast_to(at, len(names)))[codes]
+            return to_host(stretch(like(scale, data.labels))[1])
+
+        bend = float(weight @ (slopes(middle + _STEP / 2) - slopes(middle - _STEP / 2))) / _STEP / size.sum()
+        low, high = (np.full(len(names), middle + end) for end in (-_REACH, _REACH))
+        for _ in range(_HALVINGS):
+            at = 0.5 * (low + high)
+            rise = np.bincount(codes, weight * slopes(at), len(names)) + OWN * bend * (at - middle)
+            low, high = np.where(rise < 0, at, low), np.where(rise < 0, high, at)
+        at = 0.5 * (low + high)
+        noise = float(weight @ slopes(at) ** 2) / size.sum() / max(bend, np.finfo(float).tiny) ** 2
+        precision = size / max(noise, np.finfo(float).tiny)
+        between = variance_between(at - middle, precision)
+        at = middle + (at - middle) * between * precision / (1.0 + between * precision)
+        self.scales = {name: float(np.exp(own)) for name, own in zip(names, at, strict=True)}
+        each = like(np.exp(at)[codes], data.labels)
         after = _mean(stretch(each)[0], like(weight, data.labels))
+        steps = whole.n_iterations + _HALVINGS
         return Convergence(True, steps, whole.gradient, whole.loss_before, after, whole.message)
 
     def _fit_features(
@@ -411,35 +421,55 @@ class SpreadScaling(RealRecalibration):
 
     def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
         assert self.scale is not None
-        return self._noted(scaled(predictions, self._scale_of(predictions, seen)), predictions)
+        if self.by == "features":
+            return self._noted(scaled(predictions, self._by_features(predictions, _given(seen))), predictions)
+        groups = checked_groups(seen, self.scales, len(predictions))
+        if groups is None or self.scales is None:
+            return self._noted(scaled(predictions, self.scale), predictions)
+        own = np.array([self.scales.get(name, self.scale) for name in groups.names])[groups.codes]
+        more = unseen_note(groups, self.scales, "the scale")
+        return self._noted(scaled(predictions, like(own, predictions._leading)), predictions, *more)
 
-    def _scale_of(self, predictions: RealPredictions, seen: Any) -> Array | float:
-        if self.by == "all":
-            return float(self.scale or 1.0)
-        if seen is None:
-            raise InputError(
-                f"`{self.by}`",
-                "must be given: the fit used some",
-                "got none",
-                Remedy(f"Pass the {self.by} of these instances.", _IN_A_FILE[self.by]),
-            )
-        if self.by == "groups":
-            assert self.scales is not None
-            names, place = np.unique(_group_names(seen, len(predictions)), return_inverse=True)
-            unknown = [str(name) for name in names if str(name) not in self.scales]
-            if unknown:
-                raise InputError(
-                    "`groups`",
-                    f"must be among the {len(self.scales)} of the fit",
-                    f"got {unknown[0]!r}",
-                    "Fit again with instances of this group.",
-                )
-            return like(np.array([self.scales[str(name)] for name in names])[place], predictions._leading)
+    def _by_features(self, predictions: RealPredictions, seen: Any) -> Array:
         assert self.coefficients is not None and self.centre is not None and self.spread is not None
         inputs = features_of_width(seen, predictions, len(self.coefficients))
         xp = namespace(inputs)
         outputs = standardised(inputs, self.centre, self.spread) @ like(self.coefficients, inputs)
         return float(self.intercept or 1.0) * xp.exp(outputs)
+
+
+def _given(features: Any) -> Any:
+    if features is None:
+        raise InputError(
+            "`features`",
+            'must be given to a scale with by="features"',
+            "got none",
+            Remedy("Pass `features=`, or leave out `by`.", _IN_A_FILE),
+        )
+    return features
+
+
+def variance_between(apart: HostArray, precision: HostArray) -> float:
+    """Return the variance of what groups have of their own, as far as chance does not explain it.
+
+    It makes sum(apart^2 / (variance + 1 / precision)) the number of groups less one (Paule and Mandel 1982).
+    """
+    wanted = max(len(apart) - 1.0, 1.0)
+    low, high = 0.0, float(apart @ apart)
+    for _ in range(60):
+        between = 0.5 * (low + high)
+        more = float((apart**2 * precision / (1.0 + between * precision)).sum()) > wanted
+        low, high = (between, high) if more else (low, between)
+    return high
+
+
+def unseen_note(groups: Groups, known: Container[str], what: str) -> tuple[str, ...]:
+    """Say how many instances have groups that the fit did not see, and what they get."""
+    new = np.array([name not in known for name in groups.names])
+    if not new.any():
+        return ()
+    where = f"{counted(int(new[groups.codes].sum()), 'instance')} of {counted(int(new.sum()), 'group')}"
+    return (f"{where} that the fit did not see: they get {what} of all instances",)
 
 
 def _mean(values: Array, weight: Array) -> float:
@@ -507,9 +537,3 @@ def _zero(slope: Callable[[float], float], low: float, high: float) -> tuple[flo
             return at, steps
         low, high = (at, high) if slope(at) < 0.0 else (low, at)
     return min((low, high), key=lambda end: abs(slope(end))), steps
-
-
-def _group_names(groups: Any, n: int) -> HostArray:
-    names = np.asarray(to_host(groups) if hasattr(groups, "__array_namespace__") else groups)
-    require_one_each(names.shape, n, "`groups`")
-    return names.astype(str)

@@ -1,8 +1,9 @@
 """Log-probabilities of predictions: from logits where they were given, else from probabilities.
 
-Probabilities lose information where they saturate: a stored 0 says only that the number was too small for its
-type. It is read as the smallest positive number of that type, and counted, so that it is not mistaken for an
-exact value. A logit of -inf, which a user writes on purpose, stays an impossible class.
+Probabilities lose information where they saturate or are rounded: a stored 0 says only that the number was
+too small. It is read as half of the last decimal that all numbers have (0.00005 in a file of four decimals),
+or as half of the least positive number if they were not rounded, and counted, so that it is not mistaken for
+an exact value. A logit of -inf, which a user writes on purpose, stays an impossible class.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from credibly._arrays.namespace import (
 )
 from credibly.predictions import Dirichlet, Ensemble, Point, Predictions
 
+_DECIMALS = range(2, 9)
+_NOT_CLOSE = 0.02  # of a multiple: rounding of the type would make any number look like one
+
 IMPOSSIBLE = -1e100
 """Stands for log 0 of an impossible class: its exponential is 0 and its square does not overflow."""
 
@@ -39,15 +43,20 @@ class Scores:
     ----------
     values : array (n, k) or (n, m, k)
         Logarithms of distributions, in double precision.
-    floor : float
-        Logarithm of what stored zeros were read as; -inf where there was none.
+    zero : float or None
+        What stored zeros were read as; None where there was none.
     n_floored : int
         Number of such zeros.
     """
 
     values: Array
-    floor: float = -math.inf
+    zero: float | None = None
     n_floored: int = 0
+
+    @property
+    def floor(self) -> float:
+        """Logarithm of what stored zeros were read as; -inf where there was none."""
+        return -math.inf if self.zero is None else math.log(self.zero)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -55,20 +64,23 @@ class Scores:
         if not self.n_floored:
             return ()
         note = (
-            f"{self.n_floored} probabilities are stored as 0 and are read as {math.exp(self.floor):.2g}, the "
-            "smallest positive number of their type; logits (`from_logits`) would keep what they were"
+            f"{self.n_floored} probabilities are stored as 0 and are read as {self.zero:.2g}, half of the "
+            "resolution of the numbers; logits (`from_logits`) would keep what they were"
         )
         return (note,)
 
 
-def scores_of(predictions: Predictions) -> Scores:
-    """Return log-probabilities of a Point (n, k), of members (n, m, k), or of the means of Dirichlets."""
+def scores_of(predictions: Predictions, zero: float | None = None) -> Scores:
+    """Return log-probabilities of a Point (n, k), of members (n, m, k), or of the means of Dirichlets.
+
+    Stored zeros are read as `zero`, as in the fit of what is applied. Default: half of their resolution.
+    """
     if isinstance(predictions, (Point, Ensemble)):
         if predictions.logits is not None:
             return Scores(_log_softmax(as_float64(predictions.logits)))
-        return _logs(classes_apart(predictions.probs))
+        return _logs(classes_apart(predictions.probs), zero)
     if isinstance(predictions, Dirichlet):
-        return _logs(classes_apart(predictions.member_means()))
+        return _logs(classes_apart(predictions.member_means()), zero)
     raise InputTypeError(
         "recalibration",
         "is defined for Point, Ensemble and Dirichlet predictions",
@@ -120,13 +132,35 @@ def _log_softmax_block(xp: Any, logits: Array) -> Array:
     return centred - xp.log(xp.sum(xp.exp(centred), axis=-1, keepdims=True))
 
 
-def _logs(probs: Array) -> Scores:
+def _logs(probs: Array, zero: float | None) -> Scores:
     xp = namespace(probs)
-    kind = xp.finfo(probs.dtype)
-    tiny = float(kind.smallest_normal) * float(kind.eps)
     zeros = probs <= 0
     n_floored = int(xp.sum(xp.astype(zeros, xp.int64)))
     values = as_float64(probs)
-    if n_floored:
-        values = xp.where(zeros, xp.full_like(values, tiny), values)
-    return Scores(xp.log(values), math.log(tiny) if n_floored else -math.inf, n_floored)
+    if not n_floored:
+        return Scores(xp.log(values))
+    zero = _half_resolution(probs) if zero is None else zero
+    values = xp.where(zeros, xp.full_like(values, zero), values)
+    return Scores(xp.log(values / xp.sum(values, axis=-1, keepdims=True)), zero, n_floored)
+
+
+def _half_resolution(probs: Array) -> float:
+    """Return half of the last decimal that the numbers have; without one, half of the least positive number.
+
+    All numbers must be whole multiples of the decimal, up to the rounding of their type.
+    """
+    xp = namespace(probs)
+    kind = xp.finfo(probs.dtype)
+    values = to_host(as_float64(probs)).ravel(order="K")
+    least = float(values[values > 0].min())
+    for decimals in _DECIMALS:
+        scale = 10.0**decimals
+        close = max(1e-6, 4.0 * float(kind.eps) * scale)
+        if close > _NOT_CLOSE:
+            break
+        if least * scale > 0.5 and all(  # most numbers are refuted by the first part
+            bool((np.abs(part - np.rint(part)) < close).all())
+            for part in (values[rows] * scale for rows in tiles(len(values), CACHE_ELEMENTS))
+        ):
+            return 0.5 / scale
+    return max(0.5 * least, float(kind.smallest_normal) * float(kind.eps))

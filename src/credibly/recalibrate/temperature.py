@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,8 +22,15 @@ from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, is_numpy, namespace, rows_within_budget, tiles
 from credibly.predictions import ClassPredictions
+from credibly.recalibrate.additive import (
+    Additive,
+    checked_groups,
+    fit_additive,
+    mapped_additively,
+    require_positive_by_group,
+)
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence, FitData, with_scores
+from credibly.recalibrate.fitting import Convergence, FitData, Groups, with_scores
 from credibly.recalibrate.members import shared_temperature
 from credibly.recalibrate.scores import IMPOSSIBLE, scores_of
 
@@ -32,6 +39,7 @@ LIMITS = (1e-12, 1e12)
 TOLERANCE = 1e-6
 """Of the last Newton step on log T: the error behind it is of the order of its square."""
 _MOST_STEPS = 100
+_LEAST_INVERSE = 1e-3  # of a group's temperature
 _FARTHEST = 1.5  # a step on log T: beyond, the slope here says which way, and the curvature nothing
 
 Moments = tuple[float, float, float]
@@ -40,7 +48,7 @@ Moments = tuple[float, float, float]
 
 @dataclasses.dataclass(eq=False)
 class TemperatureScaling(Recalibration):
-    """One temperature for all instances: softmax(log p / T).
+    """One temperature for all instances, or one per group: softmax(log p / T).
 
     The members of an ensemble share the temperature, which maximises the likelihood of their mean; a
     Dirichlet keeps its concentration and its mean is scaled.
@@ -49,13 +57,17 @@ class TemperatureScaling(Recalibration):
     ----------
     temperature : float
         T, set by `fit`; above 1, the predictions were overconfident.
+    temperatures : dict of str to float, or None
+        T of every group, if `fit` was given `groups=`.
     convergence : Convergence
         How the fit ended.
 
     Notes
     -----
     Safeguarded Newton steps on log T; cost is linear in the number of instances and classes. Fits that would
-    end at T = 0 or T = infinity are refused, with the reason.
+    end at T = 0 or T = infinity are refused, with the reason. With groups, 1 / T of a group is shrunk towards
+    that of all rows, by more the fewer labels it has; a group that the fit did not see gets the temperature
+    of all rows, and a note says so.
 
     References
     ----------
@@ -77,32 +89,82 @@ class TemperatureScaling(Recalibration):
     """
 
     temperature: float | None = dataclasses.field(default=None, init=False)
+    temperatures: dict[str, float] | None = dataclasses.field(default=None, init=False)
     method: ClassVar[str] = "temperature"
-    learned: ClassVar[tuple[str, ...]] = ("temperature",)
+    learned: ClassVar[tuple[str, ...]] = ("temperature", "temperatures")
     positive: ClassVar[tuple[str, ...]] = ("temperature",)
+    takes_groups: ClassVar[bool] = True
 
     def describe(self) -> str:
         """Return the temperature in words."""
-        return f"temperature {self.temperature:.3g}"
+        if self.temperatures is None:
+            return f"temperature {self.temperature:.3g}"
+        low, high = min(self.temperatures.values()), max(self.temperatures.values())
+        return f"temperatures from {low:.3g} to {high:.3g} in {len(self.temperatures)} groups"
+
+    @property
+    def fitted_by_group(self) -> bool:
+        """Whether `fit` was given groups."""
+        return self.temperatures is not None
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"temperature": ()}
 
-    def _fit(self, data: FitData, features: Array | None) -> Convergence:
+    def _require_sound(self) -> None:
+        super()._require_sound()
+        require_positive_by_group(self.temperatures, "temperatures")
+
+    def _fit(self, data: FitData, seen: Any) -> Convergence:
+        self.temperatures = None
+        near = self._near if isinstance(self._near, TemperatureScaling) else None
         if data.scores.values.ndim == 3:
             self.temperature, ended = shared_temperature(data)
-            return ended
-        inverse, ended = solve(temperature_objective(data))
-        self.temperature = 1.0 / inverse
-        return ended
-
-    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        assert self.temperature is not None
-        return with_scores(
-            predictions,
-            scores_of(predictions).values / self.temperature,
-            f"recalibrated by {self.describe()} (fitted on {self.n} instances)",
+        else:
+            inverse, ended = solve(temperature_objective(data), None if near is None else near.temperature)
+            self.temperature = 1.0 / inverse
+        return (
+            ended if seen is None else self._fit_groups(data, Groups.of(seen, len(data.predictions)), ended)
         )
+
+    def _fit_groups(self, data: FitData, groups: Groups, whole: Convergence) -> Convergence:
+        """Fit the inverse temperature of every group as a difference to that of all rows."""
+        assert self.temperature is not None
+        start = Additive(1.0 / self.temperature, np.zeros(data.predictions.n_classes))
+        if isinstance(self._near, TemperatureScaling) and self._near.temperatures is not None:
+            start = self._near._inverse()
+        found, ended = fit_additive(
+            data, slope=True, bias=False, groups=groups, start=start, rough=self._near is not None
+        )
+        assert found.by_group is not None
+        self.temperature = _above_zero(found.slope)
+        added = {name: float(row[0]) for name, row in found.by_group.items()}
+        self.temperatures = {name: _above_zero(found.slope + more) for name, more in added.items()}
+        return dataclasses.replace(
+            ended, loss_before=whole.loss_before, n_iterations=whole.n_iterations + ended.n_iterations
+        )
+
+    def _inverse(self) -> Additive:
+        """Return inverse temperatures in the form of a linear predictor."""
+        assert self.temperature is not None and self.n_classes is not None
+        slope, none = 1.0 / self.temperature, np.zeros(self.n_classes)
+        if self.temperatures is None:
+            return Additive(slope, none)
+        added = {name: np.r_[1.0 / own - slope, none] for name, own in self.temperatures.items()}
+        return Additive(slope, none, added)
+
+    def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:
+        groups = checked_groups(seen, self.temperatures, len(predictions))
+        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
+        if groups is None:
+            assert self.temperature is not None
+            return with_scores(predictions, scores_of(predictions, self.zero).values / self.temperature, note)
+        values, notes = mapped_additively(predictions, self._inverse(), groups, self.zero)
+        return with_scores(predictions, values, note, *notes)
+
+
+def _above_zero(inverse: float) -> float:
+    """Return the temperature; a group whose confidence is upside down has the largest."""
+    return 1.0 / max(inverse, _LEAST_INVERSE)
 
 
 def temperature_objective(data: FitData) -> Callable[[float], Moments]:
@@ -188,14 +250,16 @@ def _require_interior(z: Array, share: Array, linear: float) -> None:
         )
 
 
-def solve(objective: Callable[[float], Moments]) -> tuple[float, Convergence]:
+def solve(objective: Callable[[float], Moments], start: float | None = None) -> tuple[float, Convergence]:
     """Find the zero of the slope: Newton steps on log b inside a bracket that shrinks at every step.
+
+    They begin at T = 1, or at `start`, the temperature of nearly the same rows.
 
     Curvature costs one more sum per pass over the data and saves passes: for temperatures between 1/30 and 30
     there are 5 to 8, and 15 to 17 by Brent's method.
     """
     low, high = -math.log(LIMITS[1]), -math.log(LIMITS[0])
-    at, before, converged, step = 0.0, math.nan, False, 0
+    at, before, converged, step = -math.log(start or 1.0), math.nan, False, 0
     while not converged and step < _MOST_STEPS:
         step += 1
         inverse = math.exp(at)

@@ -9,6 +9,7 @@ from typing import Any
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import counted
 from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
+from credibly.evaluation.comparison_words import error_cells
 from credibly.evaluation.words import n_dropped
 from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
 from credibly.plots.curves import ModelCurvesDisplay
@@ -156,6 +157,24 @@ def _with_interval(estimate: Estimate | None) -> str:
     return f"{shown(estimate.value)}{interval}"
 
 
+def calibration_table(comparison: Comparison) -> Table | None:
+    """Return calibration errors, what chance would give, and paired differences to the best model."""
+    columns, rows = error_cells(comparison.calibration, comparison.differences)
+    return (
+        Table(columns, tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in rows))
+        if rows
+        else None
+    )
+
+
+def faults(comparison: Comparison | ScoreComparison) -> list[str]:
+    """Return what is wrong with every model that is off, and what repairs it."""
+    found = comparison.calibration.items()
+    return [
+        " ".join(filter(None, (f"{name}: {one.sentence}", one.remedy))) for name, one in found if one.sentence
+    ]
+
+
 def crossings(comparison: Comparison) -> Table | None:
     """Return where models change places."""
     ranking = comparison.ranking
@@ -259,6 +278,20 @@ TIES = MethodNote(
 )
 
 
+APART = MethodNote(
+    "Differences of calibration errors",
+    "Chance adds to every binned and smooth error, more where there are more bins; a difference is taken "
+    "without it. Models are compared on the same instances, each with the one of smallest log loss. Where it "
+    "is not clear to which side a model is off, standard errors of smooth errors are added instead of "
+    "paired. Chance adds the same to the truthful error of every model, and its "
+    "intervals are the sharpest.",
+    "error = Σ_j s_j e(S_j / s_j), e(x) = √(x² + 0.13) − exp(−x² / 1.6), S_j a sum of residuals, s_j its "
+    "standard error",
+    "Armstrong and Kolesár, Optimal inference in a class of regression models, Econometrica 2018; Hartline, "
+    "Hu and Wu, A perfectly truthful calibration measure, COLT 2026.",
+)
+
+
 def render_comparison(comparison: Comparison) -> str:
     """Return the page of a comparison; what is about imprecision only where a model predicts sets."""
     sets = comparison.has_imprecision
@@ -267,6 +300,7 @@ def render_comparison(comparison: Comparison) -> str:
     drawn.set_title("", loc="left")
     contents = [
         *([("standings", "Places at each trade-off"), ("crossings", "Where models change places")] * sets),
+        ("errors", "Calibration errors, and what chance gives"),
         ("models", "Each model on its own"),
         *([("choices", "With other choices")] * bool(alternatives(comparison) or budgets(comparison))),
         ("notes", "Notes on the data"),
@@ -280,10 +314,13 @@ def render_comparison(comparison: Comparison) -> str:
         title=f"{len(comparison.models)} models compared",
         facts=facts(comparison),
         headline=comparison.findings[0],
+        faults=faults(comparison),
+        event="event_gap" in comparison.places,
+        errors=calibration_table(comparison),
         level=f"{100 * comparison.ranking.level:g} %",
         leading=comparison.leading(),
         averaged=[name for name, one in comparison.models.items() if one.kind != "Point"],
-        curves=drawn_figure(drawn, "Confidence against accuracy", "curves", curves.finding, curves.table()),
+        curves=drawn_figure(drawn, curves.words.title, "curves", curves.finding, curves.table()),
         sets=_imprecision(comparison) if sets else None,
         contents=contents,
         own=own_numbers(comparison),
@@ -291,7 +328,7 @@ def render_comparison(comparison: Comparison) -> str:
         budgets=budgets(comparison),
         warnings=[one for one in comparison.warnings if not sets or one not in comparison.ranking.notes],
         notes=[note for note in comparison.notes if note not in comparison.warnings],
-        methods=(*((_method(comparison),) * sets), TIES),
+        methods=(*((_method(comparison),) * sets), TIES, *((APART,) * bool(comparison.differences))),
         source=source_of(comparison),
         command=command_of(comparison),
     )
@@ -340,6 +377,7 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
         title=f"{len(comparison.models)} models compared",
         facts=(*_data(comparison), ("Predictions", joined(kinds)), *_sources(comparison)),
         findings=comparison.findings,
+        faults=faults(comparison),
         level=f"{100 * ranking.level:g} %",
         contents=[
             ("standings", "Places and ties"),

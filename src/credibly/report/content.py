@@ -11,7 +11,8 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import capital, counted
-from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
+from credibly.evaluation import Evaluation, Finding, Part, shown, shown_range, title
+from credibly.evaluation.sentences import repair_name
 from credibly.evaluation.tidy import of_one_number
 from credibly.evaluation.words import at_level, crps_in_words, n_dropped
 from credibly.plots import ClasswiseDisplay, Table, new_axes
@@ -113,6 +114,7 @@ FIGURE_OF = {
     "raters": "raters",
     "errors": "risk-coverage",
     "coverage": "reals",
+    "where": "reals",
     "stated": "reals",
     "claimed": "claims",
     "parts": "claims",
@@ -123,8 +125,8 @@ SPREAD = ("sets", "validity", "checks")
 
 def asked(
     evaluation: Evaluation, sections: list[Section]
-) -> tuple[list[tuple[Answer, ReportFigure | None]], list[Section]]:
-    """Return the questions of the first screen with a figure each, and the sections without these figures."""
+) -> tuple[list[tuple[Finding, ReportFigure | None, Table | None]], list[Section]]:
+    """Return the questions of the first screen with figure and table, and the sections without those."""
     left = {one.anchor: one for one in sections}
 
     def taken(*anchors: str) -> ReportFigure | None:
@@ -135,37 +137,58 @@ def asked(
                 return own.figures[0]
         return None
 
-    questions: list[tuple[Answer, ReportFigure | None]] = []
-    for answer in evaluation.headline.questions if evaluation.headline is not None else ():
-        if answer.about in ("confidence", "where"):
+    questions: list[tuple[Finding, ReportFigure | None, Table | None]] = []
+    asked_for = evaluation.headline.questions if evaluation.headline is not None else ()
+    audited = "audit" in left and any(one.about == "left" for one in asked_for)
+    for answer in asked_for:
+        if answer.about == "what":
             figure = main_figure(evaluation)
+        elif answer.about == "repairs":  # which have a table; what they leave shows them, unless groups do
+            figure = taken("recalibration") if audited else None
+        elif answer.about == "left":
+            figure = taken("audit", "recalibration")
         elif answer.about == "spread":
             figure = taken(*SPREAD if evaluation.predictions.kind != "Point" else ("raters", *SPREAD))
         else:
             figure = taken(FIGURE_OF[answer.about])
-        questions.append((answer, figure))
+        questions.append((answer, figure, repairs_table(answer) if answer.about == "repairs" else None))
     return questions, list(left.values())
+
+
+SHOWN_REPAIRS = 5
+_ROUNDING = 1e-9
+
+
+def repairs_table(answer: Finding) -> Table | None:
+    """Return what the best repairs gain on rows that they were not fitted on, the chosen one marked."""
+    tried = [one for one in answer.facts.get("tried", ()) if abs(one["gain"]) > _ROUNDING]
+    kept = [one for place, one in enumerate(tried) if place < SHOWN_REPAIRS or one["chosen"]]
+    rows = tuple(
+        (
+            f"{capital(repair_name(one))}{' (chosen)' if one['chosen'] else ''}",
+            f"{shown(one['gain'])} ± {shown(2 * one['stderr'])}",
+        )
+        for one in kept
+    )
+    return Table(("repair", "lowers the loss by (95 %)"), rows) if rows else None
 
 
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     """Return the figure that carries the verdict.
 
-    That is confidence against accuracy, unless the conflict is seen in single classes only; of real values,
-    shares of labels below quantiles.
+    That is confidence against accuracy, unless the diagnosis is about the class that is farthest off or there
+    are two classes, whose figure is that of the event; of real values, shares of labels below quantiles.
     """
     if evaluation.reals is not None:
         display = EnvelopeDisplay(evaluation.reals.pit)
         return report_figure(display, PIT_TITLE, "main", size=(4.4, 3.8), margins=(0.7, 0.85, 0.15, 0.3))
     if evaluation.curves is None:
         return None
-    seen_in = {
-        story_of(one.statistic).notion
-        for one in evaluation.verdicts
-        if one.word == "conflict" and one.statistic is not None
-    }
-    if "classwise" in seen_in and "confidence" not in seen_in:
-        return _reliability(CorpDisplay(evaluation.curves.worst_class), "main")
     own = evaluation.curves
+    label = None if evaluation.diagnosis is None else evaluation.diagnosis.effect.claim.label
+    label = 1 if len(evaluation.classes) == 2 else label
+    if label is not None and own.worst_class.name == f"class {evaluation.classes[label]}":
+        return _reliability(CorpDisplay(own.worst_class), "main")
     if own.isotonic.band is None and own.top_label.band is not None:  # of clusters bins alone have bands
         return _reliability(ReliabilityDisplay(own.top_label), "main")
     return _reliability(CorpDisplay(own.isotonic), "main")
@@ -271,39 +294,24 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
 
 
 def how_tested(evaluation: Evaluation) -> str:
-    """Say in one sentence what stands behind the word of the headline."""
+    """Say in one sentence what stands behind the word of the headline, and how often it is wrong."""
     if not evaluation.tests:
         return "Nothing was tested."
-    number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
-    tests = "one test" if number == 1 else f"{number} tests"
+    times, level = evaluation.settings["n_resamples"], f"{100 * evaluation.settings['level']:.3g} %"
     clusters = evaluation.predictions.n_clusters
     if evaluation.claims is not None and clusters is None:
-        return (
-            f"{capital(tests)} on {evaluation.settings['n_resamples']} simulations of a true "
-            f"claim; the chance of a false conflict is at most "
-            f"{100 * evaluation.settings['level']:.3g} %."
-        )
+        number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
+        tests = "One test" if number == 1 else f"{number} tests"
+        how = f"{tests} on {times} simulations of a true claim"
+        return f"{how}; the chance of a false conflict is at most {level}."
+    if evaluation.diagnosis is not None:
+        times = evaluation.diagnosis.n_resamples
+    drawn, most = f"on labels drawn {times} times from the predictions", "at most"
     if clusters is not None:
-        return (
-            f"{capital(tests)} on {clusters} clusters of rows, with the signs of the "
-            f"residuals flipped cluster by cluster {evaluation.settings['n_resamples']} times; the chance "
-            f"of a false conflict is "
-            f"about {100 * evaluation.settings['level']:.3g} %{_of_curves(evaluation)}."
-        )
-    return (
-        f"{capital(tests)} on labels drawn {evaluation.settings['n_resamples']} times from the "
-        f"predictions; the chance of a false conflict is at most {100 * evaluation.settings['level']:.3g} %"
-        f"{_of_curves(evaluation)}."
-    )
-
-
-def _of_curves(evaluation: Evaluation) -> str:
-    """Say that the curves of real values, which are not among the tests, have the same chance again."""
-    if evaluation.reals is None:
-        return ""
-    one = evaluation.reals.coverage is None
-    curves = "the curve of quantiles" if one else "each of the two curves, of intervals and of quantiles"
-    return f" for all of these together, and the same for {curves}"
+        drawn = f"with the signs of residuals flipped {times} times in {clusters} clusters of rows"
+        most = "about"
+    rate = f"a right model is in conflict in {most} {level} of data sets"
+    return f"All that this screen says is tested together, {drawn}; {rate}."
 
 
 def how_replicated(evaluation: Evaluation) -> str:
@@ -369,6 +377,8 @@ def tests_table(evaluation: Evaluation) -> Table | None:
     if omnibus is not None:
         level = evaluation.settings["level"]
         word, region = omnibus.verdict(level), at_level(omnibus, level).acceptance_region
+        if word == "conflict" and evaluation.diagnosis is not None:  # which holds it and more
+            word = evaluation.diagnosis.word
         name = "All together (−log10 of the smallest p)"
         rows.append((name, *_test_cells(omnibus, region), word))
     columns = (

@@ -144,6 +144,11 @@ def packaged(name: str) -> str:
     return files("credibly.report").joinpath(name).read_text(encoding="utf-8")
 
 
+def _unbroken(text: str) -> str:
+    """Keep a number with its unit, and a p-value with its sign, on one line."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%").replace("p = ", "p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+
+
 def filled(name: str, scripts: Sequence[str], results: dict[str, Any], **content: Any) -> str:
     """Fill a template of this room.
 
@@ -195,7 +200,7 @@ def _templates() -> Environment:
         loader=FunctionLoader(packaged),
     )
     # a number and its % sign stay on one line
-    environment.filters["nobreak"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
+    environment.filters["nobreak"] = _unbroken
     environment.filters["digits"] = shown
     environment.filters["coded"] = coded
     environment.globals["markup"] = Markup  # figures are our own too

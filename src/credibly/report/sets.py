@@ -114,7 +114,7 @@ def validity_section(parts: ValidityParts, evaluation: Evaluation) -> Section:
         figures=(
             report_figure(ValidityDisplay(test), "Deviance of every instance", "validity"),
             report_figure(
-                NullDisplay(at_level(test, level)),
+                NullDisplay(test, parts.verdict.limit),
                 "Sum of the raters' evidence under the hypothesis",
                 "validity-null",
                 size=(4.4, 3.2),

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from credibly.results.base import Result, WithPvalue, jsonable, require_level
+from credibly.results.base import Result, WithPvalue, jsonable, require_level, require_margin
 from credibly.results.tests import Word
 
 WIDE = 0.5
@@ -88,6 +88,24 @@ class AuditGroup(Result):
         often = "more" if self.effect > 0 else "less"
         return f"{self.measure} occurs {size} {often} often than predicted: {seen} instead of {said}"
 
+    def judged(self, level: float) -> AuditGroup:
+        """Return the same group with its verdict at another level.
+
+        Parameters
+        ----------
+        level : float
+            Level of the verdict.
+
+        Returns
+        -------
+        AuditGroup
+            The group.
+        """
+        if self.adjusted_pvalue <= level:
+            return dataclasses.replace(self, verdict="conflict")
+        word: Word = "cannot tell" if self.detectable > WIDE else "no conflict found"
+        return dataclasses.replace(self, verdict=word, explained_by=None)
+
     def __str__(self) -> str:
         return (
             f"{self.group} (n = {self.n}): {self.words}, "
@@ -118,7 +136,7 @@ class AuditResult(WithPvalue, Result):
     pvalue_interval : tuple of float
         95 % Monte-Carlo interval of the p-value.
     level : float
-        Level of the verdicts; the intervals hold simultaneously with probability 1 - level.
+        Level of the verdicts; the intervals hold simultaneously with probability 1 - ``settings["level"]``.
     groups : tuple of AuditGroup
         All groups and measures, the clearest first; ``pandas.DataFrame(result.groups)`` is a table of them.
     n, n_groups, n_cells : int
@@ -185,6 +203,42 @@ class AuditResult(WithPvalue, Result):
             return "conflict"
         blind = all(one.detectable > WIDE for one in self.groups)
         return "cannot tell" if self.smallest_pvalue > own or blind else "no conflict found"
+
+    def not_within(self, margin: float) -> tuple[AuditGroup, ...]:
+        """Return the groups and measures whose effect is not shown to be smaller than a margin.
+
+        Parameters
+        ----------
+        margin : float
+            The smallest effect that matters, as a share: 0.02 is two points.
+
+        Returns
+        -------
+        tuple of AuditGroup
+            Those whose simultaneous interval reaches beyond the margin; none if all are within it.
+        """
+        require_margin(margin)
+        return tuple(one for one in self.groups if max(-one.low, one.high) >= margin)
+
+    def judged(self, level: float) -> AuditResult:
+        """Return the same audit with verdicts at another level, for example at a share of it.
+
+        Parameters
+        ----------
+        level : float
+            Level of the verdicts.
+
+        Returns
+        -------
+        AuditResult
+            P-values and intervals are unchanged; groups that are no longer off are explained by no other.
+        """
+        require_level(level)
+        if level == self.level:
+            return self
+        return dataclasses.replace(
+            self, level=float(level), groups=tuple(one.judged(level) for one in self.groups)
+        )
 
     def summary(self) -> dict[str, Any]:
         """Return what `to_dict` does, with only the hundred clearest groups and measures."""

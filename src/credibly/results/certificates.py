@@ -39,7 +39,9 @@ class Certificate(Result):
         the mean size of a row's cluster.
     hits, confidence : int and float, or None
         For the mean confidence gap: number of right answers and mean confidence, from which the binomial
-        bounds follow.
+        bounds follow; for the error of P(event): number of events and their mean probability.
+    is_mean : bool
+        Whether the error is the size of a mean difference, which is not biased and has a lower bound too.
     """
 
     statistic_name: str
@@ -51,6 +53,7 @@ class Certificate(Result):
     largest_change: float = 1.0
     hits: int | None = None
     confidence: float | None = None
+    is_mean: bool = False
 
     @property
     def upper(self) -> float:
@@ -62,6 +65,18 @@ class Certificate(Result):
         high = 1.0 - _at_least(self.n - self.hits, self.n, alpha)
         # the gap has one sign, so each side has the whole alpha
         return max(self.confidence - low, high - self.confidence)
+
+    @property
+    def lower(self) -> float:
+        """The error is at least this, with confidence `level`; 0 for errors that chance alone makes large."""
+        alpha = (1.0 - self.level) / 2.0  # the gap may have either sign
+        if self.hits is not None and self.confidence is not None and alpha <= BINOMIAL:
+            low = _at_least(self.hits, self.n, alpha)
+            high = 1.0 - _at_least(self.n - self.hits, self.n, alpha)
+            return max(0.0, low - self.confidence, self.confidence - high)
+        if not self.is_mean:
+            return 0.0
+        return max(0.0, self.value - self.largest_change * math.sqrt(-math.log(alpha) / (2 * self.n)))
 
     def pvalue(self, margin: float) -> float:
         """Return the p-value of the hypothesis that the error is `margin` or more.
@@ -133,13 +148,26 @@ class EquivalenceDetails(Details):
         require_level(level)
         return dataclasses.replace(self.certificate, level=1.0 - level).upper
 
+    def lower(self, level: float = 0.05) -> float:
+        """Return what the error is at least, with confidence 1 - `level`."""
+        require_level(level)
+        return dataclasses.replace(self.certificate, level=1.0 - level).lower
+
     def _verdict(self, test: HypotestResult[Any], level: float) -> Word:
-        return "no conflict found" if test.rejects(level) else "cannot tell"
+        if test.rejects(level):
+            return "no conflict found"
+        return "conflict" if self.lower(level) > self.margin else "cannot tell"
 
     def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
         sure, most = f"{100 * (1 - level):.4g} % sure", _points(self.upper(level))
         if test.rejects(level):
             return f"{test.statistic_name} is within {_points(self.margin)}, {sure}: it is at most {most}."
+        least = self.lower(level)
+        if least > self.margin:
+            return (
+                f"{test.statistic_name} is beyond {_points(self.margin)}, {sure}: it is at least "
+                f"{math.floor(1e4 * least) / 100:g} points."
+            )
         return (
             f"Not shown that {test.statistic_name} is within {_points(self.margin)}: it is at most {most}, "
             f"{sure}."

@@ -60,6 +60,10 @@ class SetCoverage(Result):
         Mean interval score; None for sets of classes.
     empty : float
         Share of sets that are empty, or of intervals without width.
+    widen : float or None
+        For intervals: how far both ends must be moved out to contain the claimed share of new labels from the
+        same source (the conformal quantile); negative if they can be moved in, infinite for too few labels,
+        None for sets of classes.
     by_size : Strata
         Coverage by size.
     by_group : Strata or None
@@ -83,6 +87,7 @@ class SetCoverage(Result):
     size: Estimate
     score: Estimate | None
     empty: float
+    widen: float | None
     by_size: Strata
     by_group: Strata | None
     features_pvalue: float | None

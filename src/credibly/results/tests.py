@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
@@ -59,7 +60,8 @@ class Details:
             return f"{test.n_clusters} clusters give no p-value below {smallest_pvalue(test.n_clusters):.3g}"
         sides = 2 if test.tail == "two-sided" else 1
         if test.n_resamples and sides / (test.n_resamples + 1) > level:
-            return f"{test.n_resamples} replicates give no p-value below {sides / (test.n_resamples + 1):.3g}"
+            least, needed = sides / (test.n_resamples + 1), math.ceil(sides / level - 1e-9) - 1
+            return f"{test.n_resamples} replicates give no p-value below {least:.3g}; {needed} are needed"
         null = test.null_distribution
         if null is not None and null.size:
             if _alike(null, test.statistic).all():
@@ -194,7 +196,8 @@ class HypotestResult(WithPvalue, Result, Generic[Known]):
         p-value is still too large. Everything else is "no conflict found".
 
         `credal_test` finds a conflict if both of its tests reject, and cannot tell if only one does. A test
-        within a margin finds no conflict if it rejects, and else cannot tell.
+        within a margin finds no conflict if it rejects, a conflict if the error is surely larger than the
+        margin, and else cannot tell.
 
         Parameters
         ----------

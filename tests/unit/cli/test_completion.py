@@ -29,7 +29,7 @@ def question(typed: str) -> dict[str, str]:
         ("credibly report --stat", ["--statistic"]),
         ("credibly report x.npz --statistic top", ["top_label_ece"]),
         ("credibly test x.npz --kind q", ["quantiles"]),
-        ("credibly test x.npz --fail-on ", ["conflict"]),
+        ("credibly test x.npz --fail-on ", ["conflict", "not-shown"]),
         ("credibly demo --model ev", ["evidential"]),
     ],
 )

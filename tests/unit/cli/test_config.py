@@ -25,7 +25,7 @@ def write(folder: Path, text: str, name: str = "credibly.toml") -> None:
 
 
 FULL = """
-n-resamples = 49
+n-resamples = 89
 seed = 7
 [test]
 file = "p.npz"
@@ -39,10 +39,10 @@ def test_a_verb_alone_runs_as_the_file_says(credibly: Command, folder: Path) -> 
     ran = credibly("test")
     assert ran.code == 1  # fail-on conflict
     assert [row["statistic"] for row in ran.rows[:2]] == ["brier", "accuracy"]
-    assert {row["n_resamples"] for row in ran.rows} == {"49"}
+    assert {row["n_resamples"] for row in ran.rows} == {"89"}
     first = ran.err.splitlines()[0]
     assert first == (
-        "note: defaults from credibly.toml: n-resamples 49, seed 7, file p.npz, statistic brier accuracy, "
+        "note: defaults from credibly.toml: n-resamples 89, seed 7, file p.npz, statistic brier accuracy, "
         "fail-on conflict"
     )
 
@@ -56,10 +56,10 @@ def test_what_is_typed_wins(credibly: Command, folder: Path) -> None:
 
 
 def test_the_table_of_a_verb_wins_over_the_top(credibly: Command, folder: Path) -> None:
-    write(folder, 'n-resamples = 49\n[test]\nn-resamples = 19\nfile = "p.npz"\n')
-    assert {row["n_resamples"] for row in credibly("test").rows} == {"19"}
+    write(folder, 'n-resamples = 89\n[test]\nn-resamples = 59\nfile = "p.npz"\n')
+    assert {row["n_resamples"] for row in credibly("test").rows} == {"59"}
     evaluated = json.loads(credibly("evaluate", "p.npz", "--json", "--statistic", "brier").out)
-    assert evaluated["settings"]["n_resamples"] == 49
+    assert evaluated["settings"]["n_resamples"] == 89
 
 
 VERBS = """

@@ -146,10 +146,10 @@ def test_a_wrong_order_is_said_first(credibly: Command, world: World, tmp_path: 
     sharp = np.eye(3)[world.labels] * 0.9 + 0.1 / 3
     np.savez(tmp_path / "o.npz", probs=sharp[:, [1, 2, 0]], y=world.labels)
     ran = credibly("evaluate", tmp_path / "o.npz", *ONE)
-    said = [line for line in ran.err.splitlines() if "Check the order of the classes first" in line]
-    assert len(said) == 1
+    said = "The columns are in another order than the labels"
+    assert (ran.out + ran.err).count(said) == 1
     credibly("report", tmp_path / "o.npz", "--out", tmp_path / "o.html", *ONE)
-    assert "Check the order of the classes first" in (tmp_path / "o.html").read_text(encoding="utf-8")
+    assert said in (tmp_path / "o.html").read_text(encoding="utf-8")
 
 
 # What a user has is not lost
@@ -157,7 +157,8 @@ def test_a_wrong_order_is_said_first(credibly: Command, world: World, tmp_path: 
 
 def test_apply_does_not_replace_its_calibration(credibly: Command, world: World, tmp_path: Path) -> None:
     np.savez(tmp_path / "p.npz", probs=world.calibrated, y=world.labels)
-    assert credibly("calibrate", "fit", tmp_path / "p.npz", tmp_path / "cal.json").code == 0
+    fit = ("calibrate", "fit", tmp_path / "p.npz", tmp_path / "cal.json", "--method", "temperature")
+    assert credibly(*fit).code == 0
     before = (tmp_path / "cal.json").read_bytes()
     words = ("calibrate", "apply", tmp_path / "cal.json", tmp_path / "p.npz")
     assert "must not be a file that is read" in complaint(credibly(*words, tmp_path / "cal.json", "--force"))
@@ -183,7 +184,7 @@ def test_apply_does_not_replace_its_calibration(credibly: Command, world: World,
     [
         ("reports.require_writable", ("report", "p.npz", "--out", "out", *ONE)),
         ("comparing.require_writable", ("compare", "p.npz", "e.npz", "--out", "out")),
-        ("calibrate.require_writable", ("calibrate", "fit", "p.npz", "out")),
+        ("calibrate.require_writable", ("calibrate", "fit", "p.npz", "out", "--method", "temperature")),
         ("calibrate.require_target", ("calibrate", "apply", "cal.json", "p.npz", "out.npz")),
         ("files.require_target", ("convert", "p.npz", "out.npz")),
     ],
@@ -200,7 +201,7 @@ def test_a_file_that_appears_while_a_command_works_is_kept(
     monkeypatch.chdir(tmp_path)
     np.savez("p.npz", probs=world.calibrated, y=world.labels)
     np.savez("e.npz", probs=world.members, y=world.labels)
-    assert credibly("calibrate", "fit", "p.npz", "cal.json").code == 0
+    assert credibly("calibrate", "fit", "p.npz", "cal.json", "--method", "temperature").code == 0
     out = Path(next(word for word in verb if word.startswith("out")))
     out.write_text("mine")
     monkeypatch.setattr(f"credibly.cli.{look}", lambda *_, **__: None)  # it was not there at the first look

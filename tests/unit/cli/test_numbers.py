@@ -306,3 +306,67 @@ def test_weights_of_members(credibly: Command, tmp_path: Path) -> None:
     assert "`--member-weights` must be numbers; got 'a,b'" in wrong.err
     short = credibly("test", table, "--member-weights", "1", *FAST)
     assert "must be 2 non-negative numbers summing to 1" in short.err
+
+
+@pytest.fixture
+def churn(tmp_path: Path) -> Path:
+    """A model that states 42 % churn where 4 % churn; its confidence is right on average."""
+    stated = np.where(np.arange(1000) % 50 < 19, 0.52, 0.36)
+    file = tmp_path / "churn.npz"
+    labels = (np.arange(1000) % 25 == 7).astype(int)
+    np.savez(file, probs=np.stack([1 - stated, stated], axis=1), y=labels)
+    return file
+
+
+@pytest.mark.parametrize("words", [("--margin", 0.02), ("--relative-margin", 0.2)])
+@pytest.mark.parametrize("gate", ["conflict", "not-shown"])
+@pytest.mark.parametrize("verb", ["test", "evaluate", "report"])
+def test_a_model_that_states_ten_times_the_event_fails_the_gate(
+    verb: str, gate: str, words: tuple[str, float], credibly: Command, churn: Path
+) -> None:
+    fast = () if verb == "test" else ("--statistic", "brier", *FAST)
+    assert credibly(verb, churn, *words, *fast, "--fail-on", gate).code == 1
+
+
+def test_what_was_not_shown_fails_where_asked(credibly: Command, calibrated: Path) -> None:
+    for verb, fast in (("test", ()), ("evaluate", ("--statistic", "brier", *FAST))):
+        gate = (verb, calibrated, *fast, "--fail-on")
+        assert credibly(*gate, "conflict", "--margin", 0.001).code == 0  # no conflict, nothing shown
+        assert credibly(*gate, "not-shown", "--margin", 0.001).code == 1
+        assert credibly(*gate, "not-shown", "--margin", 0.5).code == 0
+
+
+def test_a_relative_margin_is_a_share_of_the_stated_event(credibly: Command, churn: Path) -> None:
+    ran = credibly("test", churn, "--relative-margin", 0.25)
+    assert float(ran.rows[0]["margin"]) == pytest.approx(0.25 * (0.38 * 0.52 + 0.62 * 0.36))
+
+
+@pytest.mark.parametrize(
+    ("verb", "words", "said"),
+    [
+        ("test", ("--fail-on", "not-shown"), "`--fail-on not-shown` needs a margin; got none"),
+        ("evaluate", ("--fail-on", "not-shown"), "Add `--margin 0.02`"),
+        ("report", ("--fail-on", "not-shown"), "Add `--margin 0.02`"),
+        ("audit", ("--fail-on", "not-shown"), "Add `--margin 0.02`"),
+        ("check", ("--fail-on", "not-shown"), "predictive checks have none"),
+        ("test", ("--margin", 0.1, "--relative-margin", 0.1), "are alternatives; got both"),
+        ("evaluate", ("--relative-margin", 0.2), "needs predictions of two classes; got Point of"),
+        ("evaluate", ("--relative-margin", 20), "must be above 0 and below 1; got 20"),
+    ],
+)
+def test_gates_that_have_no_meaning_are_refused(
+    verb: str, words: tuple[object, ...], said: str, credibly: Command, calibrated: Path
+) -> None:
+    ran = credibly(verb, calibrated, *words)
+    assert ran.code == 2
+    assert said in ran.err
+
+
+def test_replicates_that_cannot_decide_are_raised(credibly: Command, overconfident: Path) -> None:
+    """H28: of 99 replicates and several statistics, a large gap was called "cannot tell"."""
+    names = ("brier", "log_loss", "accuracy", "confidence_ece")
+    flags = [flag for name in names for flag in ("--statistic", name)]
+    ran = credibly("test", overconfident, *flags, "--n-resamples", 99, "--fail-on", "conflict")
+    assert ran.code == 1
+    assert {row["n_resamples"] for row in ran.rows} == {"159"}  # 2 * 4 / 0.05 - 1
+    assert "159 replicates were drawn instead of 99, because fewer cannot show a conflict" in ran.err

@@ -15,7 +15,7 @@ from credibly.cli.reading import Reading, Replication, Streaming, dask_client
 OWN = {
     "test": {"n_resamples", "method", "weights", "paper", "margin"},
     "plan": {"margin", "power"},  # a probability, and a switch of `check`
-    "audit": {"clusters"},  # may name a column of the attributes
+    "audit": {"clusters", "margin"},  # may name a column of the attributes; about groups
     "check": {"paper"},
     "raters": {"weights"},
     "compare": {"n_resamples", "n_bins", "paper", "out"},

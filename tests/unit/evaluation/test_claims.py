@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import credibly as cr
 from credibly.cli import main
+from credibly.hypotests import set_coverage
 from credibly.predictions import PredictionIntervals
 
 
@@ -64,11 +66,95 @@ def test_right_on_average_but_not_in_groups() -> None:
     assert found.headline.sentence == (
         "Right on average, but not everywhere: its 90 % sets contain 90 % of the labels (95 %: 86.7 to "
         "92.6), "
-        "but 60 % of the labels in group young are covered (n = 100), more than chance explains."
+        "but 60 % of the labels in group young are covered (n = 100), 30 points too few, more "
+        "than chance explains."
+    )
+    assert found.headline.remedy == (
+        "Calibrate the sets within groups, on held-out labels: one change for all would not mend it."
     )
     assert [one.word for one in found.headline.questions] == ["no conflict found", "conflict"]
     assert found.groups == {}
     assert found.audit is None
+
+
+def intervals_at_sites(*shares: float, n: int = 200) -> tuple[PredictionIntervals, np.ndarray, np.ndarray]:
+    """Return intervals from 0 to 1 that hold these shares of the labels at sites A, B, C ..., n at each."""
+    held = np.concatenate([np.arange(n) < round(share * n) for share in shares])
+    labels = np.where(held, 0.5, 1.25)
+    sites = np.repeat([chr(ord("A") + at) for at in range(len(shares))], n)
+    low = np.zeros(labels.size)
+    return PredictionIntervals(low, low + 1, 0.9), labels, sites
+
+
+def test_the_site_below_the_claim_leads() -> None:
+    """H27: of 100, 96 and 78 % at three sites the headline named the first, 10 points over."""
+    sets, labels, sites = intervals_at_sites(1.0, 0.96, 0.785)
+    found = cr.evaluate(sets, labels, groups=sites, n_resamples=199)
+    assert found.headline is not None
+    assert "but 78 % of the labels in group C are covered (n = 200), 12 points too few" in (
+        found.headline.sentence  # 90 - 78.5 = 11.5
+    )
+    assert "group C" in found.headline.questions[1].sentence
+    wide = cr.evaluate(*intervals_at_sites(1.0, 1.0, 0.8)[:2], groups=sites, n_resamples=199)
+    assert wide.headline is not None
+    assert wide.headline.sentence.startswith("Too wide on average, but too narrow in part: its 90 %")
+    assert "in group C are covered (n = 200), 10 points too few" in wide.headline.sentence
+    above = cr.evaluate(*intervals_at_sites(1.0, 0.9, 0.92)[:2], groups=sites, n_resamples=199)
+    assert above.headline is not None  # nothing is below: the farthest above
+    assert "in group A are covered (n = 200), 10 points too many" in above.headline.questions[1].sentence
+
+
+def test_one_row_is_no_evidence() -> None:
+    sets, labels, sites = intervals_at_sites(0.9, 0.65)
+    sites[-1] = "lonely"  # one row, missed: 90 points below the claim
+    found = cr.evaluate(sets, labels, groups=sites, n_resamples=199)
+    assert found.headline is not None
+    assert "in group B are covered (n = 199)" in found.headline.sentence
+    assert "lonely" not in str(found)
+
+
+def test_how_far_ends_are_moved_out() -> None:
+    sets, labels, _ = intervals_at_sites(0.8)
+    found = cr.evaluate(
+        sets, labels, n_resamples=199, source={"path": "ends.npz", "command": "--claimed 0.9"}
+    )
+    assert found.claims is not None
+    assert found.claims.widen == 0.25  # labels at 1.25, ends at 1
+    assert found.headline is not None
+    assert found.headline.remedy == (
+        "Moving both ends of every interval out by 0.25 would mend it on average (conformal quantile of "
+        "these labels)."
+    )
+    assert found.headline.steps[0][1] == (
+        "credibly calibrate fit ends.npz calibration.json --levels 0.05,0.95 --method levels"
+    )
+    wide = cr.evaluate(*intervals_at_sites(1.0)[:2], n_resamples=199)
+    assert wide.claims is not None
+    assert wide.claims.widen == -0.5  # labels are in the middle of intervals from 0 to 1
+    sets, labels, _ = intervals_at_sites(0.6, n=5)  # ceil(6 * 0.9) = 6 labels are needed
+    assert set_coverage(sets, labels, n_resamples=99, rng=0).widen == np.inf
+
+
+def test_the_suggested_repair_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets, labels, _ = intervals_at_sites(0.8)
+    rng = np.random.default_rng(0)
+    file = tmp_path / "ends.npz"
+    np.savez(
+        file, lower=np.asarray(sets.lower), upper=np.asarray(sets.upper), y=labels + rng.normal(size=200)
+    )
+    assert main(["evaluate", str(file), "--claimed", "0.9", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    command = found["headline"]["steps"][0][1].replace("calibration.json", str(tmp_path / "new.json"))
+    assert main(shlex.split(command)[1:]) == 0
+
+
+def test_a_test_that_cannot_tell_is_not_called_no_conflict() -> None:
+    sets, labels = sets_that_hold(0.9)
+    found = cr.evaluate(sets, labels, clusters=np.arange(400) % 5, n_resamples=199)
+    assert {one.verdict() for one in found.tests.values()} == {"cannot tell"}  # 5 signs give 1 / 16
+    assert found.headline is not None
+    assert {found.headline.word, *(one.word for one in found.headline.questions)} == {"cannot tell"}
+    assert "5 clusters give no p-value below 0.0625" in found.headline.sentence
 
 
 def test_as_claimed_and_too_few() -> None:

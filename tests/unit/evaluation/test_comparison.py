@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 import credibly as cr
+from credibly.diagnosis import diagnose
 from credibly.io.bundled import demo
 from credibly.selection.standings import Recommendation
 from unit.credal.oracles import random_ensemble
@@ -58,7 +59,7 @@ def test_the_paper_mode_reaches_the_numbers_of_single_models() -> None:
 def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> None:
     first, *others = comparison.ranking.leaders()
     assert others
-    led = comparison.findings[4]  # after accuracy, log loss and calibration gap
+    (led,) = (one for one in comparison.findings if one.startswith("From trade-off"))
     assert led.startswith(f"From trade-off 0 to {first[1]:.3g}, {first[2]} has the smallest mean score")
     for _, high, name in others[:-1]:
         assert f"to {high:.3g} {name}" in led
@@ -101,22 +102,112 @@ def test_the_first_finding_names_who_is_best() -> None:
 
 
 def test_gaps_are_compared_by_their_size() -> None:
-    """Five points too unsure is closer to the labels than nine too sure, though the number is smaller."""
-    labels = np.repeat([0, 1], [800, 200])  # the first class is right 80 % of the time
+    """Five points too often is closer to the labels than nine too rarely, though the number is larger."""
+    labels = np.repeat([0, 1], [800, 200])  # the event, class 1, happens 20 % of the time
 
     def says(share: float) -> np.ndarray:
         return np.tile([share, 1 - share], (1000, 1))
 
-    found = cr.compare({"sure": says(0.89), "unsure": says(0.75)}, labels, n_resamples=200)
-    order = found.places["confidence_gap"]
-    assert order.names == ("unsure", "sure")
-    np.testing.assert_allclose(order.scores, [-0.05, 0.09])
+    found = cr.compare({"rarely": says(0.89), "often": says(0.75)}, labels, n_resamples=200)
+    order = found.places["event_gap"]
+    assert order.names == ("often", "rarely")
+    np.testing.assert_allclose(order.scores, [0.05, -0.09])
     np.testing.assert_allclose(order.differences, [0.0, 0.04], atol=1e-12)
     low, high = order.intervals[1]
     assert low < 0.04 < high  # |s| is shaken by the labels, s = 0.04 being a sum of both gaps
-    gap = found.leading()["unsure"]["Calibration gap (points)"]
-    assert gap.value == "5.0 too unsure"
+    gap = found.leading()["often"]["Calibration gap (points)"]
+    assert gap.value == "5.0 too often"
     assert gap.interval == "2.5 to 7.5"  # 5 +- 1.96 * 100 * sqrt(0.8 * 0.2 / 999)
+
+
+def _three(k: int, n: int = 2000) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    rng = np.random.default_rng(5)
+    truth = rng.dirichlet(np.ones(k), size=n)
+    labels = (rng.random((n, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    sure, often = truth**2, truth * np.array([2.0, *np.ones(k - 1)])
+    models = {"truth": truth, "sure": sure, "often": often}
+    return {name: one / one.sum(axis=1, keepdims=True) for name, one in models.items()}, labels
+
+
+def test_every_model_that_is_off_is_told_what_is_wrong_and_what_repairs_it() -> None:
+    models, labels = _three(3)
+    found = cr.compare(models, labels, n_resamples=200)
+    assert found.calibration["truth"].sentence == found.calibration["truth"].remedy == ""
+    own = {name: one.diagnosis for name, one in found.calibration.items()}
+    assert {name: None if one is None else one.fault for name, one in own.items()} == {
+        "truth": "none",
+        "sure": "temperature",
+        "often": "bias",
+    }
+    same = diagnose(models["sure"], labels, rng=0)
+    assert own["sure"] is not None
+    assert own["sure"].effect == same.effect
+    _, sure, often, right, *_ = found.findings
+    assert sure.startswith("sure: Overconfident: it says")
+    assert "Temperature 2" in sure
+    assert often.startswith("often: Predicts class 0 too often: it says")
+    assert right == "No sign of miscalibration: truth."
+    for name in ("sure", "often"):
+        error = found.calibration[name].errors["classwise_ece"]
+        assert error.value == pytest.approx(float(cr.classwise_ece(models[name], labels)))
+        assert error.expected < error.limit < error.value
+    assert found.calibration["truth"].errors["classwise_ece"].value < 1.5 * error.expected
+
+
+def test_calibration_errors_are_compared_with_those_of_the_best() -> None:
+    models, labels = _three(3)
+    found = cr.compare(models, labels, n_resamples=200)
+    assert {one.than for one in found.differences} == {"truth"}
+    by = {(one.statistic, one.model): one for one in found.differences}
+    assert set(by) == {
+        (name, model)
+        for name in ("confidence_ece", "classwise_ece", "smooth_ece", "truthful_ce")
+        for model in ("sure", "often")
+    }
+    assert all(by[name, "sure"].is_clear for name in ("confidence_ece", "smooth_ece", "truthful_ce"))
+    said = [one for one in found.findings if one.startswith("Calibration errors of sure against truth: ")]
+    assert len(said) == 1
+    assert "truthful calibration error larger by" in said[0]
+    alike = cr.compare({"one": models["truth"], "two": models["truth"]}, labels, n_resamples=200)
+    assert {one.interval for one in alike.differences} == {(0.0, 0.0)}
+    assert (
+        "Calibration errors: no model differs beyond chance from one (95 % paired intervals)."
+        in alike.findings
+    )
+
+
+def test_two_classes_are_compared_by_the_event() -> None:
+    models, labels = _three(2)
+    found = cr.compare(models, labels, n_resamples=200)
+    assert {one.statistic for one in found.differences} == {"classwise_ece", "smooth_ece", "truthful_ce"}
+    expected = float(cr.smooth_ece(models["sure"], labels, target="classwise"))
+    assert found.calibration["sure"].errors["smooth_ece"].value == pytest.approx(expected)
+    assert "confidence_gap" not in found.estimates["truth"]
+    gap = found.estimates["often"]["event_gap"]
+    assert gap.value == pytest.approx(models["often"][:, 1].mean() - labels.mean())
+    assert found.leading()["often"]["Calibration gap (points)"].value.endswith("too rarely")
+    assert (
+        found.curves["often"].discrimination
+        == cr.corp_curve(models["often"], labels, target=1).discrimination
+    )
+
+
+def test_few_instances_have_no_diagnosis() -> None:
+    models, labels = _three(3, n=12)
+    found = cr.compare(models, labels, n_resamples=100)
+    assert all(one.diagnosis is None and not one.errors for one in found.calibration.values())
+    assert found.differences == ()
+
+
+def test_models_of_real_values_are_diagnosed() -> None:
+    rng = np.random.default_rng(4)
+    mean = rng.normal(size=800)
+    labels = mean + rng.normal(size=800)
+    narrow = cr.Gaussian(mean, np.full(800, 0.5))
+    found = cr.compare({"right": cr.Gaussian(mean, np.ones(800)), "narrow": narrow}, labels, n_resamples=200)
+    assert found.calibration["narrow"].diagnosis.fault == "scale"
+    assert found.findings[1].startswith("narrow: Intervals are too narrow: its 90 % intervals contain")
+    assert found.findings[2] == "No sign of miscalibration: right."
 
 
 def test_places_of_accuracy_are_paired() -> None:

@@ -1,4 +1,4 @@
-"""The headline answers the title of a report: direction, size, whether chance explains it, what helps."""
+"""The headline answers the title of a report: what is wrong, by how much, what repairs it, what is left."""
 
 from __future__ import annotations
 
@@ -14,10 +14,22 @@ import pytest
 from scipy.stats import binomtest
 
 import credibly as cr
-from credibly.evaluation.headline import _credal_answer
-from credibly.evaluation.phrases import at_most, points, within
+from credibly._arrays.notes import capital
+from credibly.diagnosis.table import CLASSES, REALS
+from credibly.evaluation.numbers import (
+    at_most,
+    frequency,
+    in_points,
+    p_is,
+    points,
+    signed_points,
+    span,
+    times,
+)
+from credibly.evaluation.questions import _by_halves, _credal
+from credibly.evaluation.sentences import CASES, REPAIRS
 from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.words import Verdict, p_is
+from credibly.evaluation.words import Verdict, gated
 from credibly.results.witness import WitnessDirection
 
 CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 99}
@@ -90,12 +102,33 @@ def unfocused() -> tuple[cr.Gaussian, np.ndarray]:
     return cr.Gaussian(centre + side / 2, np.full(600, 1.118)), centre + rng.normal(size=600)
 
 
+def churn(n: int = 3000) -> tuple[np.ndarray, np.ndarray]:
+    """A model that says about 42 % churn where 4 % churn: its scores are 3.1 too high."""
+    rng = np.random.default_rng(0)
+    score = rng.normal(-3.5, 1.0, n)
+    labels = (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
+    stated = 1 / (1 + np.exp(-score - 3.1))
+    return np.stack([1 - stated, stated], axis=1), labels
+
+
+def of(found: cr.Evaluation, about: str) -> Any:
+    """Return the one answer about something."""
+    (answer,) = [one for one in found.headline.questions if one.about == about]
+    return answer
+
+
+# ------------------------------------------------------------------------------------------- real values
+
+
 def test_errors_are_compared_with_the_stated_spread() -> None:
     rng = np.random.default_rng(3)
     std = rng.choice([0.5, 2.0], size=800)
-    given = cr.Gaussian(np.zeros(800), std)
-    found = cr.evaluate(given, rng.normal(size=800), n_resamples=199).headline
-    (answer,) = [one for one in found.questions if one.about == "stated"]
+    found = cr.evaluate(cr.Gaussian(np.zeros(800), std), rng.normal(size=800), n_resamples=199)
+    assert found.headline.finding.case == "spread"
+    assert found.headline.sentence.startswith("Stated spreads vary too much (large ones are too large")
+    # errors are 1 at both spreads, which differ by a factor of 4: an exponent of 0, so 2 ** 0
+    assert 2.0 ** found.headline.finding.facts["observed"] == pytest.approx(1.0, abs=0.1)
+    answer = of(found, "stated")
     assert answer.word == "conflict"
     assert re.match(r"Its errors .* are .* where it states 0\.5 and .* where it states 2 ", answer.sentence)
 
@@ -113,34 +146,37 @@ def test_the_spread_of_few_draws_is_compared_with_what_right_draws_show() -> Non
     assert expected in answer.sentence
 
 
-def test_a_scale_is_no_remedy_for_a_bias() -> None:
+def test_a_bias_is_repaired_by_a_shift() -> None:
     rng = np.random.default_rng(0)
     mean = rng.normal(size=200)
     given, labels = cr.Gaussian(mean, np.ones(200)), mean + 1.0 + rng.normal(size=200)
     found = cr.evaluate(given, labels, n_resamples=99, rng=0).headline
-    assert found.sentence.startswith("Biased: its predictions are too low")
-    assert found.remedy == "A scale would keep this bias; shifted quantiles can remove it."
+    off = float((labels - mean).mean())
+    assert found.sentence.startswith(f"Predictions are too low by {off:.3g} on average (95 %: ")
+    assert found.size == pytest.approx(-off)
+    assert found.remedy == f"A shift of {off:.3g}, fitted on other folds, leaves nothing."
     assert found.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["shift"])'
-    tried = cr.evaluate(given, labels, n_resamples=99, recalibrate=["scale", "shift"], rng=0).headline
-    assert tried.remedy.startswith("Shifts of quantiles by ")
 
 
 def test_a_bias_of_single_draws_has_a_remedy() -> None:
     """They have no spread to scale."""
     rng = np.random.default_rng(0)
     given, labels = cr.Samples(rng.normal(size=(100, 1))), rng.normal(size=100) + 2.0
-    found = cr.evaluate(given, labels, n_resamples=99, rng=0).headline
-    assert found.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["shift"])'
+    found = cr.evaluate(given, labels, n_resamples=99, rng=0)
+    assert found.headline.word == "conflict"
+    assert found.diagnosis.repair.method == "levels"  # one draw is one quantile
+    assert f'["{found.diagnosis.repair.method}"]' in found.headline.steps[0][1]
 
 
-def test_a_headline_about_width_tells_a_median_that_is_off_too() -> None:
-    """Skewed errors: 63 % of exponential ones are below their mean, and 90 % intervals contain 93 %."""
+def test_skewed_errors_are_called_so() -> None:
+    """Of exponential errors none is below 90 % intervals, and exp(-2.645) = 7 % are above."""
     rng = np.random.default_rng(5)
     given = cr.Gaussian(np.zeros(2000), np.ones(2000))
     found = cr.evaluate(given, rng.exponential(size=2000) - 1.0, n_resamples=99, rng=0).headline
-    assert found.sentence.startswith("Too wide: its 90 % intervals contain 93 %")
-    assert re.search(r"And 6\d % of the labels lie below the predicted median\.$", found.sentence)
-    assert found.remedy.endswith(", and keep the medians, which shifted quantiles move.")
+    assert re.match(
+        r"Skewed, with more labels above .*: 0 % of the labels lie below its 90 % .* and [67]\.\d % above",
+        found.sentence,
+    )
 
 
 def test_intervals_of_few_draws_are_compared_with_what_right_draws_show() -> None:
@@ -149,33 +185,31 @@ def test_intervals_of_few_draws_are_compared_with_what_right_draws_show() -> Non
     narrow = cr.evaluate(cr.Samples(rng.normal(size=(100, 10)) / 2), rng.normal(size=100), rng=0)
     size = 9 / 11 - narrow["picp"].value
     assert narrow.headline.size == pytest.approx(size, abs=0.01)  # 8 points more if 90 % were expected
-    assert "(82 % are expected, because draws are few" in narrow.headline.sentence
+    assert narrow.headline.sentence.startswith("Intervals are too narrow")
+    assert "(82 % are expected, because draws are few" in of(narrow, "coverage").sentence
     wide = cr.evaluate(cr.Samples(1.3 * rng.normal(size=(1500, 10))), rng.normal(size=1500), rng=0).headline
-    assert wide.sentence.startswith("Too wide")
-    assert "would change the coverage" in wide.remedy  # from 88 % to 82 %, so farther from 90 %
+    assert wide.sentence.startswith("Intervals are too wide")  # though 91 % are close to 90 %
     right = cr.evaluate(cr.Samples(rng.normal(size=(600, 10))), rng.normal(size=600), rng=0).headline
-    assert re.search("within .* points of what is expected, 95 % sure", right.sentence)
+    assert right.word == "no conflict found"
+    assert re.search("within .* points of what right draws would give, 95 % sure", right.sentence)
 
 
-def test_a_scale_for_each_group_is_tried_where_groups_differ() -> None:
+def test_a_scale_for_each_group_is_found_where_groups_differ() -> None:
     rng = np.random.default_rng(0)
     groups, labels = np.arange(400) % 2, rng.normal(size=400)
-    given = cr.Gaussian(np.zeros(400), np.where(groups == 1, 1.0, 0.4))
-    found = cr.evaluate(given, labels, groups=groups, n_resamples=99, rng=0).headline
-    assert re.match(r"Scales from .* in 2 groups, fitted on held-out folds, would change", found.remedy)
-    call = 'cr.recalibration_report(predictions, labels, ["scale_by_group"], groups=groups)'
-    assert found.steps[0][1] == call
-    alike = cr.Gaussian(np.zeros(400), np.full(400, 0.6))
-    found = cr.evaluate(alike, labels, groups=groups, n_resamples=99, rng=0).headline
-    assert found.remedy.startswith("A scale of ")
-
-
-def test_labels_that_equal_their_median_are_no_bias() -> None:
-    """All are at most as large as the median, and none is below it."""
-    mean = np.random.default_rng(0).normal(size=100)
-    found = cr.evaluate(cr.Gaussian(mean, np.ones(100)), mean, n_resamples=99, rng=0).headline
-    assert found.sentence.startswith("Too wide: its 90 % intervals contain 100.0 % of the labels")
-    assert " And " not in found.sentence
+    narrow = cr.Gaussian(np.zeros(400), np.full(400, 0.6))
+    alike = cr.evaluate(narrow, labels, groups=groups, n_resamples=99, rng=0)
+    assert alike.diagnosis.fault == "scale"
+    assert alike.headline.remedy.startswith("A scale of ")
+    apart = cr.evaluate(
+        narrow, np.where(groups == 1, 0.6, 1.5) * labels, groups=groups, n_resamples=99, rng=0
+    )
+    assert apart.diagnosis.fault == "group scale"
+    assert apart.headline.sentence.startswith(
+        "Intervals are too narrow for group 0: its 90 % intervals contain"
+    )
+    call = 'cr.recalibration_report(predictions, labels, ["scale"], groups=group)'
+    assert apart.headline.steps[0][1] == call
 
 
 def test_equal_draws_state_a_spread_of_zero() -> None:
@@ -205,20 +239,18 @@ def test_the_headline_names_what_is_off_and_not_what_chance_explains() -> None:
     def steps(heights: list[float], ends: list[float]) -> np.ndarray:
         return levels_drawn(lambda u: np.array(heights)[np.digitize(abs(2 * u - 1), ends)], 600)
 
-    heavy, wide = steps([1.4, 0.5, 0.3, 2.0], [0.5, 0.9, 0.96]), steps([1.4, 0.7, 0.9], [0.4, 0.9])
-    lopsided = levels_drawn(lambda u: 1.0 + 0.6 * np.sin(4 * np.pi * (u - 0.5)), 600)
-    many = r"its [2-6]\d % intervals contain \d+ % of the labels, .* too many; more than .* And its 90 %"
     expected = {
-        f"Miscalibrated, though not at 90 %: {many}": heavy,
-        f"Too wide: {many}": wide,
-        r"Miscalibrated, though not at the median: .* the predicted \d+ % quantile, more than": lopsided,
+        "tails|shape": steps([1.4, 0.5, 0.3, 2.0], [0.5, 0.9, 0.96]),
+        "shape": levels_drawn(lambda u: 1.0 + 0.6 * np.sin(4 * np.pi * (u - 0.5)), 600),
     }
-    for said, u in expected.items():
+    for faults, u in expected.items():
         labels = np.array([NormalDist().inv_cdf(one) for one in u])
         given = cr.Gaussian(np.zeros(labels.size), np.ones(labels.size))
-        found = cr.evaluate(given, labels, n_resamples=199, rng=0).headline
-        assert found.word == "conflict"
-        assert re.match(said, found.sentence), found.sentence
+        found = cr.evaluate(given, labels, n_resamples=199, rng=0)
+        assert found.diagnosis.fault in faults.split("|")
+        low, high = found.headline.interval
+        # a size that chance explains is not what is said
+        assert low > 0 or high < 0 or "its repair lowers the held-out loss by" in found.headline.sentence
 
 
 def test_a_quantile_that_is_not_the_median_is_not_called_so() -> None:
@@ -226,29 +258,24 @@ def test_a_quantile_that_is_not_the_median_is_not_called_so() -> None:
     # 90 % quantiles of predictions that are 0.5 too low: fewer labels than 90 %, and more than half, below
     given = cr.Quantiles(np.full((400, 1), 1.2816 - 0.5), [0.9])
     found = cr.evaluate(given, rng.normal(size=400), n_resamples=199, rng=0).headline
-    assert found is not None
-    start = (
-        r"Biased: its predictions are too low; \d\d % of the labels lie below the predicted 90 % quantile, "
-    )
-    assert re.match(start, found.sentence), found.sentence
+    assert re.match(r"The 90 % quantile is too low: \d\d % of the labels lie below it", found.sentence)
 
 
 def test_counts_are_compared_with_what_their_ties_let_one_expect() -> None:
     """Central 90 % intervals of whole numbers contain more than 90 % if calibrated: ends belong to them."""
     rng = np.random.default_rng(0)
     draws, labels = np.round(rng.normal(size=(600, 40))), np.round(rng.normal(size=600))
-    right = cr.evaluate(cr.Samples(draws), labels, n_resamples=199, rng=0).headline
-    assert right is not None
-    assert right.word == "no conflict found"
-    expected = r"its 90 % intervals contain 9\d % of the labels \(9\d % are expected, because draws are few"
-    assert re.search(expected, right.sentence), right.sentence
+    right = cr.evaluate(cr.Samples(draws), labels, n_resamples=199, rng=0)
+    assert right.headline.word == "no conflict found"
+    expected = r"Its 90 % intervals contain 9\d % of the labels \(9\d % are expected, because draws are few"
+    assert re.match(expected, of(right, "coverage").sentence)
     # five points fewer than calibrated labels would be, though only one below 90 %
-    wide = np.round(1.2 * rng.normal(size=600))
-    found = cr.evaluate(cr.Samples(draws), wide, n_resamples=199, rng=0).headline
-    assert found is not None
-    start = r"Too narrow: its 90 % intervals contain 89 % .* \(9\d % are expected, .*\), .* points too few"
-    assert re.match(start, found.sentence), found.sentence
+    found = cr.evaluate(cr.Samples(draws), np.round(1.2 * rng.normal(size=600)), n_resamples=199, rng=0)
+    assert found.headline.word == "conflict"
+    assert of(found, "coverage").word == "conflict"
 
+
+# --------------------------------------------------------------------------------------------- all kinds
 
 WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     "overconfident": (lambda: said(1500, 4, 2.0), "conflict", "Overconfident: it says .* points too sure"),
@@ -260,22 +287,23 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
     ),
     "too few data": (lambda: said(30, 3, 1.0), "cannot tell", "Too few data to tell: with 30 instances"),
     "binary": (lambda: said(900, 2, 2.0), "conflict", "Overconfident"),
+    "churn": (churn, "conflict", "Predicts class 1 too often: it says 41 % .* 9.7 times too often"),
     "100 classes": (lambda: said(800, 100, 1.5), "conflict", "Overconfident"),
-    "in parts": (opposite, "conflict", "Miscalibrated, though not on average: .* too sure .* too unsure"),
+    "in parts": (opposite, "conflict", "Too extreme about class 1: in the rows where it says"),
     "ensemble": (lambda: members(1.0), "no conflict found", "No sign of miscalibration in 400"),
     "Dirichlet": (dirichlet, "conflict", "Overconfident"),
     "belief": (belief, "conflict", "Underconfident"),
     "raters": (raters, "conflict", "Overconfident"),
-    "too narrow": (lambda: normal(0.0, 0.6), "conflict", "Too narrow: its 90 % intervals contain .* too few"),
-    "too wide": (lambda: normal(0.0, 1.6), "conflict", "Too wide: its 90 % intervals contain .* too many"),
-    "biased": (lambda: normal(0.5, 1.0), "conflict", "Biased: its predictions are too low"),
+    "too narrow": (lambda: normal(0.0, 0.6), "conflict", "Intervals are too narrow: its 90 % .* too few"),
+    "too wide": (lambda: normal(0.0, 1.6), "conflict", "Intervals are too wide: its 90 % .* too many"),
+    "biased": (lambda: normal(0.5, 1.0), "conflict", "Predictions are too low by "),
     "reals": (lambda: normal(0.0, 1.0), "no conflict found", "No sign of miscalibration in 600"),
     "unfocused": (
         unfocused,
         "conflict",
-        "Too extreme: high predictions are too high and low .* more than chance",
+        "Too extreme .high predictions are too high and low .* more than chance",
     ),
-    "wavy": (wavy, "conflict", "Miscalibrated, though not on average: its 90 % .* SKCE: similar"),
+    "wavy": (wavy, "conflict", "Miscalibrated in a way that no repair here removes: SKCE is .* similar"),
     "few reals": (lambda: normal(0.0, 1.0, 40), "cannot tell", "Too few data to tell: with 40 instances"),
 }
 
@@ -292,29 +320,98 @@ def test_what_it_says(name: str) -> None:
     assert headline is not None
     assert headline.word == word
     assert re.match(sentence, headline.sentence), headline.sentence
+    assert all(one.sentence and one.question.endswith("?") for one in headline.questions)
     assert str(headline) in found.summary()
     asked = [one.about for one in headline.questions]
     if name in ("too narrow", "reals"):  # which state one spread for all
         (coverage,) = [one for one in headline.questions if one.about == "coverage"]
         assert "wide; without a model, one interval for all labels would be" in coverage.sentence
-    assert asked == (
-        ["coverage", "where"] if real else [*(["raters"] * (name == "raters")), "confidence", "errors"]
-    ) + (["spread"] if (not real and not isinstance(predictions, np.ndarray)) or name == "raters" else [])
+    first = ["what", *(["repairs"] if word == "conflict" else [])]
+    first += ["left"] if found.diagnosis.repair is not None else []
+    last = ["coverage", "where"] if real else ["errors"]
+    last += ["spread"] if (not real and not isinstance(predictions, np.ndarray)) or name == "raters" else []
+    assert asked == [*(["raters"] * (name == "raters")), *first, *last]
 
 
-def test_size_interval_and_remedy_are_those_of_the_parts() -> None:
+def test_size_interval_and_remedy_are_those_of_the_diagnosis() -> None:
     probs, labels = said(1500, 4, 2.0)
     found = cr.evaluate(probs, labels, **CHEAP)
-    told = found.headline
+    told, effect = found.headline, found.diagnosis.effect
     gap = cr.confidence_gap(probs, labels)
-    assert told.size == pytest.approx(gap.value, abs=1e-12)
-    assert told.interval == pytest.approx(gap.interval(), abs=1e-12)
-    assert f"{points(gap.value)} too sure" in told.sentence
-    after = found.recalibration.methods["temperature"].changes["confidence_gap"].after.value
-    assert told.remedy.endswith(f"would bring this to {points(after)}.")
-    assert abs(after) < abs(gap.value) / 4
+    assert told.size == effect.size == pytest.approx(gap.value, abs=1e-12)
+    assert told.interval == effect.interval == pytest.approx(gap.interval(), abs=1e-3)
+    assert f"{points(gap.value)} too sure ({span(effect.interval, in_points)})" in told.sentence
+    # the repair is fitted to all rows, and what it leaves is measured on rows of other folds
+    fitted = cr.recalibrate.TemperatureScaling().fit(probs, labels)
+    assert (
+        told.remedy
+        == f"{capital(fitted.describe())}, fitted on other folds, leaves {signed_points(effect.remains)}."
+    )
+    assert abs(effect.remains) < abs(gap.value) / 4
     ((_, command),) = told.steps
     assert command == 'cr.recalibration_report(predictions, labels, ["temperature"])'
+
+
+def test_two_classes_are_about_the_event_by_its_name() -> None:
+    probs, labels = churn()
+    found = cr.evaluate(probs, labels, classes=["stay", "churn"], **CHEAP)
+    stated, happened = probs[:, 1].mean(), labels.mean()  # 0.411 and 0.042
+    said = f"it says {frequency(stated)} churn; {frequency(happened)} churn"
+    said += f", {stated / happened:.1f} times too often"
+    assert found.headline.sentence.startswith(f"Predicts churn too often: {said} (37 points, 95 %: 36 to 38)")
+    assert found.diagnosis.repair.method == "bias"
+    assert found.headline.remedy.endswith("leaves 0.0 points.")
+    # the same of classes that have numbers
+    plain = cr.evaluate(probs, labels, **CHEAP).headline.sentence
+    assert "it says 41 % for class 1; 4.2 % are class 1, 9.7 times" in plain
+
+
+def test_a_small_gap_is_judged_by_the_frequency_of_the_event() -> None:
+    """Half a point is a quarter of 2 % and little of 50 %."""
+    rng = np.random.default_rng(0)
+    n = 40_000
+    rare = np.clip(rng.normal(0.02, 0.004, n), 0.005, 0.04)
+    often = np.clip(rng.normal(0.5, 0.1, n), 0.1, 0.9)
+    expected = {"rare": (rare, rare + 0.006, False), "often": (often, often + 0.008, True)}
+    for name, (truth, stated, is_small) in expected.items():
+        labels = (rng.random(n) < truth).astype(int)
+        found = cr.evaluate(np.stack([1 - stated, stated], axis=1), labels, **CHEAP).headline
+        assert found.word == "conflict", name
+        assert ("Real, but small: less than 2.0 points." in found.sentence) == is_small, found.sentence
+
+
+def test_repairs_are_listed_with_what_they_gain() -> None:
+    found = cr.evaluate(*said(1500, 4, 2.0), **CHEAP)
+    answer = of(found, "repairs")
+    assert (answer.word, answer.case) == ("", "repaired")
+    (chosen,) = [one for one in answer.facts["tried"] if one["chosen"]]
+    assert (chosen["method"], chosen["gain"]) == ("temperature", found.diagnosis.repair.gain)
+    gains = [one["gain"] for one in answer.facts["tried"]]
+    assert gains == sorted(gains, reverse=True)
+    assert answer.facts["command"] == found.headline.steps[0][1]
+    assert answer.sentence.startswith("A temperature is the smallest repair that explains the gain")
+    right = cr.evaluate(*said(2000, 4, 1.0, seed=4), **CHEAP)
+    assert "repairs" not in [one.about for one in right.headline.questions]
+
+
+def test_findings_are_data() -> None:
+    found = cr.evaluate(*said(1500, 4, 2.0), **CHEAP)
+    written = found.to_dict()["headline"]
+    assert written["sentence"] == found.headline.sentence
+    own = written["finding"]
+    assert (own["about"], own["word"], own["case"]) == ("headline", "conflict", "temperature")
+    assert own["facts"]["size"] == found.diagnosis.effect.size
+    assert [one["sentence"] for one in written["questions"]] == [
+        one.sentence for one in found.headline.questions
+    ]
+    assert found.findings[0] == found.headline.finding
+    assert str(found.headline) == f"{found.headline.sentence} {found.headline.remedy}"
+
+
+def test_every_fault_and_repair_has_words() -> None:
+    faults = [one for one in (*CLASSES, *REALS) if one.method]
+    assert {one.name for one in faults} <= set(CASES)
+    assert {one.method for one in faults} <= set(REPAIRS)
 
 
 def test_the_gap_is_below_what_the_headline_says() -> None:
@@ -335,7 +432,7 @@ def test_intervals_are_within_what_the_headline_says() -> None:
     low, high = (binomtest(inside, 600, alternative=side).proportion_ci(0.95) for side in ("greater", "less"))
     assert told.bound == pytest.approx(max(0.9 - low.low, high.high - 0.9))
     assert told.sentence.endswith(
-        f"their true coverage is within {at_most(told.bound)} of what they promise, 95 % sure."
+        f"coverage of its 90 % intervals is within {at_most(told.bound)} of what they promise, 95 % sure."
     )
 
 
@@ -385,9 +482,33 @@ def test_a_model_that_is_surest_where_it_is_wrong() -> None:
     sure = rng.uniform(0.5, 1.0, size=800)
     labels = (rng.random(800) < 2 * (sure - 0.5)).astype(int)  # the surer, the more often wrong
     found = cr.evaluate(np.stack([sure, 1 - sure], axis=1), labels, **CHEAP)
-    errors = next(one for one in found.headline.questions if one.about == "errors")
-    assert errors.word == "conflict"
-    assert errors.sentence.startswith("The surer it is, the more often it is wrong.")
+    assert (found.headline.word, found.headline.finding.case) == ("conflict", "inverted")
+    assert found.headline.sentence.startswith("Its confidence is misleading")
+    assert found.headline.steps == ()
+    errors = of(found, "errors")
+    assert (errors.word, errors.case) == ("no", "misleads")
+    assert of(found, "repairs").sentence.startswith("No recalibration does")
+
+
+def test_what_the_headline_says_of_the_reading_of_data_is_no_warning_besides() -> None:
+    probs, labels = said(900, 4, 1.0)
+    found = cr.evaluate(probs[:, [1, 0, 3, 2]], labels, **CHEAP)
+    assert found.diagnosis.fault == "swapped classes"
+    assert found.headline.sentence.startswith("The columns are in another order than the labels")
+    assert not [one for one in found.warnings if "order of the classes" in one]
+
+
+def test_single_statistics_are_in_conflict_only_where_the_one_test_is() -> None:
+    """One value among many that is off is explained by chance where the one test does not reject."""
+    probs, labels = said(200, 3, 1.0, seed=4)
+    found = cr.evaluate(probs, labels, n_resamples=199)
+    calm = dataclasses.replace(found.diagnosis, word="no conflict found")
+    verdict = Verdict("conflict", "brier", "Brier score 1 is off.", "", "", 1.0, (0.0, 0.5))
+    (gate,) = gated([verdict], calm)
+    assert gate.word == "no conflict found"
+    assert gate.finding.startswith("Brier score 1 is off. Among all that was tested, chance explains")
+    loud = dataclasses.replace(calm, word="conflict")
+    assert gated([verdict], loud) == (verdict,)
 
 
 SAME = np.repeat(said(60, 3, 1.0)[0][:, None], 4, axis=1)
@@ -395,21 +516,21 @@ ODD: dict[str, tuple[Any, Any, str, dict[str, str]]] = {
     "one instance": (
         np.array([[0.8, 0.2]]),
         np.array([0]),
-        "with 1 instance, the average gap can be as large as 75 points",  # 0.8 - 0.05
-        {"confidence": "Chance could explain it", "errors": "no mistake in 1 instance:"},
+        "with 1 instance, the average gap could still be up to 75 points",  # 0.8 - 0.05
+        {},
     ),
     "certain and right": (
         np.eye(3)[np.arange(60) % 3],
         np.arange(60) % 3,
         # 1 - 0.05^(1/60) = 0.0487
-        "certain of every answer, and always right; the average gap is below 4.9 points, 95 % sure.",
-        {"confidence": "is right 100.0 % of the time: no gap.$"},
+        "certain of every answer, and always right in 60 instances; the average gap is below 4.9 points",
+        {"what": "is right 100.0 % of the time: no gap, in 60 rows"},
     ),
     "all wrong": (
         said(60, 3, 1.0)[0],
         said(60, 3, 1.0)[0].argmin(axis=1),
-        "Overconfident: it says .* and is right 0.0 % of the time",
-        {"errors": "It gave no right answer in 60 instances"},
+        "Overconfident: it says .* and is right 0 % of the time",
+        {"errors": "It gave no right answer on these 60 instances"},
     ),
     "one distribution for all": (
         np.tile([0.5, 0.3, 0.2], (60, 1)),
@@ -421,16 +542,27 @@ ODD: dict[str, tuple[Any, Any, str, dict[str, str]]] = {
     "far below the labels": (
         normal(50.0, 1.0, 40)[0],
         normal(50.0, 1.0, 40)[1],
-        "Biased: its predictions are too low; 0.0 % of the labels",
+        "Predictions are too low by 50",
         {},
     ),
     "one real value": (
         cr.Gaussian(np.zeros(1), np.ones(1)),
         np.ones(1),
-        "Too few data to tell: with 1 instance, the coverage of its 90 % intervals can be off",
-        {"coverage": "", "where": ""},
+        "with 1 instance, the coverage of its 90 % intervals could still be off by up to 85 points",
+        {},
     ),
-    "one real value at the median": (cr.Gaussian(np.zeros(1), np.ones(1)), np.zeros(1), "Too wide", {}),
+    "one real value at the median": (
+        cr.Gaussian(np.zeros(1), np.ones(1)),
+        np.zeros(1),
+        "Too few data to tell: with 1 instance",
+        {},
+    ),
+    "units of 1e-18": (
+        cr.Gaussian(1e-18 * normal(1.0, 1.0)[0].mean, np.full(600, 1e-18)),
+        1e-18 * normal(1.0, 1.0)[1],
+        "Predictions are too low by 9.3e-19 on average",
+        {},
+    ),
 }
 
 
@@ -457,8 +589,6 @@ def test_a_value_that_cannot_differ_tells_nothing() -> None:
 
 
 def test_few_mistakes_are_counted_in_the_surest_half() -> None:
-    from credibly.evaluation.headline import _by_halves
-
     assert _by_halves(900, 1 / 450, 47 / 900)[1] < 47 / 900  # 1 of 47 mistakes among the surest half
     assert _by_halves(900, 46 / 450, 47 / 900)[0] > 47 / 900
     low, high = _by_halves(900, 23 / 450, 47 / 900)
@@ -474,11 +604,15 @@ def test_groups_that_are_off_lead_where_nothing_is_found_over_all() -> None:
     assert alone.headline.word == "no conflict found"
     found = cr.evaluate(probs, labels, groups=labels % 2, n_resamples=99)
     assert found.headline.word == "conflict"
-    assert found.headline.sentence.startswith(
-        "Off for some groups, most clearly for group 0: class 3 occurs "
+    # labels 0 and 2 are group 0, so that class 3, of which it says a fifth, never occurs there
+    assert re.match(
+        r"Predicts class \d too often for group [01]: it says \d\d % for class \d; 0 % are class \d",
+        found.headline.sentence,
     )
-    assert found.headline.sentence.endswith(alone.headline.sentence[1:])
-    assert found.headline.steps[0][1] == "cr.audit(predictions, labels, groups=groups)"
+    assert (
+        found.headline.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["bias"], groups=group)'
+    )
+    assert "most clearly off: group " in of(found, "left").sentence
 
 
 @pytest.mark.parametrize(("score", "says"), [(3.0, "class 1 occurs "), (-0.2, "no single class is off")])
@@ -490,14 +624,26 @@ def test_a_class_within_its_bounds_is_not_called_outside(score: float, says: str
     validity = dataclasses.replace(tested, pvalue=0.01, details=details)
     verdict = Verdict("conflict", "witness", "", "", "", None, None)
     parts = CredalParts(validity, {}, None, (verdict,), np.arange(50), 50)
-    answer = _credal_answer(parts, "?", cast(Any, SimpleNamespace(classes=("0", "1", "2"))))
+    answer = _credal(parts, "?", cast(Any, SimpleNamespace(classes=("0", "1", "2"))))
     assert says in answer.sentence
     assert answer.sentence.endswith("(p = 0.01).")
 
 
-def test_a_gap_on_both_sides_of_zero_names_both_directions() -> None:
-    assert within((-0.123, 0.202)) == " (95 %: 12.3 too unsure to 20.2 too sure)"
-    assert within((-0.04, -0.02)) == " (95 %: 2.0 to 4.0)"
+def test_numbers_are_written_in_the_unit_of_their_reader() -> None:
+    assert [frequency(one) for one in (0.423, 0.042, 0.0042, 0.984, 1.0)] == [
+        *("42 %", "4.2 %", "0.42 %", "98.4 %", "100 %")
+    ]
+    assert (times(0.42, 0.04), times(0.36, 0.04), times(0.04, 1.0), times(0.5, 0.4), times(0.04, 0.05)) == (
+        *("10.5 times".replace("10.5", "ten"), "9.0 times", "25 times", "", ""),
+    )
+    assert [signed_points(one) for one in (0.004, -0.12, 1e-9, 0.01)] == [
+        *("+0.4 points", "-12 points", "0.0 points", "+1.0 point")
+    ]
+
+
+def test_intervals_are_told_in_the_direction_of_the_sentence() -> None:
+    assert span((-0.202, 0.123), in_points) == "95 %: -12 to 20"
+    assert span((-0.04, -0.02), in_points) == "95 %: 2.0 to 4.0"
 
 
 def test_a_tiny_pvalue_is_an_inequality() -> None:
@@ -505,11 +651,9 @@ def test_a_tiny_pvalue_is_an_inequality() -> None:
 
 
 @pytest.mark.slow
-def test_sets_that_no_method_recalibrates_get_no_command_that_fails() -> None:
+def test_sets_whose_class_is_never_stated_often_enough_are_in_conflict() -> None:
     flat = np.full((400, 3), 1 / 3)
     predictions = cr.Intervals(0.6 * flat, np.minimum(1.2 * flat, 1.0))
-    (step,) = cr.evaluate(predictions, np.zeros(400, dtype=int), **CHEAP).headline.steps
-    assert step == (
-        "Recalibrate the outputs of the model before sets are made from them, then look again.",
-        "cr.evaluate(predictions, labels)",
-    )
+    found = cr.evaluate(predictions, np.zeros(400, dtype=int), **CHEAP)
+    assert found.headline.word == "conflict"
+    assert "class 0 occurs more often than any distribution in the set says" in of(found, "spread").sentence

@@ -172,6 +172,7 @@ def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_words_of_a_validity_conflict() -> None:
+    """Of three tests each may have a third of the level: 59 replicates give 1 / 60 = 0.05 / 3."""
     probs = np.tile([0.9, 0.1], (30, 1))
     counts = cr.LabelCounts(np.tile([15, 15], (30, 1)))
     found = cr.evaluate(probs, counts, **FEW).validity
@@ -179,4 +180,4 @@ def test_words_of_a_validity_conflict() -> None:
     assert found.verdict.word == "conflict"
     assert "The raters' labels do not fit the predicted probabilities (deviance " in found.verdict.finding
     assert found.verdict.finding.endswith("30 of 30 instances stand out on their own after adjustment.")
-    assert "m = 1, 39 replicates" in found.verdict.sentence
+    assert "m = 1, 59 replicates" in found.verdict.sentence

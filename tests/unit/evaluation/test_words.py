@@ -102,7 +102,7 @@ def test_beyond_all_replicates_but_too_few_for_a_family_cannot_tell() -> None:
     first, _ = verdicts(tests, POINT, 0.05)
     assert (first.statistic, first.word) == ("accuracy", "cannot tell")
     assert "It lies beyond all 99 replicates" in first.finding
-    assert "with so few it could still be chance among several statistics" in first.finding
+    assert first.finding.endswith("could still be chance among 2 statistics; 79 are enough.")  # 2 * 2 / 0.05
 
 
 def test_a_region_that_accepts_most_values_cannot_tell() -> None:

@@ -37,7 +37,7 @@ MEASURES = {
     "isotonic": lambda given: (
         cr.recalibrate.IsotonicRecalibration().fit(given, LABELS).apply(given[1:]).values
     ),
-    "shift": lambda given: cr.recalibrate.QuantileShift().fit(given, LABELS).apply(given[1:]).values,
+    "levels": lambda given: cr.recalibrate.QuantileShift().fit(given, LABELS).apply(given[1:]).values,
     "observation": lambda given: observation_check(given, LABELS, instance=3).pvalue,
     **{
         one.name: lambda given, one=one: one(given, LABELS).value

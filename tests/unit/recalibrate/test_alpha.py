@@ -207,7 +207,8 @@ def test_zero_probabilities(recwarn: pytest.WarningsRecorder) -> None:
     assert "stored as 0" in str(recwarn.pop(UserWarning).message)
     after = alpha.apply(probs[:2])
     assert (after.alpha > 0).all()
-    assert np.allclose(after.mean().probs, probs[:2])
+    # all numbers have two decimals at most, so 0 is read as 0.005
+    assert np.allclose(after.mean().probs, [[1 / 1.005, 0.005 / 1.005], [0.5, 0.5]])
 
 
 def test_libraries(library: Library) -> None:

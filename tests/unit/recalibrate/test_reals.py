@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.optimize import isotonic_regression
 import credibly as cr
 from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
 from credibly.predictions.quantiles import in_common_terms
+from credibly.recalibrate.comparison import REAL_REPAIRS
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.levels import _with_tails
 from credibly.recalibrate.reals import centre_of, scaled
@@ -52,24 +54,36 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
     given = KINDS["Gaussian"]
     groups = np.where(FEATURES[:, 0] > 0, "high", "low")
     groups[:5] = "rare"
-    found = cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS, groups=groups)
-    one = cr.recalibrate.SpreadScaling().fit(given[groups == "high"], LABELS[groups == "high"])
-    assert found.scales["high"] == pytest.approx(one.scale, rel=1e-6)
-    assert found.scales["rare"] == found.scale  # five instances are too few for a scale of their own
+    found = cr.recalibrate.SpreadScaling().fit(given, LABELS, groups=groups)
+    assert found.fitted_by_group
+    alone = {
+        name: cr.recalibrate.SpreadScaling().fit(given[groups == name], LABELS[groups == name]).scale
+        for name in ("high", "low", "rare")
+    }
+    kept = {
+        name: math.log(found.scales[name] / found.scale) / math.log(alone[name] / found.scale)
+        for name in alone
+    }
+    assert 0.9 < kept["high"] < 1.0  # 300 instances keep their scale, five are pulled towards that of all
+    assert 0.9 < kept["low"] < 1.0
+    assert 0.0 < kept["rare"] < 0.7
     assert found.scales["low"] < found.scale < found.scales["high"]
     again = cr.recalibrate.load(found.save(tmp_path / "groups.json"))
     first, second = (method.apply(given[10:50], groups=groups[10:50]) for method in (found, again))
     assert np.array_equal(first.std, second.std)
-    with pytest.raises(cr.InputError, match="must be among the 3 of the fit; got 'other'"):
-        found.apply(given[:2], groups=["other", "low"])
+    other = found.apply(given[:2], groups=["other", "low"])
+    assert np.allclose(other.std, [found.scale, found.scales["low"]])
+    assert "1 instance of 1 group that the fit did not see: they get the scale of all" in other.notes[-1]
     with pytest.raises(cr.InputError, match="must be given: the fit used some"):
         found.apply(given[:2])
-    with pytest.raises(cr.InputError, match="must be given to a scale"):
-        cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS)
-    with pytest.raises(cr.InputError, match=r'uses no groups; .*Write `SpreadScaling\(by="groups"\)`'):
-        cr.recalibrate.SpreadScaling().fit(given, LABELS, groups=groups)
+    with pytest.raises(cr.InputError, match="must be left out: the fit used none"):
+        cr.recalibrate.SpreadScaling().fit(given, LABELS).apply(given[:2], groups=groups[:2])
+    with pytest.raises(cr.InputError, match=r"uses no groups; .*make them features"):
+        cr.recalibrate.SpreadScaling(by="features").fit(given, LABELS, features=FEATURES, groups=groups)
+    with pytest.raises(cr.InputError, match="uses no groups"):
+        cr.recalibrate.IsotonicRecalibration().fit(given, LABELS, groups=groups)
     with pytest.raises(cr.InputError, match="one entry per prediction"):
-        cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS, groups=groups[:7])
+        cr.recalibrate.SpreadScaling().fit(given, LABELS, groups=groups[:7])
     damaged = json.loads((tmp_path / "groups.json").read_text())
     damaged["learned"]["scales"]["low"] = -1.0
     (tmp_path / "damaged.json").write_text(json.dumps(damaged))
@@ -187,8 +201,9 @@ def test_predictions_of_several_kinds_are_scored_in_the_same_terms() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Gaussian", "Quantiles"])
 def test_the_report_compares_methods_in_the_same_terms(kind: str) -> None:
-    report = cr.recalibration_report(KINDS[kind], LABELS, cv=3, n_resamples=39)
-    assert list(report.methods) == ["scale", "isotonic", "shift"]
+    report = cr.recalibration_report(
+        KINDS[kind], LABELS, ["scale", "isotonic", "levels"], cv=3, n_resamples=39
+    )
     before = {one.changes["crps"].before.value for one in report.methods.values()}
     assert len(before) == 1  # quantiles of 19 levels, which all methods have
     for one in report.methods.values():
@@ -211,7 +226,7 @@ def test_groups_and_features_reach_the_methods_of_a_report() -> None:
     report = cr.recalibration_report(
         KINDS["Gaussian"],
         LABELS,
-        ["scale", "scale_by_group", cr.recalibrate.SpreadScaling(by="features")],
+        ["scale", cr.recalibrate.SpreadScaling(by="features")],
         features=FEATURES,
         groups=groups,
         n_resamples=0,
@@ -219,28 +234,29 @@ def test_groups_and_features_reach_the_methods_of_a_report() -> None:
     unasked = cr.recalibration_report(
         KINDS["Gaussian"], LABELS, features=FEATURES, groups=groups, n_resamples=0
     ).methods
-    assert list(unasked) == ["scale", "isotonic", "shift", "scale_by_group", "scale_by_features"]
+    grouped = ("shift by group", "scale by group", "shift+scale by group")
+    assert list(unasked) == [*REAL_REPAIRS, "scale_by_features", *grouped]
     after = {name: one.changes["crps"].after.value for name, one in report.methods.items()}
-    assert after["scale_by_features"] < after["scale_by_group"] < after["scale"]
+    without = cr.recalibration_report(KINDS["Gaussian"], LABELS, ["scale"], n_resamples=0).methods["scale"]
+    assert after["scale_by_features"] < after["scale"] < without.changes["crps"].after.value
 
 
 def test_the_headline_says_what_a_scale_would_do() -> None:
-    found = cr.evaluate(KINDS["Gaussian"], LABELS, statistics=["crps", "picp"], n_resamples=99)
+    labels = MEAN + 1.6 * np.random.default_rng(5).normal(size=600)
+    found = cr.evaluate(KINDS["Gaussian"], labels, statistics=["crps", "picp"], n_resamples=99)
     assert found.headline.remedy.startswith("A scale of 1.")
-    assert (
-        "fitted on held-out folds, would change the coverage of 90 % intervals from"
-    ) in found.headline.remedy
+    assert "fitted on other folds, leaves" in found.headline.remedy
     assert '"scale"' in found.headline.steps[0][1]
     right = cr.evaluate(KINDS["Gaussian"], MEAN, statistics=["crps"], n_resamples=99, recalibrate=[])
     assert right.recalibration is None
-    assert right.headline.remedy == ""
 
 
 def test_the_map_of_a_bias_helps_where_a_scale_does_not() -> None:
     rng = np.random.default_rng(3)
     labels = MEAN + 2.0 + rng.normal(size=600)
-    report = cr.recalibration_report(KINDS["Gaussian"], labels, cv=3, n_resamples=0)
-    assert report.best() in ("isotonic", "shift")
+    tried = ["scale", "isotonic", "levels"]
+    report = cr.recalibration_report(KINDS["Gaussian"], labels, tried, cv=3, n_resamples=0)
+    assert report.best() in ("isotonic", "levels")
     gains = {name: one.changes["crps"].difference.value for name, one in report.methods.items()}
     assert gains["isotonic"] < 3 * gains["scale"]
 

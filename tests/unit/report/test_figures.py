@@ -22,33 +22,34 @@ def evaluation() -> cr.Evaluation:
     return cr.evaluate(probs, labels, n_resamples=39)
 
 
-def with_conflicts(evaluation: cr.Evaluation, *names: str) -> cr.Evaluation:
-    changed = [
-        dataclasses.replace(one, word="conflict" if one.statistic in names else "no conflict found")
-        for one in evaluation.verdicts
-    ]
-    return dataclasses.replace(evaluation, verdicts=tuple(changed))
+def about(evaluation: cr.Evaluation, label: int | None) -> cr.Evaluation:
+    """Return the evaluation with a diagnosis of a class, or of the confidence."""
+    found = evaluation.diagnosis
+    assert found is not None
+    claim = dataclasses.replace(found.effect.claim, label=label)
+    effect = dataclasses.replace(found.effect, claim=claim)
+    return dataclasses.replace(evaluation, diagnosis=dataclasses.replace(found, effect=effect))
 
 
-@pytest.mark.parametrize(
-    ("conflicts", "start"),
-    [
-        ((), "Confidence"),
-        (("accuracy",), "Confidence"),
-        (("log_loss",), "Confidence"),
-        (("classwise_ece", "confidence_ece"), "Confidence"),
-        (("classwise_ece",), "Class"),
-        (("classwise_ece", "log_loss"), "Class"),
-    ],
-)
-def test_main_figure_shows_where_the_conflict_is(
-    evaluation: cr.Evaluation, conflicts: tuple[str, ...], start: str
-) -> None:
-    figure = main_figure(with_conflicts(evaluation, *conflicts))
+def test_main_figure_shows_what_the_diagnosis_is_about(evaluation: cr.Evaluation) -> None:
+    worst = evaluation.curves.worst_class.name
+    label = int(worst.removeprefix("class "))
+    of_class = f"Class {label}: predicted probability against frequency"
+    for own, title in ((None, "Confidence against accuracy"), (label, of_class)):
+        figure = main_figure(about(evaluation, own))
+        assert figure is not None
+        assert figure.title == title
+        assert figure.table.columns == ("predictions", "instances", "observed", "band", "true curve")
+        assert sum(float(row[1]) for row in figure.table.rows) == 150
+
+
+def test_of_two_classes_the_event_is_shown() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(2), size=150)
+    labels = (rng.random(150) > probs[:, 0]).astype(int)
+    figure = main_figure(cr.evaluate(probs, labels, classes=["stay", "churn"], n_resamples=39))
     assert figure is not None
-    assert figure.title.startswith(start)
-    assert figure.table.columns == ("predictions", "instances", "observed", "band", "true curve")
-    assert sum(float(row[1]) for row in figure.table.rows) == 150
+    assert figure.title == "Class churn: predicted probability against frequency"
 
 
 def drawing(prefix: str) -> str:

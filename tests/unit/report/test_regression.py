@@ -48,9 +48,9 @@ def test_the_page_of_real_values() -> None:
     for text in ("Class by class", "Calibration and refinement loss", "refinement loss, which"):
         assert text not in page
     assert page == render_report(given)  # byte by byte
-    assert how_tested(given).endswith(
-        "the chance of a false conflict is at most 5 % for all of these together, and the same for each of "
-        "the two curves, of intervals and of quantiles."
+    assert how_tested(given) == (
+        "All that this screen says is tested together, on labels drawn 99 times from the predictions; a "
+        "right model is in conflict in at most 5 % of data sets."
     )
 
 
@@ -61,16 +61,16 @@ def test_the_page_says_what_its_replicates_are() -> None:
     ends = labels - 1.0, labels + 1.5
     claims = cr.predictions.PredictionIntervals(*ends, claimed=0.9)
     given = {
-        "New labels were drawn 9 times from the predictions themselves.": (GAUSSIAN, None),
-        "Labels were exchanged with draws of their own predictions 9 times.": (
+        "New labels were drawn 79 times from the predictions themselves.": (GAUSSIAN, None),
+        "Labels were exchanged with draws of their own predictions 79 times.": (
             cr.Samples(GAUSSIAN.mean),
             None,
         ),
-        "Which labels are covered was drawn 9 times with the claimed probability.": (claims, None),
-        "The signs of the residuals were flipped 9 times, cluster by cluster.": (GAUSSIAN, ids),
+        "Which labels are covered was drawn 79 times with the claimed probability.": (claims, None),
+        "The signs of the residuals were flipped 79 times, cluster by cluster.": (GAUSSIAN, ids),
     }
     for said, (predictions, clusters) in given.items():
-        page = render_report(cr.evaluate(predictions, labels, clusters=clusters, n_resamples=9, rng=0))
+        page = render_report(cr.evaluate(predictions, labels, clusters=clusters, n_resamples=79, rng=0))
         assert [one for one in given if one in page] == [said]
         assert "`" not in page.split("Tests of calibration")[0].split('id="numbers"')[1]
 

@@ -88,7 +88,7 @@ def test_the_first_screen_asks_about_the_members() -> None:
     assert found.credal is not None
     assert found.headline is not None
     asked = {one.about: one for one in found.headline.questions}
-    assert list(asked) == ["confidence", "errors", "spread"]
+    assert list(asked) == ["what", "errors", "spread"]
     assert asked["spread"].question == "Is the disagreement of its members believable?"
     assert asked["spread"].word == found.credal.verdicts[0].word
     page = render_report(found)
@@ -104,7 +104,8 @@ def test_counts_of_raters_do_not_hide_the_test_that_was_run() -> None:
     assert found.validity is not None
     assert found.headline is not None
     asked = {one.about: one for one in found.headline.questions}
-    assert list(asked) == ["raters", "confidence", "errors", "spread"]  # whose loss it is comes first
+    # whose loss it is comes first
+    assert list(asked) == ["raters", "what", "repairs", "left", "errors", "spread"]
     assert asked["spread"].question == "Does it predict how people disagree?"
     assert asked["spread"].word == "conflict"
     pairs = "It says that two raters disagree 51 % of the time; they do 53 % of the time."

@@ -131,7 +131,7 @@ def test_verdict(changes, verdict):
     [
         ({}, ""),
         ({"n_clusters": 3}, "3 clusters give no p-value below 0.25"),
-        ({"n_resamples": 9}, "9 replicates give no p-value below 0.1"),
+        ({"n_resamples": 9}, "9 replicates give no p-value below 0.1; 19 are needed"),
         ({"null_distribution": np.full(999, 0.5)}, "these predictions allow no other value"),
         (
             {"null_distribution": np.repeat([0.4, 0.6], [939, 60])},

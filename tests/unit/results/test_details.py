@@ -55,7 +55,7 @@ def test_every_test_has_a_sentence(plain: cr.results.HypotestResult) -> None:
     rejected = dataclasses.replace(plain, pvalue=0.01)
     assert rejected.sentence() == f"The labels contradict the hypothesis that {plain.hypothesis}."
     few = dataclasses.replace(plain, n_resamples=9)  # two sides of 1 / 10
-    assert few.sentence() == "Cannot tell: 9 replicates give no p-value below 0.2."
+    assert few.sentence() == "Cannot tell: 9 replicates give no p-value below 0.2; 39 are needed."
     with pytest.raises(cr.InputError, match="`level` must lie"):
         plain.sentence(5)
 

@@ -116,16 +116,19 @@ def test_the_default_test_finds_predictions_that_are_too_extreme() -> None:
     assert found.components["mean_slope"].pvalue == 0.01  # both tails of 199
     assert found.rejects(0.05)
     headline = cr.evaluate(given, truth + noise, n_resamples=199, rng=0).headline
-    assert headline.sentence.startswith(
-        "Too extreme: high predictions are too high and low ones too low, by 0."
+    start = (
+        "Too extreme (high predictions are too high and low ones too low): for every 1 that predictions rise"
     )
-    assert "Shrink them" in headline.remedy
+    assert headline.sentence.startswith(start)
+    assert headline.finding.facts["observed"] < 1  # how much labels rise with them
+    assert headline.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["linear"])'
     timid = cr.evaluate(cr.Gaussian(0.6 * truth, np.full(400, np.sqrt(1.16))), truth + noise, rng=0).headline
-    assert timid.sentence.startswith("Too timid: high predictions are too low and low ones too high, by 0.3")
-    (where,) = (one for one in timid.questions if one.about == "where")
-    assert where.word == "conflict"
-    assert where.sentence.startswith("High predictions are too low and low ones too high (p = 0.01")
-    assert timid.steps[0][1] == "cr.evaluate(predictions, labels)"
+    assert timid.sentence.startswith(
+        "Too timid (high predictions are too low and low ones too high): for every"
+    )
+    low, high = timid.interval
+    assert low < 1 - 1 / 0.6 < high  # the size is 1 minus the slope, which is 1 / 0.6
+    assert timid.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["linear"])'
 
 
 def test_the_default_family_has_no_slope_where_there_is_none() -> None:

@@ -38,7 +38,7 @@ from credibly.hypotests.calibration.family import (
 )
 from credibly.hypotests.calibration.group_scores import Measure, Scoring, central_interval
 from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, lattice_of
-from credibly.hypotests.resampling.pvalues import HYPOTHESIS
+from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples
 from credibly.predictions import (
     Belief,
     ClassPredictions,
@@ -107,7 +107,8 @@ def audit(
         Levels with fewer rows are merged; groups with fewer rows are skipped.
     measures : sequence of {"confidence", "classes", "rank", "coverage"}, optional
         What is counted. For classes: right answers against the confidence, and every class against its
-        probability (default: both; only the confidence if there are more than 20 classes). For real values:
+        probability (default: both; only the confidence if there are more than 20 classes; for two classes
+        only the event, that is the second class, because both measures are about it). For real values:
         the mean of F(y) against 1/2, and the share of labels in the central 90 % interval (default: both).
     hypothesis : {"mean", "set"}, optional
         For sets: whether to test the mean prediction, or to allow any distribution in the set.
@@ -121,7 +122,7 @@ def audit(
     level : float
         Level of the verdicts; all intervals hold simultaneously with probability 1 - level.
     n_resamples : int
-        Number of replicates.
+        Number of replicates. Fewer than can show a conflict are raised, and a note says so.
     rng : None, int or Generator
         Seed; the same seed gives the same result on every array library, device and chunk size.
     progress : callable or True, optional
@@ -187,6 +188,11 @@ def audit(
     table, joined = _attributes(rows, groups)
     lattice = lattice_of(table, rows.n, depth=depth, n_quantiles=n_quantiles, min_size=min_size)
     counted, left_out = _measures(given, measures, as_sets)
+    needed = fewest_resamples(level / (len(counted) if as_sets else 1), sides=1)
+    if n_resamples < needed:
+        few = f"{needed} replicates were drawn instead of {n_resamples}"
+        left_out += (f"{few}, because fewer cannot show a conflict",)
+        n_resamples = needed
     scoring = Scoring(counted, lattice.n_cells, seed, as_sets)
     if together is None:
         source = drawn_sums(rows, lattice, scoring, report)
@@ -289,6 +295,8 @@ def _measures(
         notes.append(
             f"classes were not counted one by one, because there are {k}; request it with `measures`"
         )
+    if asked is None and k == 2:  # the confidence is about the event too
+        chosen = ("classes",)
     found: list[Measure] = []
     for name in chosen:
         if name == "classes":  # of two the second tells all about the first

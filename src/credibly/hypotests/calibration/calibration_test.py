@@ -108,9 +108,10 @@ def calibration_test(
         squared.
     margin : float, optional
         Equivalence test: test whether the error is smaller than this share, 0.02 for two points. The result
-        says "within 2 points, 95 % sure" or "not shown". The statistics must be ones that
-        `hypotests.certificate` can bound (default: `confidence_gap`); if there are several, all must be
-        within the margin. No labels are drawn.
+        says "within 2 points, 95 % sure", "beyond" (a conflict: the error is surely larger) or "not shown".
+        The statistics must be ones that `hypotests.certificate` can bound; if there are several, all must be
+        within the margin. Default: `confidence_gap` and, for two classes, the error of P(event), the mean
+        probability of the second class minus its frequency. No labels are drawn.
     n_resamples : int
         Number of replicates.
     sample_weight : array (n,), optional
@@ -167,9 +168,12 @@ def calibration_test(
     rows, said = one_rater(
         detached(as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)), seed
     )
+    require_resamples(n_resamples)
+    if statistics is None and margin is not None:
+        return equivalence_test(rows, None, margin, said)
     asked = statistics
     if asked is None:
-        asked, left_out = ("confidence_gap", ()) if margin is not None else _unasked(rows, seed)
+        asked, left_out = _unasked(rows, seed)
         said = (*said, *left_out)
     if isinstance(asked, str) and asked == "omnibus":
         given = rows.sample.predictions
@@ -177,7 +181,6 @@ def calibration_test(
     several = isinstance(asked, Sequence) and not isinstance(asked, str)
     chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
     require_distinct(chosen)
-    require_resamples(n_resamples)
     if margin is not None:
         return equivalence_test(rows, chosen, margin, said)
     require_sides(rows, chosen)

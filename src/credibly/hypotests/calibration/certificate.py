@@ -118,14 +118,73 @@ def certificate(
         )
     found = chosen(rows)
     return Certificate(
-        chosen.name, abs(found.value), level, rows.n, found.settings, found.notes, largest_change=change
+        chosen.name,
+        abs(found.value),
+        level,
+        rows.n,
+        found.settings,
+        found.notes,
+        largest_change=change,
+        is_mean=_is_gap(chosen),
     )
 
 
+def average_gaps(rows: Rows, level: float = 0.95) -> tuple[Certificate, ...]:
+    """Return the bound of the average gap and, for two classes, of the error of P(event).
+
+    For two classes, confidence may be right on average while the event is stated many times too often.
+    """
+    gap = certificate(rows, statistic="confidence_gap", level=level)
+    given = rows.sample.predictions
+    if not isinstance(given, ClassPredictions) or given.n_classes != 2:
+        return (gap,)
+    events, stated = (sum(column) for column in zip(*rows.map(_events), strict=True))
+    names = rows.sample.classes
+    error = Certificate(
+        f"error of P({'class 1' if names is None else names[1]})",
+        abs(events - stated) / rows.n,
+        level,
+        rows.n,
+        {},
+        gap.notes,
+        largest_change=gap.largest_change,
+        is_mean=True,
+    )
+    if rows.clusters is None:
+        error = dataclasses.replace(error, hits=round(events), confidence=stated / rows.n)
+    return error, gap
+
+
+def stated_events(rows: Rows) -> float:
+    """Return the mean probability of the event, the second of two classes; raise for other predictions."""
+    given = rows.sample.predictions
+    if not isinstance(given, ClassPredictions) or given.n_classes != 2:
+        kind = type(given).__name__
+        number = f" of {given.n_classes} classes" if isinstance(given, ClassPredictions) else ""
+        raise UnsupportedError(
+            "a margin relative to an event",
+            "needs predictions of two classes",
+            f"got {kind}{number}",
+            "Use a margin in points: 0.02 is two points.",
+        )
+    return sum(rows.map(_stated)) / rows.n
+
+
+def _stated(chunk: Dataset) -> float:
+    probs = as_point(chunk.predictions)[0].probs
+    return float(namespace(probs).sum(as_float64(probs[:, 1])))
+
+
+def _events(chunk: Dataset) -> tuple[float, float]:
+    """Return the number of events and the sum of their probabilities."""
+    xp = namespace(chunk.batch.values)
+    return float(xp.sum(xp.astype(chunk.batch.values[0, :] == 1, xp.float64))), _stated(chunk)
+
+
 def equivalence_test(
-    rows: Rows, chosen: Sequence[Statistic], margin: float, notes: tuple[str, ...] = ()
+    rows: Rows, chosen: Sequence[Statistic] | None, margin: float, notes: tuple[str, ...] = ()
 ) -> HypotestResult[EquivalenceDetails]:
-    """Test that errors are smaller than a margin: jointly, if each of them is."""
+    """Test that errors are smaller than a margin: jointly, if each of them is. Default: the average gaps."""
     if not require_margin(margin):
         raise InputError(
             "`margin`",
@@ -133,21 +192,20 @@ def equivalence_test(
             "got 0",
             "No data can show an error of exactly 0; write 0.02 for two points.",
         )
-    found = [_within(certificate(rows, statistic=one), one, margin, notes) for one in chosen]
-    worst = max(found, key=lambda one: (one.pvalue, one.statistic))
+    bounds = average_gaps(rows) if chosen is None else [certificate(rows, statistic=one) for one in chosen]
+    found = [_within(one, margin, notes) for one in bounds]
+    worst = max(found, key=lambda one: (one.pvalue, one.details.lower(), one.statistic))
     if len(found) == 1:
         return worst
     return dataclasses.replace(worst, components={one.statistic_name: one for one in found})
 
 
-def _within(
-    bound: Certificate, statistic: Statistic, margin: float, notes: tuple[str, ...]
-) -> HypotestResult[EquivalenceDetails]:
+def _within(bound: Certificate, margin: float, notes: tuple[str, ...]) -> HypotestResult[EquivalenceDetails]:
     """Return the test of one error."""
     return HypotestResult(
         name="equivalence test",
         hypothesis=f"the calibration error is {margin:g} or more",
-        statistic_name=statistic.name,
+        statistic_name=bound.statistic_name,
         statistic=bound.value,
         pvalue=bound.pvalue(margin),
         tail="less",

@@ -323,6 +323,8 @@ def explained_groups(
 ) -> dict[tuple[int, int], str | None]:
     """Return which rejected groups others explain: the clearest is listed, its deviation taken out of all.
 
+    Only a group with rows in common explains another one: without them, a group is listed on its own.
+
     The deviation of a listed group is spread over its cells by their variance, as a common shift of their
     logits would be; a group is listed only while it is still as far off as the least clear rejected one. It
     is listed once, by the clearest measure, and its deviations by all measures are taken out. What is left is
@@ -349,21 +351,29 @@ def explained_groups(
         left[:, g] = False
         score = _scores(scattered, _joined(lattice, apart))
     found: dict[tuple[int, int], str | None] = {}
-    for m, g in np.argwhere(rejected).tolist():
+    for m, g in sorted(np.argwhere(rejected).tolist(), key=lambda at: -tested.score[tuple(at)]):
         by = None if (m, g) in listed else _nearest(m, g, listed, lattice, variance)
         found[m, g] = None if by is None else lattice.names[by]
+        if by is None and (m, g) not in listed:
+            listed.append((m, g))
     return found
 
 
-def _nearest(m: int, g: int, listed: Sequence[tuple[int, int]], lattice: Lattice, variance: HostArray) -> int:
-    """Return the listed group that shares most with a group, of the same measure where there is one."""
+def _nearest(
+    m: int, g: int, listed: Sequence[tuple[int, int]], lattice: Lattice, variance: HostArray
+) -> int | None:
+    """Return the listed group that shares most with a group, of the same measure where there is one.
+
+    None where no listed group has rows in common with it.
+    """
     over = lattice.membership
     own = set(over[[g], :].indices.tolist())
-    size = {group: variance[m, over[[group], :].indices].sum() for _, group in listed}
+    near = [one for one in listed if not own.isdisjoint(over[[one[1]], :].indices.tolist())]
+    size = {group: variance[m, over[[group], :].indices].sum() for _, group in near}
 
     def overlap(one: tuple[int, int]) -> tuple[bool, float]:
         inside = [at for at in over[[one[1]], :].indices if at in own]
         common = variance[m, inside].sum()
         return one[0] == m, common / np.sqrt(max(size[one[1]], 1e-300))
 
-    return max(listed, key=overlap)[1]
+    return max(near, key=overlap)[1] if near else None

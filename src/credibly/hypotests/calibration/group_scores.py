@@ -254,26 +254,51 @@ def _of_sets(scoring: Scoring, chunk: Dataset) -> Iterator[_Scores]:
         yield _Scores(happened, draw, [terms], [0], _cells(chunk))
 
 
-def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
-    """Return scores of real values: where the label lies in its predicted distribution."""
+@dataclasses.dataclass(frozen=True)
+class RankDrawing:
+    """Where labels lie in their predicted distributions, and where drawn ones lie.
+
+    Attributes
+    ----------
+    observed : array (1, n)
+        F(y), of draws and quantiles its middle.
+    drawing : Drawing
+        The same of labels drawn from the predictions.
+    table, weights : ndarray (n or 1, choices) and (choices,), or None
+        The places a drawn label can have and how often it has each; None where they are uniform.
+    """
+
+    observed: Array
+    drawing: Drawing
+    table: HostArray | None
+    weights: HostArray | None
+
+
+def drawn_ranks(chunk: Dataset, seed: Seed) -> RankDrawing:
+    """Return the places of labels, and of labels drawn from real-valued predictions."""
     given = chunk.predictions
-    cells = _cells(chunk)
-    low, high = central_interval(given) or (0.0, 1.0)
-    table: HostArray | None = None
     if isinstance(given, Gaussian):
         observed = as_float64(given.cdf(chunk.batch.values))
         on_device = on_accelerator(observed)
-        observed, cells = (observed, like(cells, observed)) if on_device else (to_host(observed), cells)
-        uniforms, rows = Uniforms(scoring.seed, Stream.RESTS), slice(chunk.start, chunk.start + len(chunk))
+        observed = observed if on_device else to_host(observed)
+        uniforms, rows = Uniforms(seed, Stream.RESTS), slice(chunk.start, chunk.start + len(chunk))
         place = partial(uniforms.block, instances=rows, reference=observed if on_device else None)
-        drawing = Drawn(lambda reps: Reals(place(reps)), on_device)
-    else:
-        source = consistent(scoring.seed)
-        posed = source.pose(chunk)
-        table, weights = _choices(posed.predictions)
-        choices = source(posed)
-        observed = _looked_up(table, posed.batch)
-        drawing = Drawn(lambda reps: Reals(_looked_up(table, choices.labels(reps))))
+        return RankDrawing(observed, Drawn(lambda reps: Reals(place(reps)), on_device), None, None)
+    source = consistent(seed)
+    posed = source.pose(chunk)
+    table, weights = _choices(posed.predictions)
+    choices = source(posed)
+    drawing = Drawn(lambda reps: Reals(_looked_up(table, choices.labels(reps))))
+    return RankDrawing(_looked_up(table, posed.batch), drawing, table, weights)
+
+
+def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
+    """Return scores of real values: where the label lies in its predicted distribution."""
+    cells = _cells(chunk)
+    low, high = central_interval(chunk.predictions) or (0.0, 1.0)
+    ranks = drawn_ranks(chunk, scoring.seed)
+    observed, table, weights = ranks.observed, ranks.table, ranks.weights
+    cells = cells if isinstance(observed, np.ndarray) else like(cells, observed)
 
     def score(measure: Measure, values: Array) -> Array:
         if measure.kind == "rank":
@@ -282,7 +307,7 @@ def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
         return namespace(values).astype(inside, namespace(values).float64)
 
     def law(measure: Measure) -> HostArray:
-        if table is None:
+        if table is None or weights is None:
             return np.array(_LAWS[measure.kind])
         amount = score(measure, table)
         mean = amount @ weights
@@ -291,13 +316,13 @@ def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
         return np.stack([mean, square @ weights, (square * apart) @ weights])
 
     terms = [Losses(partial(score, one), cells, *law(one)) for one in scoring.measures]
-    return _Scores(Reals(observed), lambda: drawing, terms, range(len(terms)), cells)
+    return _Scores(Reals(observed), lambda: ranks.drawing, terms, range(len(terms)), cells)
 
 
 def _choices(predictions: Predictions) -> tuple[HostArray, HostArray]:
     """Return F(y) of every label that may be chosen, (n or 1, choices), and how often each is, (choices,)."""
     if isinstance(predictions, Pool):
-        table = _middle_ranks(to_host(predictions.values))
+        table = middle_ranks(to_host(predictions.values))
         return table, np.full(table.shape[1], 1.0 / table.shape[1])
     assert isinstance(predictions, Quantiles)
     edges = np.concatenate([[0.0], to_host(as_float64(predictions.levels)), [1.0]])
@@ -312,7 +337,7 @@ def _looked_up(table: HostArray, choices: Labels) -> HostArray:
     return np.asarray(table[rows, to_host(choices.values).astype(np.intp)])
 
 
-def _middle_ranks(pool: HostArray) -> HostArray:
+def middle_ranks(pool: HostArray) -> HostArray:
     """Return the place of every number of a pool (n, p) among all, 0 to 1; of equal ones the middle."""
     n, p = pool.shape
     order = np.argsort(pool, axis=1, kind="stable")

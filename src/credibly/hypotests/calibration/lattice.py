@@ -168,9 +168,14 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     )
 
 
+def attributes_of(groups: Any, n: int) -> list[Attribute]:
+    """Return attributes with their levels, as an audit cuts and joins them unasked."""
+    return _attributes(groups, n, QUANTILES, FEWEST_ROWS, notes=[])
+
+
 def crossed_levels(groups: Any, n: int) -> HostArray:
     """Return the levels of all attributes of every instance as one name, "F / 31 to 45"."""
-    attributes = _attributes(groups, n, QUANTILES, FEWEST_ROWS, notes=[])
+    attributes = attributes_of(groups, n)
     words = [np.array(one.levels)[one.codes] for one in attributes]
     return np.array([" / ".join(row) for row in zip(*words, strict=True)])
 

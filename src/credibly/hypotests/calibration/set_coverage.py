@@ -150,7 +150,7 @@ def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | No
     some = rows.sample.predictions
     claimed = _claim(some, claimed)
     parts = list(rows.map(partial(_facts, claimed)))
-    held, size, score, ends, groups, features = (
+    held, size, score, outside, ends, groups, features = (
         _joined([getattr(one, field.name) for one in parts]) for field in dataclasses.fields(_Facts)
     )
     n = held.size
@@ -183,6 +183,7 @@ def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | No
         size=_mean("interval_width" if real else "set_size", size, "normal", codes),
         score=_mean("interval_score", score, "normal", codes) if score is not None else None,
         empty=float((size == 0).mean()),
+        widen=None if outside is None else _widen(outside, claimed),
         by_size=by["size"],
         by_group=by.get("group"),
         features_pvalue=pvalue.get("coverage_by_features"),
@@ -195,6 +196,12 @@ def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | No
             *(() if clusters is None else clusters.notes),
         ),
     )
+
+
+def _widen(outside: HostArray, claimed: float) -> float:
+    """Return the conformal quantile of the distances; moved out by it, intervals reach the claim."""
+    rank = math.ceil((outside.size + 1) * claimed - 1e-9)
+    return float(np.sort(outside)[rank - 1]) if rank <= outside.size else float("inf")
 
 
 def _notes_of_steps(ends: HostArray | None) -> tuple[str, ...]:
@@ -256,12 +263,14 @@ def _states_no_claim(given: Any) -> InputTypeError:
 class _Facts:
     """Of some rows: which labels are held, sizes, interval scores or None, and what stands beside them.
 
+    `outside` is how far labels lie outside their intervals, negative inside.
     `ends` says which labels equal an end of the central interval of a distribution.
     """
 
     held: HostArray
     size: HostArray
     score: HostArray | None
+    outside: HostArray | None
     ends: HostArray | None
     groups: Any
     features: HostArray | None
@@ -282,9 +291,10 @@ def _facts(claimed: float, rows: Dataset) -> _Facts:
         beyond, values = to_host(given.beyond(batch))[0], to_host(batch.values)[0]
         ends = (values == to_host(given.lower)) | (values == to_host(given.upper)) if central else None
         size = to_host(given.sizes())
-        return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, ends, *beside)
+        outside = np.maximum(to_host(given.lower) - values, values - to_host(given.upper))
+        return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, outside, ends, *beside)
     if isinstance(given, PredictionSets) and isinstance(batch, Classes):
-        return _Facts(to_host(given.held(batch))[0], to_host(given.sizes()), None, None, *beside)
+        return _Facts(to_host(given.held(batch))[0], to_host(given.sizes()), None, None, None, *beside)
     raise UnsupportedError(
         "`set_coverage`",
         "takes one label per instance",

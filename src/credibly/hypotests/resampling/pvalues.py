@@ -16,7 +16,8 @@ From the values of a statistic to the result of its test, alone or with others.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,26 @@ def require_numbers(values: HostArray, name: str) -> None:
             f"got NaN for {bad} of {values.size}",
             "Check the statistic on one drawn label vector.",
         )
+
+
+def level_beside(others: Iterable[float], level: float) -> float:
+    """Return the level at which one test is judged beside others, so that one error rate holds for all.
+
+    Holm (1979): of m tests each is judged at level / (m - r), where r of the others are rejected before it,
+    the smallest p-value first. Any true hypothesis is rejected with probability `level` at most.
+    """
+    ordered = sorted(others)
+    left = len(ordered) + 1
+    for pvalue in ordered:
+        if pvalue > level / left:
+            break
+        left -= 1
+    return level / left
+
+
+def fewest_resamples(level: float, sides: int = 2) -> int:
+    """Return how many replicates can give a p-value of `level`: sides / (1 + b) is the smallest."""
+    return math.ceil(sides / level - 1e-9) - 1
 
 
 HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"

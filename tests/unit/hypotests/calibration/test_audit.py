@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.hypotests.calibration import family
 from credibly.hypotests.calibration.family import normal_scores, standardised
-from credibly.hypotests.calibration.group_scores import _middle_ranks
+from credibly.hypotests.calibration.group_scores import middle_ranks
 from credibly.hypotests.calibration.lattice import lattice_of
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.hypotests.resampling.wild import signs
@@ -39,7 +40,8 @@ def every_group(groups: dict[str, Any]) -> dict[str, Any]:
 
 def test_effects_and_pvalues_are_those_of_a_double_loop() -> None:
     probs, labels, groups = world(n=200, shift=0.3)
-    result = cr.audit(probs, labels, groups=groups, n_resamples=39, min_size=1, rng=7)
+    both = ["confidence", "classes"]
+    result = cr.audit(probs, labels, groups=groups, measures=both, n_resamples=39, min_size=1, rng=7)
     seed = tuple(result.settings["seed"])
     drawn = Replicates(probs, seed).labels(slice(0, 39)).values
     masks, top = every_group(groups), probs.argmax(axis=1)
@@ -86,7 +88,8 @@ def test_a_group_explains_those_above_and_below_it() -> None:
 def test_what_is_off_everywhere_is_told_of_all_rows() -> None:
     probs, labels, groups = world(n=3000)
     sharper = probs**3 / (probs**3).sum(axis=1, keepdims=True)
-    result = cr.audit(sharper, labels, groups=groups, n_resamples=199, rng=1)
+    both = ["confidence", "classes"]
+    result = cr.audit(sharper, labels, groups=groups, measures=both, n_resamples=199, rng=1)
     assert [(one.group, one.measure) for one in result.findings] == [("all rows", "confidence")]
     assert "too sure by" in result.findings[0].words
 
@@ -234,7 +237,7 @@ def test_sets_hold_every_truth_inside_them() -> None:
     labels = (rng.random(900) < bounds[1]).astype(int)  # the upper end everywhere: still inside
     inside = cr.audit(sets, labels, groups=groups, n_resamples=199, rng=1)
     assert inside.verdict() == "no conflict found"
-    assert inside.measures == ("confidence above", "confidence below", "class 1 above", "class 1 below")
+    assert inside.measures == ("class 1 above", "class 1 below")
     beyond = (rng.random(900) < np.clip(p + 0.3 * (groups["site"] == "A"), 0, 1)).astype(int)
     found = cr.audit(sets, beyond, groups=groups, n_resamples=199, rng=1).findings[0]
     assert (found.group, found.measure) == ("site A", "class 1 above")
@@ -252,7 +255,7 @@ def test_ensembles_are_sets_where_asked() -> None:
     members /= members.sum(axis=2, keepdims=True)
     mean = cr.audit(members, labels, groups=groups, n_resamples=49, rng=1)
     sets = cr.audit(members, labels, groups=groups, n_resamples=99, hypothesis="set", rng=1)
-    assert mean.measures == ("confidence", "class 1")
+    assert mean.measures == ("class 1",)
     assert sets.pvalue >= mean.pvalue
     with pytest.raises(cr.UnsupportedError, match="needs predictions that are sets"):
         cr.audit(probs, labels, groups=groups, hypothesis="set")
@@ -285,7 +288,7 @@ def test_real_values_are_measured_by_rank_and_coverage() -> None:
 
 def test_equal_numbers_of_a_pool_share_their_middle() -> None:
     # 2 lies at place 1.5 / 4, the two 5s fill places 1 to 3 with middle 2 / 4, 9 lies at 3.5 / 4
-    assert _middle_ranks(np.array([[5.0, 2.0, 9.0, 5.0]])).tolist() == [[0.5, 0.125, 0.875, 0.5]]
+    assert middle_ranks(np.array([[5.0, 2.0, 9.0, 5.0]])).tolist() == [[0.5, 0.125, 0.875, 0.5]]
 
 
 def test_normal_scores_are_signed_roots_of_deviances() -> None:
@@ -464,3 +467,54 @@ def test_distinct_values_are_those_of_numpy(values: Any) -> None:
         expected = np.unique(one, return_index=True, return_inverse=True)
         for found, own in zip(_distinct(one), expected, strict=True):
             assert found.tolist() == own.reshape(-1).tolist()
+
+
+def test_two_classes_have_one_measure() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(600)
+    labels = (rng.random(600) < p).astype(int)
+    site = rng.choice(["A", "B"], size=600)
+    probs = np.stack([1 - p, p], axis=1)
+    found = cr.audit(probs, labels, groups={"site": site}, n_resamples=99, rng=0)
+    assert found.measures == ("class 1",)
+    both = cr.audit(probs, labels, groups={"site": site}, measures=["confidence"], n_resamples=99, rng=0)
+    assert both.measures == ("confidence",)
+
+
+def test_groups_without_common_rows_never_explain_each_other() -> None:
+    """H26: "islands +6.9 points" was explained by "east -1.1 points"."""
+    rng = np.random.default_rng(3)
+    n = 6000
+    p = rng.beta(2, 5, size=n)
+    region = rng.choice(["north", "east", "south", "islands"], size=n, p=[0.4, 0.3, 0.25, 0.05])
+    off = np.select([region == "islands", region == "east", region == "south"], [0.12, -0.05, 0.04], 0.0)
+    labels = (rng.random(n) < np.clip(p + off, 0, 1)).astype(int)
+    found = cr.audit(np.stack([1 - p, p], axis=1), labels, groups={"region": region}, rng=0)
+    assert len(found.rejected) >= 3
+    alone = {"region north", "region east", "region south", "region islands"}
+    for one in found.rejected:
+        assert not {one.group, one.explained_by} <= alone  # regions share no rows
+
+
+def test_a_group_that_shares_no_rows_with_a_listed_one_is_listed() -> None:
+    lattice = lattice_of({"site": np.repeat(["a", "b"], 50)}, 100, depth=1, n_quantiles=4, min_size=20)
+    variance = np.full((1, lattice.n_cells), 10.0)
+    a, b = lattice.names.index("site a"), lattice.names.index("site b")
+    whole = next(at for at, one in enumerate(lattice.conditions) if not one)
+    assert family._nearest(0, b, [(0, a)], lattice, variance) is None
+    assert family._nearest(0, b, [(0, a), (0, whole)], lattice, variance) == whole
+
+
+def test_verdicts_at_a_share_of_the_level() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    site = rng.choice(["A", "B", "C"], size=2000)
+    labels = (rng.random(2000) < np.where(site == "C", np.clip(p + 0.2, 0, 1), p)).astype(int)
+    found = cr.audit(np.stack([1 - p, p], axis=1), labels, groups={"site": site}, n_resamples=99, rng=0)
+    assert found.pvalue == 0.01  # 1 / 100
+    assert found.judged(0.05) is found
+    assert found.judged(0.01).verdict() == "conflict"
+    stricter = found.judged(0.009)
+    assert stricter.verdict() == "cannot tell"  # 99 replicates give nothing smaller
+    assert stricter.rejected == ()
+    assert {one.explained_by for one in stricter.groups} == {None}

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.hypotests.calibration.certificate import average_gaps
+from credibly.predictions import Dataset, as_rows
 
 GAP = cr.confidence_ece.with_(n_bins=1)
 
@@ -203,3 +205,43 @@ def test_a_bound_of_clusters_is_that_of_as_many_rows(data: tuple) -> None:
 def test_no_data_show_an_error_of_nothing() -> None:
     with pytest.raises(cr.InputError, match="`margin` must be above 0"):
         cr.calibration_test([[0.7, 0.3], [0.4, 0.6]], [0, 1], margin=0.0)
+
+
+def churn(n: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+    """Return a model that states 42 % churn where 4 % churn, whose confidence is right on average.
+
+    Of 38 % it says 52 %, of the others 36 %: mean 0.421, mean confidence 0.594; right in 0.38 * 0.04 + 0.62 *
+    0.96 = 0.610.
+    """
+    stated = np.where(np.arange(n) % 50 < 19, 0.52, 0.36)
+    labels = (np.arange(n) % 25 == 7).astype(int)
+    return np.stack([1 - stated, stated], axis=1), labels
+
+
+def test_two_classes_are_about_the_event() -> None:
+    probs, labels = churn()
+    assert abs(float(cr.confidence_gap(probs, labels))) < 0.03
+    found = cr.calibration_test(probs, labels, margin=0.02)
+    assert set(found.components) == {"error of P(class 1)", "confidence_gap"}
+    assert found.statistic_name == "error of P(class 1)"
+    assert found.statistic == pytest.approx(0.4208 - 0.04)  # 0.38 * 0.52 + 0.62 * 0.36
+    assert found.verdict() == "conflict"
+    assert re.match(r"error of P\(class 1\) is beyond 2 points, 95 % sure: it is at least 3\d", str(found))
+    named = cr.calibration_test(Dataset(cr.Point(probs), labels, classes=("stay", "churn")), margin=0.5)
+    assert named.verdict() == "no conflict found"
+    assert "error of P(churn)" in named.components
+    clustered = cr.calibration_test(probs, labels, margin=0.02, clusters=np.arange(1000) // 2)
+    assert clustered.components["error of P(class 1)"].verdict() == "conflict"
+
+
+def test_lower_bounds_hold_as_often_as_they_say() -> None:
+    rng, over = np.random.default_rng(2), 0
+    stated = np.tile([0.2, 0.8], (200, 1))
+    for _ in range(400):  # the true gap of the event is 10 points
+        labels = (rng.random(200) < 0.7).astype(int)
+        bound = average_gaps(as_rows(stated, labels))[0]
+        assert bound.lower <= bound.value <= bound.upper
+        over += bound.lower > 0.1
+    assert over <= 25  # at most 2.5 %: 10 and 4.8 standard errors of 3.1
+    assert over > 0  # a bound of 0 would never be wrong
+    assert cr.hypotests.certificate(stated, labels, statistic="ecce").lower == 0.0

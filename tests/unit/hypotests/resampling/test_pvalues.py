@@ -12,6 +12,8 @@ import credibly as cr
 from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
     clopper_pearson,
+    fewest_resamples,
+    level_beside,
     monte_carlo_pvalue,
     pooled_pvalues,
     settled,
@@ -156,3 +158,30 @@ def test_ties_in_single_precision_are_settled() -> None:
     values = bound(Classes(np.stack([rng.permutation(labels) for _ in range(30)]), 3))
     assert np.ptp(values) > 1e-12  # equal but for rounding
     assert np.ptp(settled(values, bound.term_size, bound.n, bound.rounding)) == 0
+
+
+def holm(pvalues: list[float], level: float) -> list[bool]:
+    """Reject the smallest p-value at level / m, the next at level / (m - 1), up to the first that is not."""
+    order, found = sorted(range(len(pvalues)), key=pvalues.__getitem__), [False] * len(pvalues)
+    for place, at in enumerate(order):
+        if pvalues[at] > level / (len(pvalues) - place):
+            break
+        found[at] = True
+    return found
+
+
+def test_levels_beside_others_are_those_of_holm() -> None:
+    assert level_beside([], 0.05) == 0.05
+    assert level_beside([0.03], 0.05) == 0.025  # the other is not rejected at 0.05 / 2
+    assert level_beside([0.02], 0.05) == 0.05  # the other is
+    assert level_beside([0.04, 0.01], 0.05) == 0.025  # 0.01 <= 0.05 / 3, and 0.04 > 0.05 / 2
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        pvalues = (rng.random(rng.integers(1, 6)) ** 3).tolist()
+        each = [one <= level_beside(pvalues[:at] + pvalues[at + 1 :], 0.05) for at, one in enumerate(pvalues)]
+        assert each == holm(pvalues, 0.05)
+
+
+@pytest.mark.parametrize(("level", "sides", "number"), [(0.05, 2, 39), (0.05, 1, 19), (0.025, 2, 79)])
+def test_the_fewest_replicates_reach_the_level(level: float, sides: int, number: int) -> None:
+    assert fewest_resamples(level, sides) == number  # 2 / 40 = 1 / 20 = 0.05, 2 / 80 = 0.025

@@ -1,0 +1,714 @@
+"""Faults of real-valued predictions: what shows them, how repairs are tried, how large they are.
+
+Every kind of prediction enters the test through the place F(y) of its labels, as z = ndtri(F(y)), and through
+its stated mean and spread; replicates come from its own draws or cells. Repairs are judged by the log loss of
+the distribution that the prediction implies, or for quantiles by their quantile loss. Few draws do not say
+their own mean and spread exactly: what they imply for a label is measured on one of them, given the others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from credibly._arrays.namespace import HostArray, as_float64, like, to_host
+from credibly._arrays.philox import Seed
+from credibly.diagnosis.choosing import Tried, Weighing
+from credibly.diagnosis.results import Claim, Effect
+from credibly.diagnosis.screen import Family
+from credibly.diagnosis.table import REALS, Fault
+from credibly.hypotests.calibration.group_scores import central_interval, drawn_ranks, middle_ranks
+from credibly.hypotests.calibration.lattice import Attribute
+from credibly.hypotests.resampling.loop import label_tiles
+from credibly.hypotests.resampling.wild import sign_tiles
+from credibly.predictions import Dataset, Gaussian, Quantiles, RealPredictions, Reals, Samples
+from credibly.recalibrate.location import (
+    NAMES,
+    between_levels,
+    fit_location,
+    fit_skew,
+    fit_tails,
+    moments_of,
+    skew_cdf,
+    skew_loss,
+    skew_quantiles,
+    student_loss,
+    working_spread,
+)
+
+INTERVAL, EXTREME = 0.9, 0.999
+"""Central intervals whose coverage is reported, and beyond which errors are extreme."""
+PARTS, FEWEST = 10, 10
+"""Parts of a shape, and rows of a group whose size is reported."""
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Quantiles that are looked at for a shape."""
+_MOST_LEVELS = 19
+_FARTHEST = 25.0  # of a squared z in the sums of the test: one outlier is no spread
+_FAR = 2.576
+_OF_GROUPS = 3.0
+_EDGE = 1e-12
+_FEWEST_DRAWS, _SHAPED_DRAWS, _DENSE_DRAWS, _MANY_DRAWS = 4, 8, 20, 400
+"""Draws from which on a row has a spread of its own, a shape, one to repair, and an exact spread."""
+_TWINS = 20_000
+_EXTREME_OF_QUANTILES = 0.97
+"""Widest interval of quantiles that can show extreme errors."""
+_TERMS = {
+    **NAMES,
+    "scale": ("scale",),
+    "tails": (),
+    "skew": (),
+    "levels": (),
+    "isotonic": (),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """Law of standardised labels after a repair; a normal one where nothing is set.
+
+    Attributes
+    ----------
+    tails : tuple of float or None
+        Degrees of freedom and scale of a t distribution.
+    skew : tuple of float or None
+        Centre, scale and skewness of a sinh-arcsinh distribution.
+    masses : ndarray (PARTS,) or None
+        Share of the labels in equal parts of the levels.
+    """
+
+    tails: tuple[float, float] | None = None
+    skew: tuple[float, float, float] | None = None
+    masses: HostArray | None = None
+
+    def losses(self, z: HostArray) -> HostArray:
+        """Return minus the log density of z."""
+        if self.tails is not None:
+            return student_loss(z, *self.tails)
+        if self.skew is not None:
+            return skew_loss(z, *self.skew)
+        normal = 0.5 * z * z + 0.5 * np.log(2.0 * np.pi)
+        if self.masses is None:
+            return np.asarray(normal)
+        return np.asarray(normal - np.log(PARTS * self.masses[_part(ndtr(z))]))
+
+    def levels(self, z: HostArray) -> HostArray:
+        """Return the distribution function at z."""
+        if self.tails is not None:
+            return np.asarray(stdtr(self.tails[0], z / self.tails[1]))
+        if self.skew is not None:
+            return skew_cdf(z, *self.skew)
+        return np.asarray(ndtr(z) if self.masses is None else np.interp(ndtr(z), *self._knots))
+
+    def scores(self, levels: HostArray) -> HostArray:
+        """Return z at levels."""
+        if self.tails is not None:
+            return np.asarray(self.tails[1] * stdtrit(self.tails[0], levels))
+        if self.skew is not None:
+            return skew_quantiles(levels, *self.skew)
+        if self.masses is None:
+            return np.asarray(ndtri(levels))
+        return np.asarray(ndtri(np.interp(levels, *self._knots[::-1]).clip(1e-6, 1.0 - 1e-6)))
+
+    @property
+    def _knots(self) -> tuple[HostArray, HostArray]:
+        assert self.masses is not None
+        return np.linspace(0.0, 1.0, PARTS + 1), np.append(0.0, np.cumsum(self.masses))
+
+
+@dataclasses.dataclass(frozen=True)
+class Law:
+    """What predictions say after a repair.
+
+    Attributes
+    ----------
+    mu, sd : ndarray (n,)
+        Mean and spread.
+    places, scores : ndarray (n,)
+        Where labels lie in the repaired distribution, 0 to 1, and as normal scores.
+    losses : ndarray (n,)
+        Loss of every row.
+    """
+
+    mu: HostArray
+    sd: HostArray
+    places: HostArray
+    scores: HostArray
+    losses: HostArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A common shape of predictions: normal scores as an increasing function of (y - mu) / sd.
+
+    Attributes
+    ----------
+    knots, scores : ndarray (k,)
+        Straight lines lie between these points, and go on beyond them.
+    """
+
+    knots: HostArray
+    scores: HostArray
+
+    def __call__(self, r: HostArray) -> tuple[HostArray, HostArray]:
+        """Return normal scores and the logarithm of the slope."""
+        slope = np.diff(self.scores) / np.diff(self.knots)
+        cell = np.clip(np.searchsorted(self.knots, r) - 1, 0, len(slope) - 1)
+        return self.scores[cell] + slope[cell] * (r - self.knots[cell]), np.log(slope[cell])
+
+    @classmethod
+    def of(cls, r: HostArray, scores: HostArray) -> Curve | None:
+        """Join points by lines; None if they do not increase."""
+        kept = np.append(True, (np.diff(r) > 1e-9) & (np.diff(scores) > 1e-9))
+        return cls(r[kept], scores[kept]) if kept.sum() > 1 else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RealSubject:
+    """Real-valued predictions with labels, in memory.
+
+    Attributes
+    ----------
+    rows : Dataset
+        Predictions and labels.
+    attributes : sequence of Attribute
+        What groups are made of.
+    weighing : Weighing
+        Weights and clusters of the rows.
+    mu, sd, y : ndarray (n,)
+        Mean and spread that predictions imply for a label, and the labels.
+    has_spread : bool
+        Whether predictions state any spread.
+    curve : Curve or None
+        Their common shape; None for normal ones.
+    """
+
+    rows: Dataset
+    attributes: Sequence[Attribute]
+    weighing: Weighing
+    mu: HostArray = dataclasses.field(init=False)
+    sd: HostArray = dataclasses.field(init=False)
+    y: HostArray = dataclasses.field(init=False)
+    has_spread: bool = dataclasses.field(init=False)
+    curve: Curve | None = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        y = to_host(as_float64(self.rows.batch.values))[0]
+        mu, spread = moments_of(self.given)
+        has_spread, sd, curve = bool(spread.any()), working_spread(self.given, spread), None
+        if not has_spread:
+            mu = to_host(self.given.pooled())[:, 0] if isinstance(self.given, Samples) else mu
+            sd = np.full_like(y, float(np.sqrt(np.mean((y - mu) ** 2))) or 1.0)
+        elif isinstance(self.given, Samples):
+            mu, sd, curve = _implied(self.given, mu, spread)
+        elif isinstance(self.given, Gaussian) and self.given.n_members > 1:
+            curve = _of_mixture(self.given, mu, sd)
+        for name, value in (("mu", mu), ("sd", sd), ("y", y), ("has_spread", has_spread), ("curve", curve)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def given(self) -> RealPredictions:
+        """The predictions."""
+        assert isinstance(self.rows.predictions, RealPredictions)
+        return self.rows.predictions
+
+    @property
+    def loss(self) -> str:
+        """What repairs are judged by."""
+        density = self.has_spread and not isinstance(self.given, Quantiles)
+        return "log loss" if density else "quantile loss"
+
+    @property
+    def tested(self) -> HostArray:
+        """What folds are balanced by: nothing."""
+        return np.zeros(len(self.y))
+
+    @property
+    def faults(self) -> list[Fault]:
+        """The rows of the table that such data allow."""
+        given, has = self.given, {"", "groups"} if self.attributes else {""}
+        few = isinstance(given, Samples) and given.n_draws < _SHAPED_DRAWS  # noise of the mean is a slope
+        if np.ptp(self.mu) > 1e-9 * self.sd.max() and not few:
+            has.add("means")
+        if self.has_spread:
+            has |= {"spread"} | ({"spreads"} if self._spreads_differ else set())
+        if isinstance(given, Quantiles):
+            dense = given.is_dense
+        else:
+            dense = not isinstance(given, Samples) or given.n_draws >= _DENSE_DRAWS
+        if dense and self.has_spread:
+            has.add("dense")
+        levels = to_host(as_float64(given.levels)) if isinstance(given, Quantiles) else np.arange(1, 20) / 20
+        extreme = np.minimum(levels, 1.0 - levels).min() * (self.weighing.weights.sum() + 1.0) < 1.0
+        if not extreme and (isinstance(given, Quantiles) or not self.has_spread):
+            has.add("levels")
+        wide = EXTREME if not isinstance(given, Quantiles) else self._widest
+        return [
+            one
+            for one in REALS
+            if one.needs in has
+            and (one.effect != "tail" or wide >= _EXTREME_OF_QUANTILES)
+            and (one.effect not in ("tail", "skew") or self._is_clear(one))
+            and (self.has_spread or "scale" not in one.method)
+        ]
+
+    def _is_clear(self, fault: Fault) -> bool:
+        """Tell whether a fault shows in the shares that its sentence would give."""
+        low, high = self.largest(fault, None).interval
+        return low > 0.0 or high < 0.0
+
+    @property
+    def _spreads_differ(self) -> bool:
+        return bool(np.ptp(self.sd) > 1e-9 * self.sd.mean())
+
+    @property
+    def _widest(self) -> float:
+        assert isinstance(self.given, Quantiles)
+        levels = to_host(as_float64(self.given.levels))
+        return float(1.0 - 2.0 * max(levels[0], 1.0 - levels[-1]))
+
+    @property
+    def within(self) -> tuple[float, float]:
+        """Paired standard errors by which a larger repair must beat a smaller one: for all rows, by group."""
+        return 2.0, 2.0
+
+    @property
+    def prefers(self) -> dict[str, str]:
+        """Faults that are told as another one if both repairs gain the same: none."""
+        return {}
+
+    # ------------------------------------------------------------------------------------------ the one test
+
+    def families(self, seed: Seed, n_resamples: int) -> list[Family]:
+        """Return sums that show each kind of fault, for the labels and for labels drawn from predictions."""
+        ranks = drawn_ranks(self.rows, seed)
+        columns = self._columns()
+        weight = self.weighing.weights
+        if self.weighing.clusters is None:
+            tiles = label_tiles(Reals(ranks.observed), ranks.drawing, slice(0, n_resamples))
+            sums = np.concatenate([self._sums(to_host(batch.values), columns, weight) for _, batch in tiles])
+        else:
+            sums = self._signed(ranks, columns, seed, n_resamples)
+        names = [name for name, _, kept in columns for _ in range(kept.shape[1])]
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(names):
+            found.setdefault(name, []).append(place)
+        return [
+            Family(name, sums[:, places], name == "shape", _OF_GROUPS if name.startswith("group") else 1.0)
+            for name, places in found.items()
+        ]
+
+    def _columns(self) -> list[tuple[str, str, HostArray]]:
+        """Return family, function of z and what every row multiplies it with, (n, c)."""
+        n = len(self.y)
+        mu, sd = self._exchangeable()
+        one, precise = np.ones((n, 1)), (sd.min() / sd)[:, None]
+        away = ((mu - self.weighing.mean(mu)) / sd)[:, None]
+        log = np.log(sd)
+        found = [
+            ("shift", "z", np.hstack([one, precise])),
+            ("scale", "square", one),
+            ("scale", "near", one),
+            ("slope", "z", away / max(float(np.abs(away).max()), np.finfo(float).tiny)),
+            ("tails", "far", one),
+            ("skewed", "third", one),
+            *(("levels", f"level {level}", one) for level in self._own_levels),
+            *(("shape", f"part {part}", one) for part in range(PARTS)),
+        ]
+        if np.ptp(sd) > 1e-9 * sd.mean():
+            found.append(("spread", "square", (log - self.weighing.mean(log))[:, None]))
+        groups = self._indicators()
+        if groups.shape[1]:
+            found += [("group shift", "z", groups), ("group scale", "square", groups)]
+        return found
+
+    def _exchangeable(self) -> tuple[HostArray, HostArray]:
+        """Return means and spreads that do not change where a label and a draw change places."""
+        if not isinstance(self.given, Samples):
+            return self.mu, self.sd
+        pool = np.column_stack([to_host(self.given.pooled()), self.y])
+        spread = pool.std(axis=1)
+        return pool.mean(axis=1), working_spread(self.given, spread)
+
+    def _indicators(self) -> HostArray:
+        found = [
+            one.codes[:, None] == np.arange(len(one.levels)) for one in self.attributes if len(one.levels) > 1
+        ]
+        return np.hstack(found).astype(np.float64) if found else np.empty((len(self.y), 0))
+
+    @property
+    def _own_levels(self) -> tuple[float, ...]:
+        """Levels of given quantiles, at most 19 of them; none for other kinds."""
+        if not isinstance(self.given, Quantiles):
+            return ()
+        levels = to_host(as_float64(self.given.levels))
+        kept = np.unique(np.linspace(0, len(levels) - 1, min(len(levels), _MOST_LEVELS)).round().astype(int))
+        return tuple(map(float, levels[kept]))
+
+    def _seen(self, ranks: HostArray) -> dict[str, HostArray]:
+        """Return the functions of z that components are made of, from places (b, n)."""
+        u = np.clip(ranks.astype(np.float32), _EDGE, 1.0 - 1e-7)
+        z = ndtri(u)
+        far = ndtr(-np.float32(_FAR))
+        found = {
+            "z": z,
+            "square": np.minimum(z * z, np.float32(_FARTHEST)),
+            "third": np.clip(z, -4, 4) ** 3 - 3 * np.clip(z, -4, 4),
+            "near": np.abs(u - np.float32(0.5)) < np.float32(INTERVAL / 2),
+            "far": np.minimum(u, 1 - u) < far,
+        }
+        part = np.minimum((u * PARTS).astype(np.uint8), PARTS - 1)
+        found |= {f"level {level}": u < np.float32(level) for level in self._own_levels}
+        return found | {f"part {own}": part == own for own in range(PARTS)}
+
+    def _sums(
+        self, ranks: HostArray, columns: list[tuple[str, str, HostArray]], weight: HostArray
+    ) -> HostArray:
+        found, plain = [], bool((weight == 1.0).all())
+        seen = self._seen(ranks)
+        for _, what, by in columns:
+            if plain and seen[what].dtype == bool and (by == 1.0).all():
+                found.append(np.count_nonzero(seen[what], axis=1)[:, None].astype(np.float64))
+            else:
+                found.append(seen[what].astype(np.float32) @ (weight[:, None] * by).astype(np.float32))
+        return np.hstack(found).astype(np.float64)
+
+    def _signed(
+        self, ranks: object, columns: list[tuple[str, str, HostArray]], seed: Seed, n_resamples: int
+    ) -> HostArray:
+        """Return residual sums, and the same with the signs of clusters changed."""
+        seen = self._seen(to_host(ranks.observed))  # type: ignore[attr-defined]
+        table, weights = ranks.table, ranks.weights  # type: ignore[attr-defined]
+        if table is None:
+            grid = (np.arange(20_000) + 0.5) / 20_000
+            table, weights = grid[None], np.full(grid.size, 1.0 / grid.size)
+        every = {name: own.astype(np.float64) for name, own in self._seen(table).items()}
+        expected = {name: own @ weights for name, own in every.items()}
+        weight = self.weighing.weights
+        rows = np.hstack(
+            [((seen[what][0] - expected[what]) * weight)[:, None] * by for _, what, by in columns]
+        )
+        assert self.weighing.clusters is not None
+        number = int(self.weighing.clusters.max()) + 1
+        added = np.zeros((number, rows.shape[1]))
+        np.add.at(added, self.weighing.clusters, rows)
+        # where an event is too rare to have happened in many clusters, they vary less than independent rows
+        variance = {name: own**2 @ weights - expected[name] ** 2 for name, own in every.items()}
+        chance = [(variance[what] * weight**2) @ by**2 for _, what, by in columns]
+        least, wide = np.sqrt(np.concatenate(chance)), np.sqrt((added**2).sum(axis=0))
+        factor = np.maximum(1.0, least / np.maximum(wide, np.finfo(float).tiny))
+        signed = [
+            to_host(own) @ (factor * added) for _, own in sign_tiles(seed, number, n_resamples, 8 * number)
+        ]
+        return np.concatenate([added.sum(axis=0, keepdims=True), *signed])
+
+    # ---------------------------------------------------------------------------------------------- repairs
+
+    def tried(self, faults: Sequence[Fault], folds: Sequence[HostArray]) -> Iterator[Tried]:
+        """Yield every repair with its losses on other folds."""
+        for fault in faults:
+            if not fault.method:
+                before = self._unrepaired
+                yield Tried(fault, None, before.losses, before)
+                continue
+            for by in self._clearest() if fault.by_group else (None,):
+                parts = []
+                for held in folds:
+                    kept = np.setdiff1d(np.arange(len(self.y)), held)
+                    parts.append(self._repaired(fault, by, kept, held))
+                order = np.argsort(np.concatenate(folds))
+                names = [field.name for field in dataclasses.fields(Law)]
+                after = Law(*(np.concatenate([getattr(one, name) for one in parts])[order] for name in names))
+                yield Tried(fault, None if by is None else by.name, after.losses, after)
+
+    @cached_property
+    def _unrepaired(self) -> Law:
+        return self._law(np.arange(len(self.y)), self.mu, self.sd)
+
+    def _repaired(self, fault: Fault, by: Attribute | None, kept: HostArray, held: HostArray) -> Law:
+        """Fit a repair to some rows; return the distributions of others after it."""
+        weight = self.weighing.weights[kept]
+        if fault.method == "levels":
+            return self._law(held, self.mu[held], self.sd[held], added=self._level_shifts(kept))
+        if not _TERMS[fault.method]:
+            z, shape = self._scores(kept), Shape()
+            if fault.method == "tails":
+                shape = Shape(tails=fit_tails(z, weight))
+            elif fault.method == "skew":
+                shape = Shape(skew=fit_skew(z, weight))
+            else:
+                counts = np.bincount(_part(ndtr(z)), weights=weight, minlength=PARTS) + 1.0
+                shape = Shape(masses=counts / counts.sum())
+            return self._law(held, self.mu[held], self.sd[held], shape)
+        own = None if by is None else (by.codes[:, None] == np.arange(len(by.levels))).astype(np.float64)
+        fit = fit_location(
+            self.mu[kept],
+            self.sd[kept],
+            self.y[kept],
+            weight,
+            None if own is None else own[kept],
+            _TERMS[fault.method],
+        )
+        return self._law(held, *fit.moved(self.mu[held], self.sd[held], None if own is None else own[held]))
+
+    def _law(
+        self,
+        rows: HostArray,
+        mu: HostArray,
+        sd: HostArray,
+        shape: Shape | None = None,
+        added: HostArray | None = None,
+    ) -> Law:
+        """Return what rows say with these means and spreads, and this shape."""
+        plain, shape, y = shape is None, shape or Shape(), self.y[rows]
+        if isinstance(self.given, Quantiles) or not self.has_spread:
+            return self._of_table(rows, mu, sd, None if plain else shape, added)
+        r = (y - mu) / sd
+        z, slope = (r, 0.0) if self.curve is None else self.curve(r)
+        losses = shape.losses(z) - slope + np.log(sd)
+        places = shape.levels(z)
+        if isinstance(self.given, Samples):
+            places = self._rank(rows, self.mu[rows] + self.sd[rows] * r)
+            places = places if plain else shape.levels(ndtri(places))
+        elif self.curve is not None and plain:
+            given, back = self.given[rows], self.mu[rows] + self.sd[rows] * r
+            places = to_host(given.cdf(like(back, given._leading)[None, :]))[0]
+        return Law(mu, sd, places, np.asarray(ndtri(shape.levels(z))), losses)
+
+    def _of_table(
+        self, rows: HostArray, mu: HostArray, sd: HostArray, shape: Shape | None, added: HostArray | None
+    ) -> Law:
+        """Return the same for quantiles: places are the middles of cells, losses those of the quantiles."""
+        table, levels = self._table(rows)
+        if shape is not None and isinstance(self.given, Quantiles):
+            table = table @ between_levels(self.given, shape.scores(levels)).T
+        table = mu[:, None] + (table - self.mu[rows, None]) * (sd / self.sd[rows])[:, None]
+        table = table if added is None else np.sort(table + added, axis=1)
+        away = (self.y[rows, None] - table) / self.sd[rows, None]
+        losses = 2.0 * np.maximum(levels * away, (levels - 1.0) * away).mean(axis=1)  # as the CRPS is
+        edges = np.concatenate([[0.0], levels, [1.0]])
+        first, last = (away > 0).sum(axis=1), (away >= 0).sum(axis=1)
+        places = 0.5 * (edges[first] + edges[last + 1])
+        return Law(mu, sd, places, np.asarray(ndtri(places)), losses)
+
+    def _table(self, rows: HostArray) -> tuple[HostArray, HostArray]:
+        """Return quantiles (rows, levels) and their levels; predictions without a spread are all of them."""
+        if isinstance(self.given, Quantiles):
+            return to_host(as_float64(self.given.values))[rows], to_host(as_float64(self.given.levels))
+        levels = np.arange(1, 20) / 20
+        return np.repeat(self.mu[rows, None], len(levels), axis=1), levels
+
+    def _level_shifts(self, rows: HostArray) -> HostArray:
+        """Return what is added at every level: the quantile of the residuals."""
+        table, levels = self._table(rows)
+        weight = self.weighing.weights[rows]
+        found = []
+        for level, residual in zip(levels, (self.y[rows, None] - table).T, strict=True):
+            order = np.argsort(residual)
+            at = np.searchsorted(np.cumsum(weight[order]), level * weight.sum())
+            found.append(residual[order[min(int(at), len(order) - 1)]])
+        return np.array(found)
+
+    def _rank(self, rows: HostArray, labels: HostArray) -> HostArray:
+        """Return the place of labels among their draws and themselves, of equal ones the middle."""
+        assert isinstance(self.given, Samples)
+        draws = to_host(self.given[rows].pooled())
+        below = (draws < labels[:, None]).sum(axis=1) + 0.5 * (draws == labels[:, None]).sum(axis=1)
+        return np.asarray((below + 0.5) / (draws.shape[1] + 1.0))
+
+    def _scores(self, rows: HostArray) -> HostArray:
+        """Return normal scores of labels, of quantiles those of places inside their cells."""
+        if isinstance(self.given, Quantiles):
+            table, levels = self._table(rows)
+            knots, y = ndtri(levels), self.y[rows]
+            above = np.clip((table < y[:, None]).sum(axis=1), 1, len(knots) - 1)
+            low, high = (table[np.arange(len(y)), above - step] for step in (1, 0))
+            width = np.maximum(high - low, 1e-9 * self.sd[rows])
+            share = np.clip((y - low) / width, -9.0, 9.0)
+            return np.asarray(knots[above - 1] + share * (knots[above] - knots[above - 1]))
+        r = (self.y[rows] - self.mu[rows]) / self.sd[rows]
+        return r if self.curve is None else self.curve(r)[0]
+
+    def _clearest(self) -> list[Attribute]:
+        """Return the attribute whose groups differ most from what is stated."""
+        z = (self.y - self.mu) / self.sd
+        found = []
+        for one in self.attributes:
+            if len(one.levels) > 1:
+                size = np.bincount(one.codes, minlength=len(one.levels))
+                shift = np.abs(np.bincount(one.codes, z, len(one.levels))) / np.sqrt(size + 0.25)
+                wide = np.abs(np.bincount(one.codes, np.minimum(z * z, _FARTHEST) - 1.0, len(one.levels)))
+                found.append((float(max(shift.max(), (wide / np.sqrt(2.0 * size + 0.25)).max())), one))
+        found.sort(key=lambda pair: -pair[0])
+        return [one for _, one in found[:1]]
+
+    # ---------------------------------------------------------------------------------------------- effects
+
+    def largest(self, fault: Fault, by: str | None, after: object = None) -> Effect:
+        """Return the clearest of all effects that a fault may have, also of repaired predictions."""
+        law = after if isinstance(after, Law) else self._unrepaired
+        found = []
+        for claim in self.claims(fault, by):
+            stated, observed, size, error, n = self._measured(claim, law)
+            if n >= FEWEST:
+                found.append(
+                    (abs(size) / max(error, np.finfo(float).tiny), stated, observed, size, error, claim, n)
+                )
+        _, stated, observed, size, error, claim, n = max(found, key=lambda one: one[0])
+        half = float(-ndtri(0.025 / len(found))) * error
+        return Effect(claim, stated, observed, size, (size - half, size + half), n)
+
+    def remains(self, claim: Claim, after: object) -> float | None:
+        """Return the size of a claim after a repair."""
+        return self._measured(claim, after)[2] if isinstance(after, Law) else None
+
+    def claims(self, fault: Fault, by: str | None) -> list[Claim]:
+        """Return all effects that a fault may have; the clearest is reported."""
+        extreme = self._widest if isinstance(self.given, Quantiles) else EXTREME
+        level = {"coverage": self.interval, "skew": self.interval, "tail": extreme}.get(fault.effect)
+        if fault.by_group:
+            groups = [
+                (one.name, own) for one in self.attributes if by in (None, one.name) for own in one.levels
+            ]
+            return [Claim(fault.effect, group=group, level=level) for group in groups]
+        if fault.effect == "quantile":
+            return [Claim("quantile", level=own) for own in self._own_levels or LEVELS]
+        return [Claim(fault.effect, level=level)]
+
+    @property
+    def interval(self) -> float:
+        """The central interval whose coverage is reported: of quantiles one that they have."""
+        if isinstance(self.given, Samples) and self.has_spread:  # at most from the first to the last draw
+            return min(INTERVAL, 1.0 - 2.0 / (self.given.n_draws + 1.0))
+        ends = central_interval(self.given)
+        return INTERVAL if ends is None else ends[1] - ends[0]
+
+    def direction(self, fault: Fault, effect: Effect) -> int:
+        """Return 1 for too high, too narrow, too extreme, and -1 for the opposite."""
+        return int(np.sign(effect.size))
+
+    def _keep(self, claim: Claim) -> HostArray:
+        """Return which rows a claim is about."""
+        if claim.group is None:
+            return np.ones(len(self.y), dtype=bool)
+        attribute = next(one for one in self.attributes if one.name == claim.group[0])
+        return np.asarray(attribute.codes == attribute.levels.index(claim.group[1]))
+
+    def _measured(self, claim: Claim, law: Law) -> tuple[float, float, float, float, int]:
+        """Return what is stated and observed, the size, its standard error, and the number of rows."""
+        keep = self._keep(claim)
+        mu, sd, y, rows = law.mu[keep], law.sd[keep], self.y[keep], self.weighing.rows(keep)
+        n = int(keep.sum())
+        if claim.measure == "mean":
+            apart = mu - y
+            return rows.mean(mu), rows.mean(y), rows.mean(apart), rows.stderr(apart), n
+        if claim.measure in ("coverage", "tail", "skew", "quantile"):
+            assert claim.level is not None
+            if claim.measure == "quantile":
+                below = (law.places[keep] <= claim.level).astype(np.float64)
+                stated, share = self._expected(0.0, claim.level, keep), rows.mean(below)
+                return stated, share, share - stated, rows.stderr(below, event=1.0), n
+            low, high = (1.0 - claim.level) / 2.0, (1.0 + claim.level) / 2.0
+            places = ndtr(law.scores[keep]) if claim.measure == "tail" else law.places[keep]
+            under, over = (places < low).astype(np.float64), (places > high).astype(np.float64)
+            if claim.measure == "skew":
+                shares = rows.mean(under), rows.mean(over)
+                return *shares, shares[0] - shares[1], rows.stderr(under - over, event=1.0), n
+            held, stated = 1.0 - under - over, claim.level
+            stated = self._expected(low, high, keep) if claim.measure == "coverage" else stated
+            share = rows.mean(held)
+            return stated, share, stated - share, rows.stderr(held, event=1.0), n
+        away = _slope if claim.measure == "slope" else _exponent
+        slope, error = away(
+            self.mu[keep] if claim.measure == "slope" else np.log(self.sd[keep]), y - mu, sd, rows
+        )
+        return 1.0, 1.0 + slope, -slope, error, n
+
+    def _expected(self, low: float, high: float, keep: HostArray) -> float:
+        """Return the share of labels between two levels; draws that are few or repeat cannot state all."""
+        if not isinstance(self.given, Samples) or not self.has_spread:
+            return high - low
+        places = self._pooled_places[keep]
+        held = ((places >= low) & (places <= high)).mean(axis=1)
+        return self.weighing.rows(keep).mean(held)
+
+    @cached_property
+    def _pooled_places(self) -> HostArray:
+        """Places of draws and labels among each other, (n, draws + 1); a label could have been any."""
+        assert isinstance(self.given, Samples)
+        return middle_ranks(np.column_stack([to_host(self.given.pooled()), self.y]))
+
+
+def _part(u: HostArray) -> HostArray:
+    return np.minimum((u * PARTS).astype(np.intp), PARTS - 1)
+
+
+def _implied(given: Samples, mu: HostArray, spread: HostArray) -> tuple[HostArray, HostArray, Curve | None]:
+    """Return mean and spread that draws imply for a label, and the common shape.
+
+    A label is one more draw, so a draw given the others tells how means and spreads of so few are to be read.
+    """
+    n, s = len(mu), given.n_draws
+    sd = working_spread(given, spread)
+    if s < _FEWEST_DRAWS:
+        return mu, np.full(n, float(np.sqrt(np.mean(spread**2) * (1.0 + 1.0 / s)))), None
+    away = to_host(given.pooled()) - mu[:, None]
+    each = int(np.clip(_TWINS // n, 4, s))
+    places = np.random.default_rng(0).integers(s, size=(n, each))
+    left = np.take_along_axis(away, places, axis=1)
+    mean = -left / (s - 1.0)  # of the others; all together have mean 0
+    square = (away**2).sum(axis=1)[:, None] - left**2 - (s - 1.0) * mean**2
+    wide = np.sqrt(np.maximum(square, 0.0) / (s - 2.0))
+    others, label = (mu[:, None] + mean).ravel(), (mu[:, None] + left).ravel()
+    wide = working_spread(given, wide.ravel())
+    if s < _MANY_DRAWS:
+        terms = ("slope", "scale", "spread") if np.ptp(sd) > 1e-9 * sd.mean() else ("slope", "scale")
+        fit = fit_location(others, wide, label, np.ones(len(label)), None, terms)
+        (others, wide), (mu, sd) = fit.moved(others, wide, None), fit.moved(mu, sd, None)
+    if s < _SHAPED_DRAWS:
+        return mu, sd, None
+    r = np.sort((label - others) / wide)
+    scores = np.linspace(-1.0, 1.0, 13) * min(3.0, float(-ndtri(5.0 / len(r))))
+    return mu, sd, Curve.of(np.quantile(r, ndtr(scores)), scores)
+
+
+def _of_mixture(given: Gaussian, mu: HostArray, sd: HostArray) -> Curve | None:
+    """Return the common shape of mixtures."""
+    rows = np.unique(np.linspace(0, len(mu) - 1, min(len(mu), 1000)).round().astype(int))
+    r = np.linspace(-8.0, 8.0, 129)
+    some = given[rows]
+    labels = like(mu[rows] + sd[rows] * r[:, None], some._leading)
+    share = to_host(as_float64(some.cdf(labels))).mean(axis=1)
+    inside = (share > 1e-6) & (share < 1.0 - 1e-6)
+    return Curve.of(r[inside], ndtri(share[inside]))
+
+
+def _slope(x: HostArray, apart: HostArray, sd: HostArray, rows: Weighing) -> tuple[float, float]:
+    """Return how much errors rise for every 1 that stated means rise, with its standard error."""
+    weighed = Weighing(rows.weights * (sd.min() / sd) ** 2, rows.clusters)
+    x, t = x - weighed.mean(x), apart - weighed.mean(apart)
+    square = weighed.mean(x * x)
+    if square == 0.0:
+        return 0.0, 0.0
+    slope = weighed.mean(x * t) / square
+    return slope, weighed.stderr(x * (t - slope * x)) / square
+
+
+def _exponent(log: HostArray, apart: HostArray, sd: HostArray, rows: Weighing) -> tuple[float, float]:
+    """Return the power of the stated spread by which errors grow beyond `sd`, with its standard error."""
+    x = log - rows.mean(log)
+    z2 = ((apart - rows.mean(apart)) / sd) ** 2
+    columns, b = np.stack([np.ones_like(x), x], axis=1), np.zeros(2)
+    weighed = columns * rows.weights[:, None]
+    bend = 2.0 * weighed.T @ columns + 1e-9 * np.eye(2)
+    for _ in range(20):
+        b = b + np.clip(np.linalg.solve(bend, weighed.T @ (z2 * np.exp(-2.0 * columns @ b) - 1.0)), -1.0, 1.0)
+    left = z2 * np.exp(-2.0 * columns @ b) - 1.0
+    score = weighed * left[:, None]
+    if rows.clusters is not None:
+        score = np.stack([np.bincount(rows.clusters, one) for one in score.T], axis=1)
+    bread = np.linalg.inv(bend)
+    return float(b[1]), float(np.sqrt((bread @ (score.T @ score) @ bread)[1, 1]))

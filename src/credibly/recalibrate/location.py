@@ -1,0 +1,551 @@
+"""Recalibrations of real values by their location and spread, for all rows or by group.
+
+    centre'  = centre + a_0 + a_1 (centre - mean centre) + a_g               shift, slope, group
+    spread'  = spread exp(b_0 + b_1 (log spread - its mean) + b_g)           scale, spread, group
+
+a and b maximise the normal likelihood of y - centre, by Fisher scoring; what a group has of its own is pulled
+towards 0, by more the fewer rows it has and the less groups differ. Tails: z = ndtri(F(y))
+follows a t distribution, whose degrees of freedom are chosen from a short list. Skew: z follows a
+sinh-arcsinh distribution (Jones and Pewsey 2009).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, ndtr, ndtri, stdtrit
+
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
+from credibly.predictions import Gaussian, Quantiles, RealPredictions, Samples
+from credibly.recalibrate.additive import checked_groups
+from credibly.recalibrate.fitting import Convergence, Groups
+from credibly.recalibrate.levels import IsotonicRecalibration, label_levels
+from credibly.recalibrate.reals import (
+    OWN,
+    RealData,
+    RealRecalibration,
+    centre_of,
+    mean_losses,
+    scaled,
+    unseen_note,
+    variance_between,
+)
+
+TERMS = ("shift", "slope", "scale", "spread")
+FREE = 1e-8
+"""Penalty on what all rows share, in observations."""
+_STEPS, _SMALL_STEP, _LARGEST_STEP = 25, 1e-8, 1.0
+_LEAST_VARIANCE = 1e-9
+_FARTHEST, _LARGEST, _MOST_SKEW = 38.0, 30.0, 4.0
+_DEGREES = (2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 30.0)
+"""Degrees of freedom of tails that are tried."""
+_KNOTS, _GRID = 999, 199
+_LEAST_SPREAD, _ROUNDING = 1e-6, 1e-12  # of a row, as a share of the largest; and of its mean
+_DRAWS = 4.0  # that the typical spread counts for
+
+
+def moments_of(predictions: RealPredictions) -> tuple[HostArray, HostArray]:
+    """Return mean and standard deviation; quantiles are joined by straight lines in ndtri(level)."""
+    if not isinstance(predictions, Quantiles):
+        assert isinstance(predictions, (Gaussian, Samples))
+        if isinstance(predictions, Samples) and predictions.n_draws == 1:
+            mean = to_host(as_float64(predictions.expectation()))
+            return mean, np.zeros_like(mean)
+        spread = np.sqrt(to_host(as_float64(predictions.variance())))
+        return _with_spread(to_host(as_float64(predictions.expectation())), spread)
+    z = ndtri((np.arange(_GRID) + 0.5) / _GRID)
+    values = to_host(as_float64(predictions.values)) @ between_levels(predictions, z).T
+    return _with_spread(values.mean(axis=1), values.std(axis=1) / z.std())
+
+
+def _with_spread(mean: HostArray, spread: HostArray) -> tuple[HostArray, HostArray]:
+    """Return both; numbers that are equal have a spread of rounding errors, which is none."""
+    return mean, np.where(spread > _ROUNDING * np.abs(mean), spread, 0.0)
+
+
+def between_levels(predictions: Quantiles, z: HostArray) -> HostArray:
+    """Return the weights of the quantiles (z, levels) that make those at ndtr(z), linear in z to the ends."""
+    knots = ndtri(to_host(as_float64(predictions.levels)))
+    if len(knots) == 1:
+        return np.ones((len(z), 1))
+    above = np.clip(np.searchsorted(knots, z), 1, len(knots) - 1)
+    share = (z - knots[above - 1]) / (knots[above] - knots[above - 1])
+    found, rows = np.zeros((len(z), len(knots))), np.arange(len(z))
+    found[rows, above - 1], found[rows, above] = 1.0 - share, share
+    return found
+
+
+def working_spread(predictions: RealPredictions, spread: HostArray) -> HostArray:
+    """Return spreads above 0; those of few draws are drawn towards the typical one of all rows."""
+    known = spread[spread > 0]
+    if not known.size:
+        return np.ones_like(spread)
+    if not isinstance(predictions, Samples):
+        return np.asarray(np.maximum(spread, _LEAST_SPREAD * known.max()))
+    typical, own = float(np.exp(np.log(known).mean())), predictions.n_draws - 1.0
+    return np.asarray(typical * np.sqrt((_DRAWS + own * (spread / typical) ** 2) / (_DRAWS + own)))
+
+
+@dataclasses.dataclass(frozen=True)
+class LocationFit:
+    """Coefficients of centre and spread.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        What they are: some of shift, slope, scale and spread.
+    centre, spread : ndarray
+        Coefficients, those of groups last.
+    middle : tuple of float
+        Mean centre and mean logarithm of the spread in the fit.
+    """
+
+    terms: tuple[str, ...]
+    centre: HostArray
+    spread: HostArray
+    middle: tuple[float, float]
+
+    def moved(self, mu: HostArray, sd: HostArray, groups: HostArray | None) -> tuple[HostArray, HostArray]:
+        """Return centres and spreads after the repair."""
+        of_centre, of_spread, _, _ = _columns(mu, sd, groups, self.terms, self.middle)
+        return mu + of_centre @ self.centre, sd * np.exp(of_spread @ self.spread)
+
+
+def _columns(
+    mu: HostArray,
+    sd: HostArray,
+    groups: HostArray | None,
+    terms: tuple[str, ...],
+    middle: tuple[float, float],
+) -> tuple[HostArray, HostArray, HostArray, HostArray]:
+    """Return the columns of centre and of log spread, and the penalties of both."""
+    one = np.ones((len(mu), 1))
+    made = []
+    for constant, slope, value in (
+        ("shift", "slope", mu - middle[0]),
+        ("scale", "spread", np.log(sd) - middle[1]),
+    ):
+        columns, penalties = [np.empty((len(mu), 0))], []
+        if constant in terms:
+            columns.append(one)
+            penalties.append([FREE])
+        if slope in terms:
+            columns.append(value[:, None])
+            penalties.append([FREE * float(value @ value) / len(mu) or 1.0 if slope == "slope" else 1.0])
+        if constant in terms and groups is not None:
+            columns.append(groups)
+            penalties.append([OWN] * groups.shape[1])
+        made.append((np.hstack(columns), np.concatenate([*penalties, []])))
+    (centre, of_centre), (spread, of_spread) = made
+    return centre, spread, of_centre, of_spread
+
+
+def fit_location(
+    mu: HostArray,
+    sd: HostArray,
+    y: HostArray,
+    weight: HostArray,
+    groups: HostArray | None,
+    terms: tuple[str, ...],
+) -> LocationFit:
+    """Maximise the normal likelihood over centre and spread in turn; pull groups towards all rows."""
+    total = weight.sum()
+    middle = float(weight @ mu / total), float(weight @ np.log(sd) / total)
+    columns = _columns(mu, sd, groups, terms, middle)
+    a, b = _scored(mu, sd, y, weight, *columns)
+    if groups is None or not groups.shape[1]:
+        return LocationFit(terms, a, b, middle)
+    of_centre, of_spread, lax, tight = columns
+    s = sd * np.exp(of_spread @ b)
+    own, z = groups.shape[1], (y - mu - of_centre @ a) / s
+    # penalties in observations: the variance of what one row says, over the variance between groups
+    if "shift" in terms:
+        precise = weight / s**2
+        unit = float(precise.sum()) / total
+        between = variance_between(np.sqrt(unit) * a[-own:], groups.T @ precise / unit)
+        lax[-own:] = max(OWN, 1.0 / max(between, _LEAST_VARIANCE))
+    if "scale" in terms:
+        noise = max(float(weight @ (z * z - 1.0) ** 2) / total / 4.0, _LEAST_VARIANCE)
+        between = variance_between(b[-own:], groups.T @ weight / noise)
+        tight[-own:] = 2.0 * max(OWN, noise / max(between, _LEAST_VARIANCE))
+    return LocationFit(terms, *_scored(mu, sd, y, weight, *columns, a, b), middle)
+
+
+def _scored(
+    mu: HostArray,
+    sd: HostArray,
+    y: HostArray,
+    weight: HostArray,
+    of_centre: HostArray,
+    of_spread: HostArray,
+    lax: HostArray,
+    tight: HostArray,
+    a: HostArray | None = None,
+    b: HostArray | None = None,
+) -> tuple[HostArray, HostArray]:
+    """Return the coefficients of centre and spread, by Fisher scoring from others or from 0."""
+    total = weight.sum()
+    a = np.zeros(of_centre.shape[1]) if a is None else a
+    b = np.zeros(of_spread.shape[1]) if b is None else b
+    for _ in range(_STEPS):
+        s = sd * np.exp(of_spread @ b)
+        before = a
+        if a.size:
+            precise = of_centre * (weight / s**2)[:, None]
+            penalty = np.diag(lax * float(weight @ (1.0 / s**2)) / total)
+            # predictions that are all alike have a shift and no slope: the smallest solution
+            normal = of_centre.T @ precise + penalty
+            unit = np.sqrt(np.maximum(np.diag(normal), np.finfo(float).tiny))
+            scaled_sums = normal / unit / unit[:, None], precise.T @ (y - mu) / unit
+            a = np.linalg.lstsq(*scaled_sums, rcond=None)[0] / unit
+        step = np.zeros(1)
+        if b.size:
+            square = ((y - mu - of_centre @ a) / s) ** 2
+            slope = (of_spread * weight[:, None]).T @ (square - 1.0) - tight * b
+            bend = 2.0 * (of_spread * weight[:, None]).T @ of_spread + np.diag(tight)
+            step = np.clip(np.linalg.solve(bend, slope), -_LARGEST_STEP, _LARGEST_STEP)
+            b = b + step
+        still = not b.size or not a.size or np.abs(of_centre @ (a - before) / s).max() < _SMALL_STEP
+        if np.abs(step).max() < _SMALL_STEP and still:
+            break
+    return a, b
+
+
+def fit_tails(z: HostArray, weight: HostArray) -> tuple[float, float]:
+    """Return degrees of freedom and scale of the t distribution that standardised labels follow."""
+    best = (np.inf, _DEGREES[-1], 1.0)
+    for degrees in _DEGREES:
+        scale = 0.8
+        for _ in range(30):  # the scale of the likelihood is a fixed point
+            share = (degrees + 1.0) * z**2 / (degrees + z**2 / scale**2)
+            scale = max(float(np.sqrt(weight @ share / weight.sum())), _LEAST_SPREAD)
+        loss = float(weight @ student_loss(z, degrees, scale))
+        best = min(best, (loss, degrees, scale))
+    return best[1], best[2]
+
+
+def student_loss(z: HostArray, degrees: float, scale: float) -> HostArray:
+    """Return minus the log density of standardised labels under a scaled t distribution."""
+    constant = gammaln((degrees + 1.0) / 2.0) - gammaln(degrees / 2.0) - 0.5 * np.log(degrees * np.pi)
+    tail = (degrees + 1.0) / 2.0 * np.log1p((z / scale) ** 2 / degrees)
+    return np.asarray(tail - constant + np.log(scale))
+
+
+@dataclasses.dataclass(eq=False)
+class LocationScaling(RealRecalibration):
+    """Move and stretch predicted distributions: a shift, a slope, a scale, an exponent of the spread.
+
+    Parameters
+    ----------
+    terms : tuple of str
+        Which of "shift", "slope", "scale" and "spread" are fitted, together. A slope or an exponent of the
+        spread comes with its constant: ("shift", "slope"), ("scale", "spread").
+
+    Attributes
+    ----------
+    centre, spread : ndarray
+        Coefficients, set by `fit`; those of groups come last, in the order of `levels`.
+    levels : tuple of str
+        The groups of the fit, where there were some.
+    middle : ndarray (2,)
+        Mean centre and mean log spread of the fit, from which slopes are counted.
+
+    Notes
+    -----
+    Fitted to the normal likelihood of labels around the mean of the prediction (for quantiles, the mean of
+    the distribution that joins them by lines), whatever its kind; predictions keep their kind. With
+    `groups=`, every group has a shift or scale of its own, shrunk towards that of all rows, by more the
+    fewer rows it has and the less groups differ; a group that the fit did not see gets that of all rows, and
+    a note says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> mean = rng.normal(size=2000)
+    >>> labels = mean + rng.normal(size=2000)
+    >>> high = cr.Gaussian(mean + 0.5, np.ones(2000))
+    >>> shift = cr.recalibrate.LocationScaling(("shift",)).fit(high[:1000], labels[:1000])
+    >>> bool(-0.6 < shift.centre[0] < -0.4)
+    True
+    """
+
+    terms: tuple[str, ...] = ("shift", "scale")
+    centre: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    spread: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    middle: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    levels: tuple[str, ...] = dataclasses.field(default=(), init=False, repr=False)
+    method: ClassVar[str] = "location"
+    learned: ClassVar[tuple[str, ...]] = ("centre", "spread", "middle", "levels")
+    takes_groups: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self.terms = tuple(self.terms)
+        unknown = [one for one in self.terms if one not in TERMS]
+        alone = [
+            b for a, b in (("shift", "slope"), ("scale", "spread")) if b in self.terms and a not in self.terms
+        ]
+        if not self.terms or unknown or alone:
+            raise InputError(
+                "`terms`",
+                'must be some of "shift", "slope" (with "shift"), "scale" and "spread" (with "scale")',
+                f"got {self.terms!r}",
+                'Use ("shift", "scale").',
+            )
+
+    @property
+    def fitted_by_group(self) -> bool:
+        """Whether `fit` was given groups."""
+        return bool(self.levels)
+
+    @property
+    def name(self) -> str:
+        """Its name with these terms."""
+        return next((name for name, terms in NAMES.items() if terms == self.terms), self.method)
+
+    def describe(self) -> str:
+        """Return the coefficients in words."""
+        assert self.centre is not None and self.spread is not None
+        parts, a, b = [], list(self.centre), list(self.spread)
+        if "shift" in self.terms:
+            parts.append(f"a shift of {a.pop(0):.3g}")
+        if "slope" in self.terms:
+            parts.append(f"a slope of {1.0 + a.pop(0):.3g}")
+        if "scale" in self.terms:
+            parts.append(f"a scale of {np.exp(b.pop(0)):.3g}")
+        if "spread" in self.terms:
+            parts.append(f"an exponent of the spread of {1.0 + b.pop(0):.3g}")
+        own = f", and one of their own for {len(self.levels)} groups" if self.levels else ""
+        return f"{' and '.join(parts)}{own}"
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        own = len(self.levels)
+        sizes = []
+        for constant, slope in (("shift", "slope"), ("scale", "spread")):
+            sizes.append((constant in self.terms) + (slope in self.terms) + own * (constant in self.terms))
+        return {"centre": (sizes[0],), "spread": (sizes[1],), "middle": (2,)}
+
+    def _restore(self, values: Any) -> None:
+        super()._restore(values)
+        self.levels = tuple(map(str, values["learned"]["levels"]))
+
+    def _fit(self, data: RealData, seen: Any) -> Convergence:
+        mu, spread = moments_of(data.predictions)
+        if "scale" in self.terms and not spread.any():
+            raise UnsupportedError(
+                f"`{type(self).__name__}`",
+                "needs predictions with a spread",
+                "all of them put all probability on a single number",
+                "Use `QuantileShift`, or predict a spread.",
+            )
+        sd = working_spread(data.predictions, spread)
+        groups, self.levels = None, ()
+        if seen is not None:
+            seen = Groups.of(seen, len(mu))
+            self.levels = seen.names
+            groups = (seen.codes[:, None] == np.arange(len(seen.names))).astype(np.float64)
+        found = fit_location(mu, sd, to_host(data.labels), data.host_weight, groups, self.terms)
+        self.centre, self.spread, self.middle = found.centre, found.spread, np.array(found.middle)
+
+        def mapped(rows: HostArray) -> RealPredictions:
+            return self._moved(data.predictions[rows], None if seen is None else seen.take(rows))
+
+        return Convergence(True, _STEPS, 0.0, *mean_losses(data, mapped), "Fisher scoring")
+
+    def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
+        groups = checked_groups(seen, self.levels or None, len(predictions))
+        more = () if groups is None else unseen_note(groups, self.levels, "the repair")
+        return self._noted(self._moved(predictions, groups), predictions, *more)
+
+    def _moved(self, predictions: RealPredictions, groups: Groups | None) -> RealPredictions:
+        """Return the repaired predictions."""
+        own = None
+        if groups is not None:
+            names = np.array(groups.names)[groups.codes]
+            own = (names[:, None] == np.array(self.levels)).astype(np.float64)
+        assert self.centre is not None and self.spread is not None and self.middle is not None
+        fit = LocationFit(
+            self.terms, self.centre, self.spread, (float(self.middle[0]), float(self.middle[1]))
+        )
+        mu, spread = moments_of(predictions)
+        sd = working_spread(predictions, spread)
+        new, wide = fit.moved(mu, sd, own)
+        ratio = wide / sd
+        # `scaled` keeps the centre, which for quantiles is the median
+        centre = to_host(as_float64(centre_of(predictions)))
+        moved = new - centre - ratio * (mu - centre)
+        return shifted(scaled(predictions, like(ratio, predictions._leading)), moved)
+
+
+def shifted(predictions: RealPredictions, by: HostArray) -> RealPredictions:
+    """Move every distribution."""
+    name = "mean" if isinstance(predictions, Gaussian) else "values"
+    values = as_float64(getattr(predictions, name))
+    moved = like(by, values).reshape((-1,) + (1,) * (values.ndim - 1))
+    return predictions.replace_rows(**{name: values + moved})
+
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "shift": ("shift",),
+    "linear": ("shift", "slope"),
+    "shift+scale": ("shift", "scale"),
+    "spread": ("scale", "spread"),
+    "linear+scale": ("shift", "slope", "scale"),
+}
+"""Names of repairs by location and spread."""
+
+
+@dataclasses.dataclass(eq=False)
+class TailScaling(IsotonicRecalibration):
+    """Give predictions the tails of a t distribution: F' = R(F), R(u) = T(ndtri(u) / s).
+
+    Attributes
+    ----------
+    degrees, scale : float
+        Degrees of freedom and scale of the t distribution, set by `fit`.
+
+    Notes
+    -----
+    For extreme errors that are more common than stated. The result is `Quantiles`, as for
+    `IsotonicRecalibration`, which learns R without an assumption and needs more data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.standard_t(3, size=4000)
+    >>> tails = cr.recalibrate.TailScaling().fit(cr.Gaussian(np.zeros(4000), np.ones(4000)), labels)
+    >>> tails.degrees <= 5
+    True
+    """
+
+    degrees: float | None = dataclasses.field(default=None, init=False)
+    scale: float | None = dataclasses.field(default=None, init=False)
+    method: ClassVar[str] = "tails"
+    learned: ClassVar[tuple[str, ...]] = ("before", "after", "degrees", "scale")
+
+    def describe(self) -> str:
+        """Return the tails in words."""
+        return f"tails of a t distribution ({self.degrees:g} degrees of freedom, a scale of {self.scale:.3g})"
+
+    def _fit(self, data: RealData, seen: Any) -> Convergence:
+        self.degrees, self.scale = fit_tails(scores_in(data.predictions, data.labels), data.host_weight)
+        degrees, scale = self.degrees, self.scale
+        return _warped(self, data, lambda level: scale * stdtrit(degrees, level))
+
+
+def _warped(
+    made: IsotonicRecalibration, data: RealData, scores: Callable[[HostArray], HostArray]
+) -> Convergence:
+    """Set R of a recalibration from the normal scores of its levels."""
+    level = np.arange(1, _KNOTS + 1) / (_KNOTS + 1)
+    made.before, made.after = np.r_[0.0, ndtr(scores(level)), 1.0], np.r_[0.0, level, 1.0]
+    losses = mean_losses(data, lambda rows: made._mapped(data.predictions[rows]))
+    return Convergence(True, 1, 0.0, *losses, "maximum likelihood")
+
+
+def scores_in(predictions: RealPredictions, labels: Array) -> HostArray:
+    """Return ndtri(F(y)) of labels."""
+    if isinstance(predictions, Gaussian) and predictions.n_members == 1:
+        mu, sd = moments_of(predictions)
+        return np.asarray((to_host(labels) - mu) / sd)
+    return np.asarray(np.clip(ndtri(label_levels(predictions, labels)), -_FARTHEST, _FARTHEST))
+
+
+def fit_skew(z: HostArray, weight: HostArray) -> tuple[float, float, float]:
+    """Return centre c, scale s and skewness e for which sinh(asinh((z - c) / s) - e) is standard normal."""
+    from scipy.optimize import minimize
+
+    total = float(weight.sum())
+
+    def objective(at: HostArray) -> tuple[float, HostArray]:
+        s = np.exp(at[1])
+        x = (z - at[0]) / s
+        score, root = _skewed(x, at[2]), np.sqrt(1.0 + x * x)
+        slope = score * np.sqrt(1.0 + score * score) - score / np.sqrt(1.0 + score * score)
+        inner = slope / root + x / (1.0 + x * x)
+        loss = float(weight @ skew_loss(z, float(at[0]), float(s), float(at[2])))
+        each = (-inner / s, 1.0 - x * inner, -slope)
+        # one row as stated keeps few rows from a skewness without end
+        return (loss + 0.5 * float(at @ at)) / total, (np.array([weight @ own for own in each]) + at) / total
+
+    bounds = [(-_MOST_SKEW, _MOST_SKEW)] * 3
+    at = minimize(objective, np.zeros(3), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return float(at[0]), float(np.exp(at[1])), float(at[2])
+
+
+def _skewed(x: HostArray, skew: float) -> HostArray:
+    return np.asarray(np.sinh(np.clip(np.arcsinh(x) - skew, -_LARGEST, _LARGEST)))
+
+
+def skew_quantiles(level: HostArray, centre: float, scale: float, skew: float) -> HostArray:
+    """Return quantiles of a sinh-arcsinh distribution."""
+    return np.asarray(centre + scale * np.sinh(np.arcsinh(ndtri(level)) + skew))
+
+
+def skew_cdf(z: HostArray, centre: float, scale: float, skew: float) -> HostArray:
+    """Return the distribution function of a sinh-arcsinh distribution."""
+    return np.asarray(ndtr(_skewed((z - centre) / scale, skew)))
+
+
+def skew_loss(z: HostArray, centre: float, scale: float, skew: float) -> HostArray:
+    """Return minus the log density of standardised labels under a sinh-arcsinh distribution."""
+    x = (z - centre) / scale
+    score = _skewed(x, skew)
+    constant = np.log(scale) + 0.5 * np.log(2.0 * np.pi)
+    return np.asarray(0.5 * (score * score - np.log1p(score * score) + np.log1p(x * x)) + constant)
+
+
+@dataclasses.dataclass(eq=False)
+class SkewScaling(IsotonicRecalibration):
+    """Make predictions longer on one side: F' = R(F), R a sinh-arcsinh distribution of normal scores.
+
+    Attributes
+    ----------
+    centre, scale, skew : float
+        sinh(asinh((z - centre) / scale) - skew) is standard normal, z = ndtri(F(y)); set by `fit`. A skew
+        above 0 lengthens the upper side.
+
+    Notes
+    -----
+    For errors that are larger than stated on one side. The result is `Quantiles`, as for
+    `IsotonicRecalibration`, which learns R without an assumption and needs more data.
+
+    References
+    ----------
+    Jones and Pewsey, *Sinh-arcsinh distributions*, Biometrika 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.exponential(size=4000) - 1.0
+    >>> skew = cr.recalibrate.SkewScaling().fit(cr.Gaussian(np.zeros(4000), np.ones(4000)), labels)
+    >>> skew.skew > 0.5
+    True
+    """
+
+    centre: float | None = dataclasses.field(default=None, init=False)
+    scale: float | None = dataclasses.field(default=None, init=False)
+    skew: float | None = dataclasses.field(default=None, init=False)
+    method: ClassVar[str] = "skew"
+    learned: ClassVar[tuple[str, ...]] = ("before", "after", "centre", "scale", "skew")
+
+    def describe(self) -> str:
+        """Return the scales of both sides in words: those of 90 % intervals, from the median."""
+        assert self.centre is not None and self.scale is not None and self.skew is not None
+        ends = skew_quantiles(np.array([0.05, 0.5, 0.95]), self.centre, self.scale, self.skew)
+        below, above = np.diff(ends) / ndtri(0.95)
+        return f"a scale of {below:.3g} below the median and {above:.3g} above it"
+
+    def _fit(self, data: RealData, seen: Any) -> Convergence:
+        found = fit_skew(scores_in(data.predictions, data.labels), data.host_weight)
+        self.centre, self.scale, self.skew = found
+        return _warped(self, data, lambda level: skew_quantiles(level, *found))

@@ -1,0 +1,155 @@
+"""Shifts, slopes, exponents of the spread, tails and skewness of real values; groups that share strength."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import ndtri
+
+import credibly as cr
+from credibly.recalibrate.location import (
+    fit_skew,
+    moments_of,
+    skew_cdf,
+    skew_loss,
+    skew_quantiles,
+    working_spread,
+)
+from credibly.recalibrate.reals import variance_between
+
+N = 2000
+RNG = np.random.default_rng(3)
+MEAN, SPREAD, ERROR = 2 * RNG.normal(size=N), np.exp(0.4 * RNG.normal(size=N)), RNG.normal(size=N)
+LABELS = MEAN + SPREAD * ERROR
+LEVELS = np.arange(1, 20) / 20
+
+
+def kinds(mean: np.ndarray, spread: np.ndarray) -> list[cr.predictions.RealPredictions]:
+    draws = np.random.default_rng(1).normal(size=(len(mean), 300))
+    return [
+        cr.Gaussian(mean, spread),
+        cr.Samples(mean[:, None] + spread[:, None] * draws),
+        cr.Quantiles(mean[:, None] + spread[:, None] * ndtri(LEVELS), LEVELS),
+    ]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-18, 1e18])
+def test_all_terms_are_found_together_in_every_unit(unit: float) -> None:
+    """centre = 1.25 m + 0.5 and spread = 0.6 s^1.5 must become m and s."""
+    for given in kinds(unit * (1.25 * MEAN + 0.5), unit * 0.6 * SPREAD**1.5):
+        found = cr.recalibrate.LocationScaling(("shift", "slope", "scale", "spread"))
+        made = found.fit(given[:1999], unit * LABELS[:1999]).apply(given)
+        mean, spread = moments_of(made)
+        assert np.abs(mean / unit - MEAN).mean() < 0.1
+        assert np.abs(np.log(spread / unit / SPREAD)).mean() < 0.1
+        assert type(made) is type(given)
+
+
+def test_quantiles_are_moved_around_their_mean() -> None:
+    """A log-normal has its mean above its median: moving the median there would be wrong."""
+    table = MEAN[:, None] + np.exp(0.6 * ndtri(LEVELS))
+    given = cr.Quantiles(table, LEVELS)
+    mean, spread = moments_of(given)
+    assert mean - MEAN == pytest.approx(np.exp(0.18), abs=0.02)  # exp(s^2 / 2)
+    assert spread == pytest.approx(np.sqrt((np.exp(0.36) - 1) * np.exp(0.36)), rel=0.12)
+    labels = MEAN + np.exp(0.6 * ERROR)
+    found = cr.recalibrate.LocationScaling(("shift",)).fit(given[:1999], labels[:1999])
+    assert abs(found.centre[0]) < 0.06
+    moved = found.apply(given)
+    assert np.allclose(np.asarray(moved.values) - table, found.centre[0])
+
+
+def test_what_groups_have_of_their_own_is_pulled_as_far_as_chance_explains_it() -> None:
+    groups = np.arange(N) % 200
+    shifts = 0.3 * np.random.default_rng(0).normal(size=200)
+    given = cr.Gaussian(MEAN, np.ones(N))
+    for between, bound in ((0.0, 0.005), (1.0, 0.055)):  # 0.3^2 / 10 / (0.3^2 + 1 / 10) = 0.047
+        labels = MEAN + between * shifts[groups] + ERROR
+        found = cr.recalibrate.LocationScaling(("shift",)).fit(given, labels, groups=groups)
+        own = found.centre[0] + found.centre[1:]
+        truth = between * shifts[[int(one) for one in found.levels]]
+        assert np.mean((own - truth) ** 2) < bound
+        scale = cr.recalibrate.SpreadScaling().fit(
+            given, MEAN + np.exp(between * shifts[groups]) * ERROR, groups=groups
+        )
+        logs = np.log([scale.scales[one] for one in found.levels])
+        assert np.mean((logs - truth) ** 2) < bound
+
+
+def test_the_variance_between_groups_is_what_chance_leaves() -> None:
+    apart, precision = np.array([2.0, -2.0, 0.0]), np.full(3, 1.0)
+    found = variance_between(apart, precision)
+    assert found == pytest.approx(3.0)  # 8 / (v + 1) = 2
+    assert variance_between(0.1 * apart, precision) == pytest.approx(0.0, abs=1e-12)
+    assert variance_between(np.zeros(3), precision) == 0.0
+
+
+def test_groups_of_the_fit_and_others() -> None:
+    groups = np.where(np.arange(N) % 4 == 0, "a", "b")
+    given = cr.Gaussian(MEAN + 2.0 * (groups == "a"), SPREAD)
+    found = cr.recalibrate.LocationScaling(("shift",)).fit(given, LABELS, groups=groups)
+    assert found.fitted_by_group
+    made = found.apply(given[:4], groups=["a", "b", "new", "newer"])
+    moved = np.asarray(made.mean) - np.asarray(given.mean)[:4]
+    assert moved[0] == pytest.approx(-2.0, abs=0.15)
+    assert moved[1] == pytest.approx(0.0, abs=0.1)
+    assert moved[2] == moved[3] == pytest.approx(float(found.centre[0]))
+    assert "2 instances of 2 groups that the fit did not see" in made.notes[-1]
+    with pytest.raises(cr.InputError, match="must be given: the fit used some"):
+        found.apply(given[:4])
+    plain = cr.recalibrate.LocationScaling(("shift",)).fit(given, LABELS)
+    with pytest.raises(cr.InputError, match="must be left out: the fit used none"):
+        plain.apply(given[:4], groups=groups[:4])
+    chain = plain.unfitted().then(cr.recalibrate.IsotonicRecalibration()).fit(given, LABELS, groups=groups)
+    with pytest.raises(cr.InputError, match="must be given: the fit used some"):
+        chain.apply(given[:4])
+
+
+def test_degenerate_predictions() -> None:
+    constant = cr.Gaussian(np.zeros(N), np.ones(N))
+    found = cr.recalibrate.LocationScaling(("shift", "slope")).fit(constant, 0.5 + ERROR)
+    assert found.centre[1] == 0.0  # nothing rises
+    points = cr.Samples(np.repeat(MEAN[:, None], 5, axis=1))
+    shift = cr.recalibrate.LocationScaling(("shift",)).fit(points, LABELS + 0.5)
+    assert shift.centre[0] == pytest.approx(float(np.mean(LABELS + 0.5 - MEAN)))
+    with pytest.raises(cr.UnsupportedError, match="needs predictions with a spread"):
+        cr.recalibrate.LocationScaling(("shift", "scale")).fit(points, LABELS)
+    one = cr.Samples(MEAN[:, None])
+    assert moments_of(one)[1].tolist() == [0.0] * N
+    spreads = working_spread(cr.Samples(np.zeros((2, 5))), np.array([0.0, 3.0]))
+    assert spreads == pytest.approx([3.0 * np.sqrt(0.5), 3.0])  # (4 + 4 z^2) / 8 of the typical 3
+
+
+def test_a_sinh_arcsinh_distribution_is_one() -> None:
+    law = (0.3, 0.5, 0.8)
+    levels = np.linspace(0.001, 0.999, 99)
+    assert skew_cdf(skew_quantiles(levels, *law), *law) == pytest.approx(levels)
+    assert quad(lambda z: float(np.exp(-skew_loss(np.array(z), *law))), -20, 60)[0] == pytest.approx(1.0)
+    z = skew_quantiles(np.random.default_rng(0).random(20_000), *law)
+    assert fit_skew(z, np.ones(z.size)) == pytest.approx(law, abs=0.05)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_skewness_is_repaired_for_every_kind(sign: int) -> None:
+    errors = sign * (np.random.default_rng(8).gamma(3.0, size=N) - 3.0) / np.sqrt(3.0)
+    labels = MEAN + SPREAD * errors
+    for given in kinds(MEAN, SPREAD):
+        found = cr.recalibrate.SkewScaling().fit(given[:1000], labels[:1000])
+        assert np.sign(found.skew) == sign
+        made = found.apply(given[1000:])
+        low, high = np.asarray(made.quantile([0.05, 0.95])).T
+        assert (labels[1000:] < low).mean() == pytest.approx(0.05, abs=0.02)
+        assert (labels[1000:] > high).mean() == pytest.approx(0.05, abs=0.02)
+        before = np.asarray(given[1000:].quantile([0.05, 0.95]))
+        assert abs((labels[1000:] < before[:, 0]).mean() - (labels[1000:] > before[:, 1]).mean()) > 0.04
+
+
+def test_tails_are_those_of_the_own_distribution() -> None:
+    """Draws of t(3) are right for such labels: there is nothing to repair, though they are not normal."""
+    draws = MEAN[:, None] + SPREAD[:, None] * np.random.default_rng(1).standard_t(3, size=(N, 400))
+    labels = MEAN + SPREAD * np.random.default_rng(2).standard_t(3, size=N)
+    right = cr.recalibrate.TailScaling().fit(cr.Samples(draws), labels)
+    assert right.degrees >= 15
+    wrong = cr.recalibrate.TailScaling().fit(cr.Gaussian(MEAN, SPREAD), labels)
+    assert wrong.degrees <= 4
