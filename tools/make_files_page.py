@@ -27,13 +27,13 @@ a file is read before anything is computed. The same rules apply to files, data 
   labels that are a few rows off would explain it, the evaluation, the report and the command line say so
   first.
 - **Nothing is overwritten by accident**: an output file may never be an input file, and `--force` is needed
-  to replace any other.
+  to replace any other; only an earlier report gives way to a new one.
 - The Brier score is the sum over all classes. For two classes it is twice what scikit-learn's
   `brier_score_loss` returns.
 
-Formats: .npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt, .nc, .zarr, a pandas, polars or pyarrow
-table, `-` for text on standard input, and URLs. Pickles are refused. The options below are also keywords of
-`load` and `inspect`.
+Formats: .npz, .npy, .csv, .tsv, .json, .jsonl (also .csv.gz), .parquet, .pt, .nc, .zarr, pandas, polars or
+pyarrow tables, `-` for text on standard input, and URLs. Pickles are refused. The options below are also
+keywords of `load` and `inspect`.
 
 Every row of this table is a small file that the tests write and read (`tests/unit/io/corpus.py`); this page
 is generated from them with `python tools/make_files_page.py`.

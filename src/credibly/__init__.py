@@ -7,7 +7,6 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 # name stands three times here, and a test holds the three equal: imported for type checkers, with its home in
 # `_HOMES`, and in `__all__`.
 
-import logging as _logging
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
@@ -101,8 +100,6 @@ if _TYPE_CHECKING:
     )
 
 __version__ = "0.1.0"
-
-_logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 _HOMES = {
     "credibly._arrays.checks": ("InvalidRowsError",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
@@ -141,10 +142,25 @@ def _closest(name: object, words: Iterable[str]) -> str | None:
 def one_of(subject: str, value: object, allowed: Iterable[object]) -> None:
     """Raise unless `value` is among `allowed`."""
     options = tuple(allowed)
+    shown = ", ".join(repr(option) for option in options)
+    if not is_word(value):
+        raise InputTypeError(
+            subject, f"must be one of {shown}", f"got {reprlib.repr(value)}", "Choose one of these."
+        )
     if value not in options:
-        shown = ", ".join(repr(option) for option in options)
         remedy = _closest(value, map(str, options)) or "Choose one of these."
         raise InputError(subject, f"must be one of {shown}", f"got {value!r}", remedy)
+
+
+def is_word(value: object) -> bool:
+    """Tell whether `value` can be looked up among words and numbers: one thing, not an array or a list."""
+    if getattr(value, "shape", ()) not in ((), None):
+        return False
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def require_positive(subject: str, value: Any, remedy: str) -> None:

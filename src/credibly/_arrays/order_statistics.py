@@ -16,8 +16,9 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 
-Pass = Callable[[Callable[[HostArray], Any]], Iterable[Any]]
-"""Applies a function to the values (rows, columns) of every piece and yields the results."""
+Pass = Callable[[Callable[..., Any]], Iterable[Any]]
+"""Applies a function to the values (rows, columns) of every piece, with weights (rows,) also to these, and
+yields the results."""
 
 _KEY_BITS = 64
 _COUNTERS = 2**22
@@ -40,8 +41,9 @@ def order_statistics(read: Pass, ranks: HostArray, n_columns: int) -> HostArray:
     ----------
     read : callable
         Runs one pass over all values.
-    ranks : array (r,) of int
-        Ranks from 0, ascending.
+    ranks : array (r,)
+        Ranks from 0, ascending. With weights, sums of weights: the number of a rank is the first one up to
+        which, in order, weights add up to more than that.
     n_columns : int
         Columns of the values; each is ordered on its own.
 
@@ -55,7 +57,7 @@ def order_statistics(read: Pass, ranks: HostArray, n_columns: int) -> HostArray:
         return found
     buckets = _Buckets((np.zeros(1, dtype=np.uint64),) * n_columns, _KEY_BITS)
     # bucket of every rank, and its rank within the bucket
-    places = [(np.zeros(len(ranks), dtype=np.intp), np.asarray(ranks, dtype=np.int64))] * n_columns
+    places = [(np.zeros(len(ranks), dtype=np.intp), np.asarray(ranks))] * n_columns
     inside = None
     while buckets.shift and (inside is None or inside > _MOST_COLLECTED):
         widest = max(len(prefixes) for prefixes in buckets.prefixes)
@@ -66,10 +68,14 @@ def order_statistics(read: Pass, ranks: HostArray, n_columns: int) -> HostArray:
         for column, (bucket, _) in enumerate(places):
             found[column] = _numbers(buckets.prefixes[column][bucket])
         return found
-    kept = [np.sort(np.concatenate(parts)) for parts in zip(*read(partial(_collect, buckets)), strict=True)]
-    for column, (bucket, rank) in enumerate(places):
-        starts = np.searchsorted(kept[column] >> np.uint64(buckets.shift), buckets.prefixes[column])
-        found[column] = _numbers(kept[column][starts[bucket] + rank])
+    collected = zip(*read(partial(_collect, buckets)), strict=True)
+    for column, ((bucket, rank), parts) in enumerate(zip(places, collected, strict=True)):
+        keys, masses = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.argsort(keys, kind="stable")
+        keys, upto = keys[order], np.cumsum(masses[order])
+        starts = np.searchsorted(keys >> np.uint64(buckets.shift), buckets.prefixes[column])[bucket]
+        before = np.where(starts > 0, upto[starts - 1], 0)
+        found[column] = _numbers(keys[np.searchsorted(upto, before + rank, side="right")])
     return found
 
 
@@ -96,21 +102,32 @@ def _members(keys: HostArray, buckets: _Buckets, column: int) -> tuple[HostArray
     return place, prefixes[place] == lead
 
 
-def _count(buckets: _Buckets, bits: int, values: HostArray) -> list[HostArray]:
-    """Count the next bits of the numbers in the buckets."""
+def _count(
+    buckets: _Buckets, bits: int, values: HostArray, weights: HostArray | None = None
+) -> list[HostArray]:
+    """Count the next bits of the numbers in the buckets, (1, cells), and add up their weights, (2, cells)."""
     found = []
     for column, keys in enumerate(_keys(values).T):
         place, member = _members(keys, buckets, column)
         following = (keys[member] >> np.uint64(buckets.shift - bits)) & np.uint64(2**bits - 1)
-        cells = place[member] * 2**bits + following.astype(np.intp)
-        found.append(np.bincount(cells, minlength=len(buckets.prefixes[column]) * 2**bits))
+        cells, size = (
+            place[member] * 2**bits + following.astype(np.intp),
+            len(buckets.prefixes[column]) * 2**bits,
+        )
+        counts = [np.bincount(cells, minlength=size)]
+        if weights is not None:
+            counts.append(np.bincount(cells, weights[member], minlength=size))
+        found.append(np.stack(counts))
     return found
 
 
-def _collect(buckets: _Buckets, values: HostArray) -> list[HostArray]:
-    """Take the numbers in the buckets, as keys."""
-    columns = list(_keys(values).T)
-    return [keys[_members(keys, buckets, column)[1]] for column, keys in enumerate(columns)]
+def _collect(
+    buckets: _Buckets, values: HostArray, weights: HostArray | None = None
+) -> list[tuple[HostArray, HostArray]]:
+    """Take the numbers in the buckets, as keys, and their weights."""
+    masses = np.ones(len(values), dtype=np.int64) if weights is None else weights
+    chosen = [(keys, _members(keys, buckets, column)[1]) for column, keys in enumerate(_keys(values).T)]
+    return [(keys[member], masses[member]) for keys, member in chosen]
 
 
 def _added(parts: Iterable[list[HostArray]]) -> list[HostArray]:
@@ -126,7 +143,7 @@ def _narrowed(
     """Return the longer prefixes that hold the ranks, and how many numbers lie in them."""
     prefixes, narrowed, inside = [], [], 0
     for column, count in enumerate(counts):
-        table = count.reshape(-1, 2**bits)
+        table = count[-1].reshape(-1, 2**bits)
         upto = np.cumsum(table, axis=1)
         bucket, rank = places[column]
         cell = np.array(
@@ -138,5 +155,5 @@ def _narrowed(
         prefixes.append(distinct)
         narrowed.append((index, rank - before))
         chosen = np.unique(bucket * 2**bits + cell)
-        inside += int(count[chosen].sum())
+        inside += int(count[0, chosen].sum())
     return _Buckets(tuple(prefixes), buckets.shift - bits), narrowed, inside

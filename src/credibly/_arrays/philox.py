@@ -10,11 +10,12 @@ from __future__ import annotations
 import enum
 import functools
 import threading
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
+from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputTypeError, Remedy
 from credibly._arrays.namespace import Array, like, on_accelerator
 
@@ -61,7 +62,7 @@ def as_seed(rng: Any) -> Seed:
         sequence = rng
     elif rng is None or _is_whole(rng):
         sequence = np.random.SeedSequence(None if rng is None else int(rng))
-    elif isinstance(rng, (tuple, list, np.ndarray)) and len(rng) and all(map(_is_whole, rng)):
+    elif _is_sequence(rng) and len(rng) and all(map(_is_whole, rng)):
         sequence = np.random.SeedSequence([int(one) for one in rng])
     else:
         raise InputTypeError(
@@ -72,6 +73,10 @@ def as_seed(rng: Any) -> Seed:
         )
     state = sequence.generate_state(2, np.uint64)
     return int(state[0]), int(state[1])
+
+
+def _is_sequence(rng: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(rng, (tuple, list)) or (isinstance(rng, np.ndarray) and rng.ndim == 1)
 
 
 def _is_whole(value: object, end: float = float("inf")) -> bool:
@@ -87,7 +92,11 @@ T = TypeVar("T")
 
 
 def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
-    """Answer `seed=` and `random_state=`, as other packages call it, with the name that is used here."""
+    """Answer `seed=` and `random_state=`, as other packages call it, with the name that is used here.
+
+    The other arguments meet the one check of their types here as well, so that a call passes one door.
+    """
+    inside = checked(function)
 
     @functools.wraps(function)
     def answering(*given: P.args, **settings: P.kwargs) -> T:
@@ -99,7 +108,7 @@ def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
                     f"got {name}={settings[name]!r}",
                     f"Use `rng={settings[name]!r}`.",
                 )
-        return function(*given, **settings)
+        return inside(*given, **settings)
 
     return answering
 

@@ -147,6 +147,14 @@ def fit_file(
     output.notes(map(with_flags, chosen.notes))
 
 
+def _beside(data: Dataset, out: Path) -> Any:
+    """Return groups, and the other columns of a table where the new file has a place for them."""
+    if not data.others or out.suffix.lower() == ".npy":
+        return data.groups
+    groups = data.groups if isinstance(data.groups, Mapping) else {"group": data.groups}
+    return {name: one for name, one in {**groups, **data.others}.items() if one is not None}
+
+
 def apply_file(
     recalibration: Annotated[
         Path, typer.Argument(metavar="CALIBRATION", help="File written by `credibly calibrate fit`.")
@@ -176,7 +184,7 @@ def apply_file(
 ) -> None:
     """Apply a fitted recalibration to other predictions.
 
-    Labels, features, groups and names in the file are kept.
+    Labels, features, groups, names and all other columns of the file are kept.
     """
     reading = Reading.typed(locals())
     output = Output(as_json, quiet)
@@ -206,7 +214,7 @@ def apply_file(
         made,
         data.labels,
         features=data.features,
-        groups=data.groups,
+        groups=_beside(data, out),
         clusters=data.clusters,
         ids=data.ids,
         classes=data.classes,

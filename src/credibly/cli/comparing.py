@@ -27,7 +27,7 @@ from credibly.evaluation import (
     standing_rows,
 )
 from credibly.evaluation.comparison_words import error_cells
-from credibly.io import is_pattern, load_budget, require_writable
+from credibly.io import is_pattern, is_report, load_budget, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows
 from credibly.selection.matching import matched
 
@@ -190,7 +190,7 @@ def require_place(readings: Sequence[Reading], out: Path, force: bool, *others: 
     """Raise unless a report of these files can be written to `out`, which must not be one of them."""
     for reading in readings:
         reading.require_elsewhere(out, *others)
-    require_writable(out, overwrite=force)
+    require_writable(out, overwrite=force or is_report(out))
 
 
 def run_comparison(

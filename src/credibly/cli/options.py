@@ -103,13 +103,17 @@ Clusters = Annotated[
     typer.Option(
         "--clusters",
         metavar="NAME",
-        help="Column or array that says which rows belong together, such as the patient.",
+        help="Column or array that says which rows belong together, such as the patient; `copies`: rows with "
+        "the same predictions and label.",
     ),
 ]
 Blocks = Annotated[
     int | None,
     typer.Option(
-        "--blocks", metavar="N", help="Rows are in time order: blocks of N consecutive rows belong together."
+        "--blocks",
+        metavar="N",
+        help="Rows are in time order: blocks of N consecutive rows belong together. With `--clusters store`, "
+        "blocks of N consecutive rows of each store.",
     ),
 ]
 Stream = Annotated[

@@ -22,7 +22,7 @@ from credibly.cli.output import Output, with_flags
 from credibly.io import is_pattern, is_remote, load
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, InMemory, Rows
-from credibly.predictions.clusters import require_one
+from credibly.predictions.clusters import COPIES
 from credibly.scale import scan
 
 ANSWERS_WITHIN = "10s"
@@ -75,7 +75,7 @@ class Reading:
             "levels": _numbers(self.levels, "--levels", "0.05,0.95"),
             "member_weights": _numbers(self.member_weights, "--member-weights", "0.5,0.3,0.2"),
             "claimed": self.claimed,
-            "clusters": self.clusters,
+            "clusters": None if self.clusters == COPIES else self.clusters,
         }
 
     @property
@@ -87,10 +87,14 @@ class Reading:
         """Read the file; what was inferred or left out is noted on stderr."""
         data = load(self.file, drop_invalid=self.drop_invalid, groups=self.attributes, **self.said)
         output.notes(map(with_flags, data.notes))
-        if self.blocks is None:
-            return data
-        require_one(self.clusters, self.blocks)
-        return InMemory(data).blocked(self.blocks).sample
+        rows = self.together(InMemory(data))
+        return data if rows.sample.clusters is data.clusters else rows.sample
+
+    def together(self, rows: Rows) -> Rows:
+        """Return rows in the clusters that no column names: copies, or blocks."""
+        if self.clusters == COPIES:
+            rows = rows.copied()
+        return rows if self.blocks is None else rows.blocked(self.blocks)
 
     def labelled(self, output: Output) -> Dataset:
         """Read the file and insist on labels."""
@@ -233,7 +237,7 @@ class Streaming:
             **reading.said,
         )
         output.notes(map(with_flags, rows.sample.notes))
-        return rows if reading.blocks is None else rows.blocked(reading.blocks)
+        return reading.together(rows)
 
 
 @dataclasses.dataclass(frozen=True)

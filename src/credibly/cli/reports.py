@@ -17,7 +17,7 @@ from credibly.cli.output import Output
 from credibly.cli.reading import Reading, Replication, Streaming
 from credibly.evaluation import Evaluation
 from credibly.io import demo as demo_data
-from credibly.io import demo_models, is_remote, require_writable
+from credibly.io import demo_models, is_remote, is_report, require_writable
 from credibly.predictions import InMemory
 from credibly.results.base import SCHEMA_VERSION
 
@@ -120,7 +120,7 @@ def report_files(
     require_gate(fail_on, margin, relative_margin)
     target = out or _beside(reading.file)
     reading.require_elsewhere(target)
-    require_writable(target, overwrite=force)
+    require_writable(target, overwrite=force or is_report(target))
     words = [*reading.words(), *streaming.words(), "--out", str(target)]
     with streaming.opened(reading, output) as data:
         limit = margin_of(data, margin, relative_margin)
@@ -154,7 +154,7 @@ def demo(
     """Report on bundled real predictions; no download."""
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)
-    require_writable(out, overwrite=force)
+    require_writable(out, overwrite=force or is_report(out))
     data = demo_data(model)
     output.notes(data.notes)
     words = ["--model", model, "--out", str(out)]

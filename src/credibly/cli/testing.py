@@ -26,7 +26,7 @@ from credibly.hypotests.calibration.calibration_test import CLASS_DEFAULT, REAL_
 from credibly.hypotests.credal.credal_test import NO_DRAWS
 from credibly.hypotests.credal.weights_test import SET_STATISTIC
 from credibly.hypotests.resampling.pvalues import fewest_resamples
-from credibly.predictions import ClassPredictions, Counts, Point, Rows, require_independent
+from credibly.predictions import ClassPredictions, Counts, Point, Rows
 from credibly.results.certificates import EquivalenceDetails
 from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
 from credibly.results.tests import HypotestResult
@@ -312,8 +312,7 @@ def _tested(
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
         some = data.sample.predictions
         raters = isinstance(data.sample.batch, Counts) and not statistic and not given
-        if raters:
-            require_independent(data, "a test of raters' labels")
+        if raters and data.sample.clusters is None:  # of clusters, one rater per instance is tested
             whole = in_memory(data, "the test of raters' labels", _IN_MEMORY, _SMALLER)
             result: HypotestResult = validity_test(
                 whole.predictions,

@@ -55,6 +55,7 @@ def mean_over(
         clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     progress : callable, optional
         Called with (done, total) rows.
 

@@ -326,6 +326,7 @@ def compare(
         these clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed; the same seed gives the same comparison, byte by byte, with the same versions and threads.
     progress : True, callable or None

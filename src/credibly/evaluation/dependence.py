@@ -1,9 +1,10 @@
-"""Do rows look independent? A test of the residuals along the rows, among equal ids, and inside groups.
+"""Do rows look independent? A test of the residuals along the rows, and among equal ids.
 
     M_i = <r_i, sum of earlier r that row i may depend on>,    z = sum M_i / sqrt(sum M_i^2)
 
 r is what is left of label minus prediction once its mean given the prediction is taken off, so that a model
-that is wrong in the same way everywhere is no sign of dependence. Of independent rows the M_i are martingale
+that is wrong in the same way everywhere is no sign of dependence. Nor is one that is wrong in groups that the
+user named, which the audit tests: their mean is taken off too. Of independent rows the M_i are martingale
 differences and z is nearly normal; rows that resemble those before them make it large. Its size is measured
 in docs/theory/clusters.md.
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from statistics import NormalDist
 
 import numpy as np
@@ -24,6 +26,8 @@ from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.evaluation.numbers import p_is
 from credibly.predictions import Classes, ClassPredictions, Dataset, Reals, Rows, as_point
+from credibly.predictions.clusters import ids_of_contents
+from credibly.predictions.rows import observed_part, predicted_parts
 from credibly.statistics.coverage import pit
 
 MOST_ROWS = 20_000
@@ -42,7 +46,7 @@ class Dependence:
     Attributes
     ----------
     where : str
-        Which rows: "neighbouring rows", "rows with the same id", "rows of one group".
+        Which rows: "neighbouring rows" or "rows with the same id".
     pvalue : float
         P-value of the test that rows are independent.
     design_effect : float
@@ -70,10 +74,11 @@ def dependences(rows: Rows) -> tuple[Dependence, ...]:
     residual = residuals(some)
     if residual is None:
         return ()
+    for names in some.groups.values() if isinstance(some.groups, Mapping) else [some.groups]:
+        residual = _without_means(residual, _repeated(names))
     looks = {
         "neighbouring rows": None if _is_sorted(some) else np.zeros(len(some), dtype=np.intp),
         "rows with the same id": _repeated(some.ids),
-        "rows of one group": _repeated(some.groups),
     }
     looked = {where: codes for where, codes in looks.items() if codes is not None}
     found = []
@@ -85,6 +90,55 @@ def dependences(rows: Rows) -> tuple[Dependence, ...]:
         if pvalue <= LEVEL / len(looked) and effect > 1:
             found.append(Dependence(where, max(pvalue, 1e-16), effect))
     return tuple(sorted(found, key=lambda one: -one.design_effect))
+
+
+_FEWEST_COPIED = 10
+_SHARE_COPIED = 0.03
+
+
+def copies_warning(rows: Rows) -> tuple[str, ...]:
+    """Say how many rows are exact copies of others, if chance and coarse predictions do not explain them.
+
+    Rows with the same prediction are copies if their labels agree too. A model that states few different
+    predictions has such rows as well, but their labels differ as often as it says: pure sets of rows with one
+    prediction are compared with how many of them independent labels would leave pure.
+    """
+    if rows.sample.clusters is not None or rows.n < _FEWEST:
+        return ()
+    some = rows.take(np.arange(min(rows.n, MOST_ROWS)))
+    if not isinstance(some.batch, (Classes, Reals)):
+        return ()
+    labels = observed_part(some)
+    _, codes, sizes = np.unique(
+        ids_of_contents(predicted_parts(some)), return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((labels, codes))
+    changes = (np.diff(codes[order]) == 0) & (np.diff(labels[order]) != 0)
+    mixed = np.zeros(sizes.size, dtype=bool)
+    mixed[codes[order][1:][changes]] = True
+    pure = (sizes > 1) & ~mixed
+    copied = int((sizes[pure] - 1).sum())
+    if np.count_nonzero(pure) < _FEWEST_COPIED or copied < _SHARE_COPIED * len(some):
+        return ()
+    first = np.unique(codes, return_index=True)[1][pure]
+    if isinstance(some.predictions, ClassPredictions):
+        probs = to_host(as_float64(as_point(some.predictions)[0].probs))[first]
+        by_chance = np.sum(probs ** sizes[pure][:, None], axis=1)
+    else:
+        shares = np.unique(labels, return_counts=True)[1] / len(labels)
+        by_chance = float(shares @ shares) ** (sizes[pure] - 1.0)
+    missing = float(np.sum(1.0 - by_chance))
+    if missing < _FEWEST_COPIED or np.count_nonzero(mixed & (sizes > 1)) > 0.2 * missing:
+        return ()
+    number = (
+        f"{copied} of {len(some)} rows" if len(some) == rows.n else f"{copied} of the first {len(some)} rows"
+    )
+    words = (
+        f"{number} ({copied / len(some):.0%}) are exact copies of other rows, with the same predictions and "
+        "label, and p-values and intervals here count them as independent evidence. Drop them if they are "
+        'there by mistake, or count all copies of a row as one cluster: `clusters="copies"`.'
+    )
+    return (words,)
 
 
 def residuals(rows: Dataset) -> HostArray | None:
@@ -134,6 +188,15 @@ def _inside(residual: HostArray, codes: HostArray) -> float:
     total = float(np.sum(residual**2))
     sums = np.stack([np.bincount(codes, column) for column in residual.T])
     return float(np.sum(sums**2)) / total if total > 0 else 1.0
+
+
+def _without_means(residual: HostArray, codes: HostArray | None) -> HostArray:
+    """Return residuals less their mean among rows of one code."""
+    if codes is None:
+        return residual
+    sizes = np.bincount(codes)
+    means = np.stack([np.bincount(codes, column) / sizes for column in residual.T], axis=1)
+    return np.asarray(residual - means[codes])
 
 
 def _repeated(names: HostArray | None) -> HostArray | None:

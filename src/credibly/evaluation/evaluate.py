@@ -12,7 +12,7 @@ from credibly._arrays.namespace import keep_freed_memory, on_accelerator
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
-from credibly.evaluation.dependence import dependences
+from credibly.evaluation.dependence import copies_warning, dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
 from credibly.evaluation.levels import levels_of, resamples_for
 from credibly.evaluation.numbers import joined
@@ -113,18 +113,20 @@ def evaluate(
         Observed labels. Leave out for chunks, which carry their own.
     classes : sequence of str, optional
         Names of the classes, in order.
-    groups : array (n,), mapping of str to array (n,), or data frame, optional
+    groups : array (n,), mapping of str to array (n,), data frame, or names of columns, optional
         Group of every instance, or several attributes: the cheap statistics are also computed within each
-        group, and all groups that the attributes form are audited (see `audit`). `Rows` carry their own.
+        group, and all groups that the attributes form are audited (see `audit`). Of a data frame or file,
+        ``groups="region"`` names a column. `Rows` carry their own.
     features : array (n, d), optional
         Features of the instances, for the weights of a set (default: the members' predictions) and for
         recalibrations that use them. `Rows` carry their own.
-    clusters : array (n,), optional
+    clusters : array (n,), name of a column, or "copies", optional
         Ids that say which rows belong together: a patient, an image, a day. Standard errors, tests and folds
         then treat rows of one cluster as dependent; whatever cannot is listed in ``not_run``. Data read by
         `load` bring their own.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -260,6 +262,7 @@ def evaluate(
         )
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=(
+            *copies_warning(rows),
             *(str(one) for one in (dependences(single) if tests else ())),
             *data_warnings(rows, survey, names, recorded, found["diagnosis"]),
         ),

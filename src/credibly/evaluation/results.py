@@ -93,7 +93,7 @@ class Reported(Result, abc.ABC):
         path : str or Path
             Where to write.
         overwrite : bool
-            Replace a file that is already there.
+            Replace a file that is already there; an earlier report is replaced in any case.
 
         Returns
         -------
@@ -205,6 +205,13 @@ class Reported(Result, abc.ABC):
         for row in self._rows():
             table.add_row(*map(Text, self._cells(row)))
         return Group(Text(self.heading, style="bold"), *found, table)
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        cls.__repr__ = Reported.__repr__  # type: ignore[method-assign]  # not the thousands of numbers of a dataclass
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.heading}>"
 
     def __str__(self) -> str:
         said = (f"  {word}: {finding}" if word else f"  {finding}" for word, finding in self._said())

@@ -396,20 +396,19 @@ def _validity_verdict(result: HypotestResult[ValidityDetails], work: Work) -> Ve
     decided, word = _decided(result, level)
     point = work.summary.kind == "Point"
     what = "the predicted probabilities" if point else "any distribution in the predicted sets"
-    limit = f"chance alone would give {shown_range(decided.acceptance_region)}"
-    start = f"Deviance of the raters' labels from {what} {shown(result.statistic)}"
+    region = shown_range(decided.acceptance_region)
+    evidence_sum = f"evidence against it {shown(result.statistic)}, where chance alone gives {region}"
+    deviance = f"deviance {shown(float(to_host(result.details.deviance).sum()))}"
     failing = len(result.details.failing(level))
     single = f"{failing} of {result.n} instances stand out on their own after adjustment"
     if failing < 2:
         single = f"{failing or 'none'} of {result.n} instances stands out on its own after adjustment"
     if word == "conflict":
-        finding = (
-            f"The raters' labels do not fit {what} (deviance {shown(result.statistic)}; {limit}); {single}."
-        )
+        finding = f"The raters' labels do not fit {what} ({evidence_sum}; {deviance}); {single}."
     elif word == "no conflict found":
-        finding = f"{start}: no conflict found ({limit})."
+        finding = f"The raters' labels show no conflict with {what} ({evidence_sum}; {deviance})."
     else:
-        finding = f"{start}: cannot tell ({limit})."
+        finding = f"Cannot tell whether the raters' labels fit {what} ({evidence_sum}; {deviance})."
     return _verdict(word, "validity_test", finding, decided, work)
 
 

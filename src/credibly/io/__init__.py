@@ -16,7 +16,7 @@ from credibly.io.npy import map_npy, read_rows
 from credibly.io.posterior import from_posterior_predictive
 from credibly.io.saving import labels_beside, require_target, save
 from credibly.io.text import load_budget, read_json_object
-from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
+from credibly.io.writing import is_report, require_writable, write_bytes_atomically, write_text_atomically
 
 __all__ = [
     "ArrayFacts",
@@ -29,6 +29,7 @@ __all__ = [
     "inspect",
     "is_pattern",
     "is_remote",
+    "is_report",
     "labels_beside",
     "load",
     "load_budget",

@@ -24,7 +24,7 @@ _NAMED = re.compile(
     rf"(?P<prefix>{'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"
     r"(?:[_.: -](?P<suffix>.+)|\[(?P<bracket>.+)\]|\((?:y ?= ?)?(?P<paren>.+)\)"
     r"|(?P<number>\d+(?:\.\d+)?)|(?P<class>class[_ ]?\d+))",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,  # a class may be called by two lines
 )
 _WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.items() if role.text != "never"}
 """The words that one column may be called by its role; lower case."""
@@ -112,7 +112,7 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     content.clusters_found = "cluster" in roles
     if named:
         _note_repeated(content, roles)
-    content.feature_names = wide.feature_names
+    content.feature_names, content.rest = wide.feature_names, wide.rest
     content.table = None
     if members is None and wide.arrays.get("mean", np.empty(0)).ndim == 2:
         content.member_axis = 1
@@ -147,7 +147,7 @@ def roles_of(columns: Columns, said: Said) -> dict[str, str]:
         names = [name for name in columns if name.lower() in words and columns[name].ndim == 1]
         names = [role] if role in names else names
         if role == "id":
-            names = _best_id(names, columns, said)
+            names = _best_id(names, columns, said) or _named_ids(columns)
         if role == "cluster" and said.clusters is not None and said.clusters in columns:
             names = [said.clusters]
         if len(names) > 1:
@@ -165,6 +165,20 @@ def roles_of(columns: Columns, said: Said) -> dict[str, str]:
         if "y" not in found and "id" not in found:
             found["y"] = name
     return found
+
+
+_ANY_ID = re.compile(r".+(?:_id|_uuid|[a-z]I[dD])|.+ id", re.DOTALL)
+
+
+def is_any_id(name: str) -> bool:
+    """Tell whether a column is named like customer_id or customerId, and is nothing that is known by name."""
+    return _ANY_ID.fullmatch(name) is not None and name.lower() not in TEXT_ROLES | set(_MEMBER_WORDS)
+
+
+def _named_ids(columns: Columns) -> list[str]:
+    """Return the first column named like an id that names every row; one that repeats may be a cluster."""
+    found = (name for name in columns if is_any_id(name) and columns[name].ndim == 1)
+    return [name for name in found if len(set(columns[name].tolist())) == len(columns[name])][:1]
 
 
 def _best_id(names: list[str], columns: Columns, said: Said) -> list[str]:
@@ -212,6 +226,9 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
             groups.setdefault(named[0], {})[named[1]] = column
         else:
             plain[name] = column
+    if "values" not in groups and _are_percentiles(list(groups.get("probs", ()))):
+        groups["values"] = groups.pop("probs")
+        content.note(f"columns {shown([f'P{one}' for one in groups['values']])} are read as percentiles")
     for field, parts in groups.items():
         stacked = _stack(field, parts, content)
         if stacked is not None:
@@ -302,6 +319,14 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
     return np.stack([parts[suffix] for suffix in suffixes], axis=-1)
 
 
+def _are_percentiles(suffixes: list[str]) -> bool:
+    """Tell whether numbers behind a P are percentiles: 10, 50, 90 lie as far from 0 as from 100."""
+    if len(suffixes) < 2 or not all(one.isascii() and one.isdigit() and len(one) < 3 for one in suffixes):
+        return False
+    numbers = {int(one) for one in suffixes}
+    return 0 not in numbers and numbers == {100 - one for one in numbers}
+
+
 def levels_of(suffixes: list[str], content: Content) -> Array:
     """Return the levels that names of quantiles carry: 0.05, 5 %, q05 and q5 beside q95, q025."""
     words = [suffix.strip() for suffix in suffixes]
@@ -368,7 +393,9 @@ def _place_forecasts(plain: dict[str, Array], content: Content) -> None:
 
 def _place_plain(plain: dict[str, Array], content: Content) -> None:
     """Read unprefixed numeric columns as classes, or quantiles, where nothing else can be the predictions."""
-    numeric = {name: column for name, column in plain.items() if column.dtype.kind in "fiub"}
+    numeric = {
+        name: column for name, column in plain.items() if column.dtype.kind in "fiub" and not is_any_id(name)
+    }
     if numeric and not _predictions(content):
         plain = {name: column for name, column in plain.items() if name not in numeric}
         names = list(numeric)
@@ -382,6 +409,7 @@ def _place_plain(plain: dict[str, Array], content: Content) -> None:
             _place_classes(numeric, names, content)
     if plain:
         content.note(f"not used: columns {shown(plain)}")
+        content.rest = plain
 
 
 def _place_classes(numeric: dict[str, Array], names: list[str], content: Content) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import pickle
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +92,7 @@ def read_frame(frame: Any) -> Content:
             ) from error
         names = [str(name) for name in table.columns]
         lists = [column.to_list() for column in table.iter_columns()]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise InputTypeError(
             "the table", "must have distinct columns", f"{twice!r} appears twice", "Rename one."
@@ -119,7 +121,7 @@ def read_torch(path: str) -> Content:
             raise refuse_pickle(path, "it holds more than tensors, lists and names") from error
     content = Content(".pt", {})
     if isinstance(value, torch.Tensor):
-        content.arrays["array"], content.lone = _host(value, "array", path), "array"
+        content.arrays["array"], content.lone = _host(value, "array", path, content), "array"
         return content
     if not isinstance(value, dict):
         raise FileError(
@@ -130,7 +132,7 @@ def read_torch(path: str) -> Content:
         )
     for name, entry in value.items():
         if isinstance(entry, torch.Tensor):
-            content.arrays[str(name)] = _host(entry, str(name), path)
+            content.arrays[str(name)] = _host(entry, str(name), path, content)
         elif content.set_aside(str(name), entry):
             continue
         elif isinstance(entry, list) and entry:
@@ -140,14 +142,26 @@ def read_torch(path: str) -> Content:
     return content
 
 
-def _host(tensor: Any, name: str, path: str) -> Array:
+def _host(tensor: Any, name: str, path: str, content: Content) -> Array:
     """Return a dense copy on the host; a stored view can claim far more numbers than the file has."""
     require_loadable(f"'{path}'", f"tensor {name!r}", tensor.numel() * max(tensor.element_size(), 4))
     with reading(path, ".pt"):
         dense = tensor.detach().to_dense()
         if str(dense.dtype) == "torch.bfloat16":  # NumPy has no such type
-            dense = dense.float()
+            return _with_whole_rows(np.array(dense.float().numpy()), name, content)
         return np.array(dense.numpy())
+
+
+def _with_whole_rows(array: Array, name: str, content: Content) -> Array:
+    """Divide rows by their sums where only the rounding of bfloat16 keeps them from being distributions."""
+    if array.ndim < 2 or not (array >= 0).all():
+        return array
+    sums = array.sum(axis=-1, dtype=np.float64, keepdims=True)
+    worst = float(np.abs(sums - 1).max())
+    if not 1e-6 < worst <= min(4 * 2.0**-7 * math.sqrt(array.shape[-1]), 0.01):
+        return array
+    content.note(f"rows of `{name}` (bfloat16) are divided by their sums, which are 1 within {worst:.1g}")
+    return array / sums
 
 
 def read_xarray(path: str) -> Content:
@@ -164,7 +178,7 @@ def read_xarray(path: str) -> Content:
             content.arrays["meta"] = np.array(content.meta.pop("meta"))
         for name, variable in {**dataset.data_vars, **dataset.coords}.items():
             _place_variable(str(name), variable, content, path)
-    if not content.arrays:
+    if not content.arrays and engine != "scipy":  # the classic format has no groups
         _place_posterior(xarray, path, engine, content)
     return content
 

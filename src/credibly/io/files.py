@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from credibly.io.extras import pip, read_frame, read_parquet, read_torch, read_x
 from credibly.io.limits import load_limit, reading, require_file, require_loadable, reworded
 from credibly.io.npy import map_npy, read_header, read_npy, read_npz, refuse_pickle
 from credibly.io.roles import Content
-from credibly.io.text import read_json, read_json_lines, read_text
+from credibly.io.text import GZIP, read_json, read_json_lines, read_text
 
 _READERS: dict[str, Callable[[str], Content]] = {
     ".npz": read_npz,
@@ -45,13 +46,15 @@ _SAME = {
     ".netcdf": ".nc",
 }
 _PICKLES = frozenset({".pkl", ".pickle", ".joblib", ".p"})
+_TEXT = frozenset({".csv", ".json", ".jsonl"})
+"""What is also read where gzip packed it."""
 _BINARY = frozenset({".npz", ".npy", ".parquet", ".nc"})
 _MAGIC = {
     b"\x93NUMPY": ".npy",
     b"PAR1": ".parquet",
     b"CDF": ".nc",
     b"\x89HDF": ".nc",
-    b"\x1f\x8b": "gzip",
+    GZIP: "gzip",
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
 }
@@ -92,6 +95,10 @@ def find_format(path: str) -> tuple[str, str | None]:
         if named == ".pt":
             return ".pt", None
         raise refuse_pickle(path, f"it is a pickle file ({extension or 'by its first bytes'})")
+    if found == "gzip" and extension == ".gz":
+        inner = Path(path).with_suffix("").suffix.lower()
+        if _SAME.get(inner, inner) in _TEXT:
+            return _SAME.get(inner, inner), None
     if found in ("gzip", "bzip2", "xz"):
         raise FileError(f"'{path}'", "must be unpacked", f"it is {found}-compressed", "Unpack it first.")
     if found is not None:
@@ -241,13 +248,36 @@ def local_copy(path: str | None) -> Iterator[str | None]:
     with tempfile.TemporaryDirectory(prefix="credibly-") as folder:
         copy = Path(folder) / Path(path).name
         with open_remote(path) as source, copy.open("wb") as target, _asking(path):
-            shutil.copyfileobj(source, target, 2**22)
+            _copy(source, target, path, folder)
         try:
             yield str(copy)
         except CrediblyError as error:  # which names the copy
             parts = ("subject", "evidence", "remedy")
             words = {name: getattr(error, name).replace(str(copy), path) for name in parts}
             raise reworded(error, **words) from error
+
+
+_BLOCK = 2**20
+LONGEST = 900.0
+"""Seconds that a remote file may take to arrive."""
+
+
+def _copy(source: BinaryIO, target: BinaryIO, url: str, folder: str) -> None:
+    """Copy a remote file; one that never ends, in time or in size, is refused."""
+    end, left = time.monotonic() + LONGEST, shutil.disk_usage(folder).free // 2
+    while block := source.read(_BLOCK):
+        left -= len(block)
+        if left < 0:
+            rule, evidence = (
+                "must fit into half of the free disk space",
+                "more came, and the copy was stopped",
+            )
+        elif time.monotonic() > end:
+            rule, evidence = f"must arrive within {LONGEST:.0f} seconds", "it did not end by then"
+        else:
+            target.write(block)
+            continue
+        raise FileError(f"'{url}'", rule, evidence, "Download it by other means, and name the file.")
 
 
 def _copy_of_input(folder: Path) -> str:
@@ -275,9 +305,10 @@ def _file_system(url: str) -> tuple[Any, str]:
         raise MissingExtraError(
             f"'{url}'", "needs the package of its protocol", str(error), "Install that package."
         ) from error
-    except ValueError as error:
+    except Exception as error:  # every protocol raises its own kind
+        words = " ".join(str(error).split())[:200]
         raise FileError(
-            f"'{url}'", "must be a URL that fsspec knows", str(error), "Check what stands before `://`."
+            f"'{url}'", "must be a URL that fsspec knows", words, "Check what stands before `://`."
         ) from error
     return files, str(inside)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from credibly._arrays.doors import checked
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, as_problem
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
 from credibly.io.loading import arranged, assemble
@@ -118,6 +119,7 @@ class Inspection(Result):
         return self.axes.get("m", 1) > 1
 
 
+@checked
 def inspect(
     path: Any,
     *,

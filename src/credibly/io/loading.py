@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
+from credibly._arrays.doors import checked
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
 from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
@@ -36,6 +37,7 @@ _FEW_ROWS = 256
 _NOT_ROWS = frozenset({"levels", "weights"})
 
 
+@checked
 def load(
     path: Any,
     *,
@@ -61,9 +63,9 @@ def load(
     Parameters
     ----------
     path : path, URL or table
-        A .npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt, .nc or .zarr file, ``"-"`` for text on
-        standard input, or a pandas, polars or pyarrow table. Pickles are refused. A URL such as
-        ``s3://...`` is copied first (extra `remote`).
+        A .npz, .npy, .csv, .tsv, .json, .jsonl (also packed, .csv.gz), .parquet, .pt, .nc or .zarr file,
+        ``"-"`` for text on standard input, or a pandas, polars or pyarrow table. Pickles are refused. A URL
+        such as ``s3://...`` is copied first (extra `remote`), within limits on time and size.
     kind : str, optional
         What the numbers are: ``"probs"``, ``"logits"``, ``"alpha"``, ``"belief"``, ``"mass"``,
         ``"intervals"``, ``"gaussian"``, ``"samples"``, ``"quantiles"``, ``"prediction-sets"``,
@@ -374,6 +376,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
         notes=tuple(dict.fromkeys((*content.notes, *dropped, *predictions.notes))),
         source=content.source,
         dropped=total - content.n,
+        others={name: one for name, one in content.rest.items() if one.shape == (content.n,)},
     )
 
 
@@ -478,22 +481,23 @@ def _of_instances(error: InvalidRowsError, content: Content) -> bool:
 def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
     """Add to an error about arrays the words that help with a file."""
     kind = error.remedy.kind if isinstance(error.remedy, Remedy) else None
-    more = ""
+    more = here = there = ""
     if kind is not None and kind != content.kind and content.kind in ("probs", "mass"):
         more += f" In a file with named arrays it must be called `{KINDS[kind].leading}`."
     rounded = isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED
+    # `load` takes these options; other functions take what it returns
     if rounded:
-        more += " `normalise=True` does it here."
+        here = " `load(path, normalise=True)` does it."
     elif (
         isinstance(error, InvalidRowsError) and _of_instances(error, content) and len(error.rows) < content.n
     ):
-        more += " To leave these rows out: `drop_invalid=True`."
+        leave_out = " To leave these rows out: `{}`."
+        here, there = leave_out.format("load(path, drop_invalid=True)"), leave_out.format("drop_invalid=True")
     elsewhere = error.remedy.elsewhere if isinstance(error.remedy, Remedy) else error.remedy
     if kind is not None:
         elsewhere += f" Use `kind={kind!r}`."
     code = error.remedy.code if isinstance(error.remedy, Remedy) else ""
-    more_elsewhere = "" if rounded else more
-    return reworded(error, remedy=Remedy(error.remedy + more, elsewhere + more_elsewhere, code=code))
+    return reworded(error, remedy=Remedy(error.remedy + more + here, elsewhere + more + there, code=code))
 
 
 # Labels as they come in files
@@ -518,7 +522,6 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
     if isinstance(predictions, OverClasses):
         if said.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
             return _checked_counts(predictions, labels, "soft_labels", known, said, content)
-        labels = _signs(labels, predictions, content)
         if content.label_order is not None and content.named_by is not None:
             labels = _in_order(labels, content)
         columns, ordered = content.label_columns, content.named_by is None or content.label_order is not None
@@ -538,16 +541,6 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
 def _note_all(content: Content, notes: Sequence[str]) -> None:
     for note in notes:
         content.note(note)
-
-
-def _signs(labels: Array, predictions: OverClasses, content: Content) -> Array:
-    """Read labels -1 and 1 of two classes as 0 and 1, as those who write them mean them."""
-    if predictions.n_classes != 2 or labels.dtype.kind not in "if" or content.classes is not None:
-        return labels
-    if not np.isin(labels, (-1, 1)).all() or not (labels == -1).any() or not (labels == 1).any():
-        return labels
-    content.note("labels -1 and 1 are read as class 0 and class 1")
-    return (np.asarray(labels) > 0).astype(np.int64)
 
 
 def _in_order(labels: Array, content: Content) -> Array:

@@ -15,9 +15,9 @@ from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
 from credibly.io.columns import extra_column
 from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, Said, described
-from credibly.predictions.convert import from_binary_scores, require_no_confidence
+from credibly.predictions.convert import require_no_confidence
 from credibly.predictions.given import ROUTINE
-from credibly.predictions.point import rounding_of
+from credibly.predictions.point import both_classes, rounding_of
 
 
 def find_lone(content: Content) -> None:
@@ -208,7 +208,7 @@ def both_columns(scores: Array, content: Content, labels: Array | None) -> Array
     if column.ndim != 1:
         return _scores_of_members(column, content, labels)
     require_no_confidence(column, labels)
-    probs: Array = from_binary_scores(column).probs
+    probs: Array = both_classes(column)
     named, order = content.positive or "", content.label_order or ()
     words = sorted(set(labels.ravel().tolist())) if labels is not None and labels.dtype.kind == "U" else []
     place = 0 if named.lower() in _CLASS_0 else 1

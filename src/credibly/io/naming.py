@@ -170,8 +170,8 @@ def _levels_of_bounds(said: Said) -> Sequence[float]:
             Remedy(
                 "Use `claimed=0.9` for intervals that claim to contain 90 %, as conformal ones do, or "
                 "`levels=[0.05, 0.95]` if they are quantiles.",
-                "Use `--claimed 0.9` for intervals that claim to contain 90 %, as conformal ones do, or "
-                "`--levels 0.05,0.95` if they are quantiles.",
+                "For intervals that claim to contain 90 %, as conformal ones do: `credibly evaluate FILE "
+                "--claimed 0.9`; if they are quantiles: `--levels 0.05,0.95`.",
             ),
         )
     return said.levels
@@ -282,7 +282,10 @@ def _without(kind: str, name: str) -> InputError:
         f"kind {kind!r}",
         "must say what share of labels the sets claim to contain",
         "`claimed` is not in the file",
-        Remedy("Add it under this name, or pass `claimed=0.9`.", "Add it, or pass `--claimed 0.9`."),
+        Remedy(
+            "Add it under this name, or pass `claimed=0.9`.",
+            "Add it, or use `credibly evaluate FILE --claimed 0.9`.",
+        ),
     )
 
 

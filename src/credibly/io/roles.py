@@ -454,8 +454,8 @@ class Content:
     or None where they were named in their order. `label_columns` names the columns of labels with several,
     `label_order` is the order of the classes that the user said, `positive` the class of the only column,
     `clusters_found` whether a column tells which rows belong together. `attributes` are the columns that the
-    user names as groups. `variables` are the arrays of each variable of a posterior, with notes, until one of
-    them is chosen.
+    user names as groups, `rest` those of a table that mean nothing here. `variables` are the arrays of each
+    variable of a posterior, with notes, until one of them is chosen.
     """
 
     format: str
@@ -480,6 +480,7 @@ class Content:
     paths: list[str] = dataclasses.field(default_factory=list)
     attributes: dict[str, Array] = dataclasses.field(default_factory=dict)
     variables: dict[str, tuple[dict[str, Array], tuple[str, ...]]] = dataclasses.field(default_factory=dict)
+    rest: dict[str, Array] = dataclasses.field(default_factory=dict)
 
     @property
     def counts_rows(self) -> bool:
@@ -516,6 +517,7 @@ class Content:
         """Keep some instances in every array."""
         self.arrays |= {name: array[rows] for name, array in self.rows.items()}
         self.attributes = {name: array[rows] for name, array in self.attributes.items()}
+        self.rest = {name: array[rows] for name, array in self.rest.items() if len(array) == len(rows)}
 
     def note(self, words: str) -> None:
         """Add a note once: rows that are dropped make some things be read again."""

@@ -19,6 +19,7 @@ from typing import IO, Any, BinaryIO, NoReturn
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, require_distributions
+from credibly._arrays.doors import checked
 from credibly._arrays.errors import FileError, InputError, InputTypeError
 from credibly._arrays.namespace import Array, is_array, to_host
 from credibly.io.extras import pip, require_module
@@ -46,6 +47,7 @@ _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 _LABELS = ("y", "label_counts")
 
 
+@checked
 def save(
     path: str | os.PathLike[str],
     predictions: Any,
@@ -75,7 +77,7 @@ def save(
         Features of the instances.
     groups : array (n,), mapping of str to array (n,), or data frame, optional
         Group of every instance, or several attributes, each under its own name:
-        ``load(path, groups=["age", "sex"])`` reads them again.
+        ``load(path, groups=["age", "sex"])`` reads them again. The attribute `group` is the one group.
     ids : array (n,), optional
         Name of every instance.
     clusters : array (n,), optional
@@ -114,10 +116,11 @@ def save(
     content = content_of(as_predictions(predictions))
     counted = isinstance(labels, LabelCounts)
     attributes = _attributes(groups)
+    own_group = attributes.pop("group", None) if attributes else groups
     for name, value in (
         ("label_counts" if counted else "y", labels.counts if counted else labels),
         ("features", features),
-        ("group", None if attributes else groups),
+        ("group", own_group),
         ("cluster", clusters),
         ("id", ids),
     ):
@@ -154,7 +157,7 @@ def _attributes(groups: Any) -> dict[str, Array]:
     found: dict[str, Array] = {}
     for given, values in groups.items():
         name = str(given)
-        if name.lower() in taken:
+        if name.lower() in taken - {"group"}:
             raise InputError(
                 "`groups`",
                 "must have names that mean nothing else in a file",
@@ -328,9 +331,20 @@ def _write_table(content: Content, file: BinaryIO, path: str) -> None:
     delimiter = "\t" if path.lower().endswith(".tsv") else ","
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     try:
-        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(_lines(content))
+        csv.writer(_Lines(text), delimiter=delimiter, lineterminator="\r\n").writerows(_lines(content))
     finally:
         text.detach()
+
+
+class _Lines:
+    """Ends lines in one character; Python's writer quotes a carriage return only if its lines end in one."""
+
+    def __init__(self, text: IO[str]) -> None:
+        self.text = text
+
+    def write(self, line: str) -> int:
+        """Write one line."""
+        return self.text.write(line.removesuffix("\r\n") + "\n")
 
 
 def _lines(content: Content) -> Iterator[list[Any]]:
@@ -359,8 +373,11 @@ def _lines(content: Content) -> Iterator[list[Any]]:
 
 
 def _guarded(cell: Any) -> Any:
-    """Return text that a spreadsheet would run as a formula behind an apostrophe, which `load` takes off."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in FORMULA_STARTS and cell[:1] else cell
+    """Return text that a spreadsheet would run as a formula behind an apostrophe, which `load` takes off.
+
+    Text that looks guarded already gets one more: '=1 and =1 are different names.
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip("'").startswith(FORMULA_STARTS) else cell
 
 
 def _cells(name: str, value: Any, content: Content) -> list[Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import itertools
 import json
 import math
 import os
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,16 @@ import numpy as np
 from credibly._arrays.errors import FileError, InputError, InputTypeError
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
-from credibly.io.columns import NAMES, TEXT_ROLES, field_of, may_hold_text, must_hold_numbers, shown
-from credibly.io.limits import reading, require_file, require_text_size, text_array
+from credibly.io.columns import (
+    NAMES,
+    TEXT_ROLES,
+    field_of,
+    is_any_id,
+    may_hold_text,
+    must_hold_numbers,
+    shown,
+)
+from credibly.io.limits import reading, require_file, require_text_size, text_array, text_limit
 from credibly.io.roles import ROLES, Content, membership_of
 from credibly.predictions.convert import by_class, names_its_classes
 from credibly.predictions.given import ROUTINE
@@ -25,6 +35,8 @@ from credibly.predictions.given import ROUTINE
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _SAMPLE = 50
+GZIP = b"\x1f\x8b"
+"""First bytes of what gzip packed."""
 FORMULA_STARTS = ("=", "+", "-", "@")
 """What a spreadsheet takes for the start of a formula."""
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
@@ -98,6 +110,8 @@ def read_utf8(path: str) -> str:
         require_text_size(f"'{path}'", limit)
         file.seek(0)
         data = file.read(limit)
+    if data.startswith(GZIP):
+        data = _unpacked(data, path)
     try:
         text = data.decode("utf-8-sig")
         if "\0" not in text:
@@ -107,6 +121,14 @@ def read_utf8(path: str) -> str:
         evidence = f"byte {error.start} is {data[error.start]:#04x}"
     remedy = "Save it as UTF-8, or give it the extension of its real format."
     raise FileError(f"'{path}'", "must be UTF-8 text", evidence, remedy)
+
+
+def _unpacked(data: bytes, path: str) -> bytes:
+    """Return what gzip packed, no more than may be parsed."""
+    with reading(path, "gzip"), gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+        text = packed.read(text_limit() + 1)
+    require_text_size(f"'{path}'", len(text))
+    return text
 
 
 def _sniff_delimiter(text: str) -> str | None:
@@ -161,7 +183,8 @@ def _header(lines: list[tuple[int, list[str]]]) -> list[str] | None:
         if not (counted and fractions):  # 0,1,2,... above fractions is the header pandas writes
             return None
     names = [name or "Unnamed: 0" for name in first]
-    return [name if names.count(name) == 1 else f"{name} (column {j + 1})" for j, name in enumerate(names)]
+    times = Counter(names)
+    return [name if times[name] == 1 else f"{name} (column {j + 1})" for j, name in enumerate(names)]
 
 
 def _headerless(body: list[tuple[int, list[str]]], path: str, note: str) -> Content:
@@ -199,7 +222,7 @@ def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool 
         return np.array([_TRUTH[cell.lower()] for cell in words])
     if not numeric and all(_LIST.fullmatch(cell) for cell in words):
         return _lists(name, cells, path)
-    named = name.lower() in NAMES and not numeric
+    named = (name.lower() in NAMES or is_any_id(name)) and not numeric
     if None not in numbers and not named:
         return np.array(numbers)
     text_share = numbers.count(None) / len(numbers)
@@ -235,7 +258,7 @@ def _lists(name: str, cells: list[tuple[int, str]], path: str) -> Array:
 
 def _unguarded(word: str) -> str:
     """Take off the apostrophe that keeps a spreadsheet from running a cell; see `save`."""
-    return word[1:] if word[:1] == "'" and word[1:2] in FORMULA_STARTS and word[1:] else word
+    return word[1:] if word[:1] == "'" and word.lstrip("'").startswith(FORMULA_STARTS) else word
 
 
 def _is_integer(cell: str) -> bool:

@@ -137,6 +137,19 @@ def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
         raise FileError(f"'{path}'", *problem)
 
 
+_MARK = b'<meta name="generator" content="credibly">'
+"""Tells our reports from other files: a new one may take the place of an old one."""
+
+
+def is_report(path: str | Path) -> bool:
+    """Tell whether a file is a report that was written here."""
+    try:
+        with Path(path).open("rb") as file:
+            return _MARK in file.read(2048)
+    except (OSError, ValueError, TypeError):  # not there, no path, or not for us to read
+        return False
+
+
 def as_path(path: Any) -> Path:
     """Return a path to write to; anything else is refused."""
     try:

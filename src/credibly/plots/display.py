@@ -50,7 +50,9 @@ _SERIES = (
 COUNTS_DEPTH = 0.17
 """How far bars of counts reach below zero, of axes from 0 to 1."""
 
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Unseen characters that turn the text around them: a name must not rewrite the sentence it stands in."""
+_UNPRINTABLE = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f{_BIDI}\ud800-\udfff\ufffe\uffff]")
 _LONGEST_TITLE = 28
 
 
@@ -69,7 +71,7 @@ def line_style(place: int) -> dict[str, Any]:
 
 
 def printable(text: str) -> str:
-    """Replace characters that no page and no picture can hold.
+    """Replace characters that no page and no picture can hold, or that turn the text around them.
 
     Parameters
     ----------

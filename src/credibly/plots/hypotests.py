@@ -25,6 +25,7 @@ from credibly.plots.display import (
     Words,
     dots,
     draw_boxes,
+    printable,
     ranges,
     sorted_dots,
 )
@@ -496,8 +497,8 @@ class GroupGridDisplay(Display, kind="groups", of=PredictiveCheck):
             ax.annotate(text, (column, row), ha="center", va="center", fontsize=7, color=INK)
         rows, columns = self.sides
         style = {"fontsize": 6 if small else 7, "color": INK, "parse_math": False}
-        ax.set_xticks(range(len(columns)), columns, **style)
-        ax.set_yticks(range(len(rows)), rows, **style)
+        ax.set_xticks(range(len(columns)), [printable(name) for name in columns], **style)
+        ax.set_yticks(range(len(rows)), [printable(name) for name in rows], **style)
         ax.set_xlim(-0.5, len(columns) - 0.5)
         ax.set_ylim(len(rows) - 0.5, -0.5)
 

@@ -19,7 +19,7 @@ from credibly._arrays.checks import (
     require_shares,
 )
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, one_of
-from credibly._arrays.namespace import Array, as_float64, like, to_host
+from credibly._arrays.namespace import Array, as_float64, like, to_host, without_rounding
 from credibly._arrays.notes import counted
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.point import Point
@@ -154,7 +154,7 @@ class Belief(ClassPredictions):
         """
         table = self.membership
         spread = like(table / table.sum(axis=1, keepdims=True), self.masses)
-        return Point._trusted(as_float64(self.masses) @ spread)
+        return Point._trusted(without_rounding(as_float64(self.masses) @ spread, len(self.focal_sets)))
 
     @property
     def mean_note(self) -> str:

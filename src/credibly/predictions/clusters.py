@@ -1,6 +1,7 @@
 """Rows that belong together: what is known of one cluster says nothing about another; inside, anything goes.
 
-ids (n,)  ->  codes (n,) in 0, ..., C - 1          blocks of rows in time are clusters of consecutive rows
+ids (n,)  ->  codes (n,) in 0, ..., C - 1          blocks of rows in time are clusters of consecutive rows,
+                                                    in a panel (ids and blocks) of consecutive rows of one id
 
 Clusters are independent, so unions of them are too: of more than `MOST_CLUSTERS` several are taken together,
 which keeps every guarantee and bounds what is kept per cluster.
@@ -9,16 +10,23 @@ which keeps every guarantee and bounds what is kept per cluster.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray, is_array, tiles, to_host
 from credibly._arrays.notes import counted
 
 MOST_CLUSTERS = 2048
+
+_HASHED_AT_ONCE = 256
+
+COPIES = "copies"
+"""In place of ids: rows with the same predictions and label are one cluster."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,9 +58,53 @@ class Clusters:
         return (f"{self.levels.size} independent clusters were merged into {self.number}",)
 
 
+def as_names(values: Any, what: str) -> HostArray:
+    """Return names of rows on the host: those that are masked are None, bytes are text.
+
+    Raises in the name of `what` where rows have different lengths, bytes are no text, or a number and a text
+    are written alike.
+    """
+    try:
+        array = to_host(values) if is_array(values) else np.asanyarray(values)
+    except ValueError:
+        raise InputTypeError(
+            f"`{what}`", "must have one name per row", "got a ragged sequence", "Give every row one name."
+        ) from None
+    if np.ma.is_masked(array):
+        missing, array = np.ma.getmaskarray(array), np.ma.getdata(array).astype(object)
+        array[missing] = None
+    array = np.asarray(array)
+    if array.dtype.kind in "SO" and any(isinstance(one, bytes) for one in array.flat):
+        array = _decoded(array, what)
+    if array.dtype == object:
+        words = {one for one in array.flat if isinstance(one, str)}
+        alike = next((one for one in array.flat if not isinstance(one, str) and str(one) in words), None)
+        if alike is not None:
+            raise InputError(
+                f"`{what}`",
+                "must be all text or all numbers",
+                f"got {alike!r} and {str(alike)!r}, which are written alike",
+                "Convert them, for example with `.astype(str)`.",
+            )
+    return array
+
+
+def _decoded(array: HostArray, what: str) -> HostArray:
+    try:
+        words = [one.decode() if isinstance(one, bytes) else one for one in array.ravel().tolist()]
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"`{what}`",
+            "must be text",
+            f"got the bytes {error.object[:20]!r}, which are not UTF-8",
+            "Decode them: `numpy.char.decode(names, encoding)`.",
+        ) from error
+    return np.array(words, dtype=object if array.dtype == object else np.str_).reshape(array.shape)
+
+
 def as_ids(clusters: Any, n: int) -> HostArray:
     """Return the id of every row as an array of numbers or text, none of them missing."""
-    array = np.asarray(to_host(clusters) if is_array(clusters) else clusters)
+    array = as_names(clusters, "clusters")
     require_one_each(array.shape, n, "`clusters`", "id per prediction")
     missing = [row for row, one in enumerate(array.tolist()) if one is None or one == "" or one != one]
     if missing:
@@ -88,15 +140,32 @@ def block_ids(blocks: Any, first: int, rows: int, n: int) -> HostArray:
     return np.arange(first, first + rows) * (n // int(blocks)) // n
 
 
-def require_one(clusters: Any, blocks: Any) -> None:
-    """Raise where rows are said to belong together in two ways."""
-    if clusters is not None and blocks is not None:
-        raise InputError(
-            "`clusters` and `blocks`",
-            "are two ways to say which rows belong together",
-            "got both",
-            "Give one of them.",
-        )
+def panel_ids(ids: HostArray, blocks: Any) -> HostArray:
+    """Return the block of every row of a panel: rows of one id in time order, in blocks of their own.
+
+    An id with fewer than twice `blocks` rows is one block.
+    """
+    block_ids(blocks, 0, 0, len(ids))  # checks the length
+    levels, codes = np.unique(ids, return_inverse=True)
+    sizes = np.bincount(codes, minlength=levels.size)
+    order = np.argsort(codes, kind="stable")
+    place = np.empty(len(ids), dtype=np.intp)
+    place[order] = np.arange(len(ids)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    number = np.maximum(1, sizes // int(blocks))
+    first = np.cumsum(number) - number
+    return np.asarray(first[codes] + place * number[codes] // sizes[codes])
+
+
+def ids_of_contents(parts: Sequence[HostArray]) -> HostArray:
+    """Return one id per row, (n,), the same for rows whose parts (n, ...) are equal, in any chunk."""
+    digests = []
+    for rows in tiles(len(parts[0]), _HASHED_AT_ONCE):
+        flat = [
+            np.asarray(part[rows], dtype=np.float64).reshape(rows.stop - rows.start, -1) for part in parts
+        ]
+        table = np.ascontiguousarray(np.concatenate(flat, axis=1) + 0.0)  # which makes -0.0 the same as 0.0
+        digests += [blake2b(row.tobytes(), digest_size=8).digest() for row in table]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
 def clusters_of(ids: list[HostArray]) -> Clusters:

@@ -20,7 +20,7 @@ from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import numbers_of
-from credibly.predictions.point import Point
+from credibly.predictions.point import SCORES, Point, both_classes, stacked
 from credibly.predictions.regression import Gaussian
 from credibly.predictions.samples import Samples
 
@@ -141,7 +141,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     if isinstance(obj, Dataset):
         return obj.predictions
     if is_source(obj):
-        data: Dataset = loaded(obj, None, member_axis)
+        data: Dataset = loaded(obj, None, member_axis=member_axis)
         return named(data.predictions, data.classes, data.index)
 
     if isinstance(obj, Rows):
@@ -166,8 +166,8 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
         return from_binary_scores(array)
     if array.ndim == 3 and array.shape[2] == 1:
-        members = Ensemble(_both_classes(array[:, :, 0]), member_axis=member_axis)
-        members._set(notes=(_SCORES, *members.notes))
+        members = Ensemble(stacked(array[:, :, 0]), member_axis=member_axis)
+        members._set(notes=(SCORES, *members.notes))
         return members
     if array.ndim == 3:
         return Ensemble(array, member_axis=member_axis)
@@ -178,7 +178,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
         "must be an (n, k) array of probabilities, an (n, m, k) array of members, or a prediction object",
         f"got shape {tuple(array.shape)}",
         "For binary scores p use `Point(numpy.stack([1 - p, p], axis=-1))`; "
-        "for regression `Gaussian`, `Samples` or `Quantiles`.",
+        "for regression `Gaussian`, `Samples` or `Quantiles`; images (b, h, w, k) need labels (b, h, w).",
     )
 
 
@@ -246,50 +246,20 @@ def column_names(frame: Any) -> list[Any]:
     return list(getattr(frame, "column_names", frame.columns))
 
 
-def loaded(source: Any, labels: Any, member_axis: int | None = None, classes: Any = None) -> Any:
-    """Return the dataset of a path or a data frame."""
+def loaded(source: Any, labels: Any, **said: Any) -> Any:
+    """Return the dataset of a path or a data frame; `said` are further options of `load`."""
     # What a user holds is read where files are: the arrow from predictions to io exists while this runs and
     # not while the modules load.
     # tach-ignore(a path or a data frame in place of predictions is read by the room above)
     from credibly.io import load
 
-    return load(source, labels=labels, member_axis=member_axis, classes=classes)
-
-
-_SCORES = "binary scores are read as the probability of class 1; class 0 has the rest"
+    return load(source, labels=labels, **said)
 
 
 def from_binary_scores(scores: Any) -> Point:
     """Return scores (n,) or (n, 1) between 0 and 1 as both columns, with a note; others are refused."""
-    values = scores if scores.ndim == 1 else scores[:, 0]
-    host = to_host(values)
-    low, high = (float(host.min()), float(host.max())) if host.size else (0.0, 0.0)
-    if not host.size:
-        raise InputError(
-            "predictions",
-            "must have shape (n,) with at least one instance",
-            f"got shape {tuple(scores.shape)}",
-            "Check the filter that selected these rows.",
-        )
-    finite = bool(np.isfinite(host).all()) if host.dtype.kind == "f" else True
-    if host.dtype.kind != "f" or (finite and (low < 0 or high > 1)):
-        what = "logits or margins" if host.dtype.kind == "f" else "classes or labels"
-        raise InputError(
-            "predictions",
-            "must be probabilities of class 1 if there is one number per instance",
-            f"got shape {tuple(scores.shape)} of {host.dtype} from {low:.6g} to {high:.6g}, like {what}",
-            "Binary logits z: `1 / (1 + numpy.exp(-z))`. Several classes: an (n, k) array. Real values: "
-            "`Gaussian`, `Samples` or `Quantiles`.",
-        )
-    if low == high == 1 and scores.ndim == 2:
-        raise InputError(
-            "predictions",
-            "must be probabilities of class 1 if there is one column",
-            f"all {len(host)} are 1, as the softmax of a single column always is",
-            "Use the sigmoid of one logit, or keep the columns of all classes.",
-        )
-    made = Point(_both_classes(values))
-    made._set(notes=(_SCORES, *made.notes))
+    made = Point(both_classes(scores))
+    made._set(notes=(SCORES, *made.notes))
     return made
 
 
@@ -308,11 +278,6 @@ def require_no_confidence(scores: Any, labels: Any) -> None:
             "Give the probabilities of both classes, (n, 2) or columns `p_0`, `p_1`; a text-classification "
             "pipeline returns them with `top_k=None`.",
         )
-
-
-def _both_classes(scores: Any) -> Any:
-    """Return the probabilities of class 1 beside those of class 0."""
-    return namespace(scores).stack([1 - scores, scores], axis=-1)
 
 
 def require_order(predictions: Any, labels: Any) -> None:

@@ -59,6 +59,9 @@ class Dataset:
         Names of the rows of a data frame.
     feature_names : tuple of str or None
         Names of the features.
+    others : mapping of str to array (n,)
+        Columns of a table that are not used, for those who write the table again; parts of the rows have
+        none.
     """
 
     predictions: Predictions
@@ -78,6 +81,7 @@ class Dataset:
     index: Any = None
     feature_names: tuple[str, ...] | None = None
     clusters: Any = None
+    others: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -118,6 +122,7 @@ class Dataset:
             clusters=part(self.clusters),
             features=part(self.features),
             index=None,
+            others={},
             start=self.start + rows.start,
         )
 
@@ -147,6 +152,7 @@ class Dataset:
             clusters=None if self.clusters is None else self.clusters[rows],
             features=taken(self.features),
             index=None,
+            others={},
         )
 
 
@@ -183,6 +189,7 @@ def joined(chunks: Sequence[Dataset]) -> Dataset:
     )
     return dataclasses.replace(
         first,
+        others={},
         predictions=predictions,
         labels=labels,
         weights=None,

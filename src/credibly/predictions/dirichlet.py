@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.checks import as_real, require_integer, require_positive_entries
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host, without_rounding
 from credibly._arrays.philox import as_seed
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.ensemble import Ensemble, members_second, used_weights, weighted_mean
@@ -102,7 +102,9 @@ class Dirichlet(ClassPredictions):
             The mean distribution of every instance.
         """
         means = self.member_means()
-        return Point._trusted(weighted_mean(means, self.weights) if means.ndim == 3 else means)
+        if means.ndim == 2:
+            return Point._trusted(without_rounding(means, means.shape[1]))
+        return Point._trusted(weighted_mean(means, self.weights))
 
     def sample(self, m: int, *, rng: Any = None) -> Ensemble:
         """Draw probability vectors; ensembles of Dirichlets give `m` draws per member, or as many by weight.

@@ -27,6 +27,7 @@ from credibly._arrays.namespace import (
     mean_of_members,
     namespace,
     to_host,
+    without_rounding,
 )
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
@@ -181,6 +182,12 @@ class Ensemble(ClassPredictions):
         -------
         Point
             The mean distribution of every instance, in double precision.
+
+        Notes
+        -----
+        Means that are equal in exact arithmetic, such as those of votes or of probabilities with up to six
+        digits, are equal numbers whatever the order of the members, the array library and the device: a mean
+        within its rounding error of such a fraction is set to the number nearest to it.
         """
         return Point._trusted(weighted_mean(self.probs, self.weights))
 
@@ -285,7 +292,7 @@ class WithoutMember(Ensemble):
         lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * own, axis=1)))
         if lost.size == len(whole):
             return Point._trusted(weighted_mean(self.probs, self.weights))
-        rest = rest / (1.0 - share)
+        rest = without_rounding(rest / (1.0 - share), 2 * whole.n_members)
         if lost.size:
             at = like(lost, rest)
             exact = weighted_mean(self._kept(xp.take(whole.probs, at, axis=0), 1), self.weights)
@@ -296,7 +303,7 @@ class WithoutMember(Ensemble):
         return Point._trusted(rest)
 
 
-_CANCELLED = 1e-6
+_CANCELLED = 1e-2
 
 
 def is_list_of_members(value: Any) -> bool:
@@ -416,9 +423,10 @@ def normalised(weights: Array | None) -> Array | None:
 
 
 def weighted_mean(values: Array, weights: Array | None) -> Array:
-    """Average (n, m, ...) over the members in double precision."""
+    """Average (n, m, ...) over the members in double precision; equal means are equal in the last bit."""
     if weights is None:
         return mean_of_members(values)
     xp = namespace(values)
     shape = (1, -1) + (1,) * (values.ndim - 2)
-    return xp.sum(as_float64(values) * xp.reshape(as_float64(weights), shape), axis=1)
+    total = xp.sum(as_float64(values) * xp.reshape(as_float64(weights), shape), axis=1)
+    return without_rounding(total, values.shape[1])

@@ -16,7 +16,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
-from credibly.predictions.clusters import as_ids, require_one
+from credibly.predictions.clusters import COPIES, as_ids, as_names
 from credibly.predictions.convert import (
     as_predictions,
     column_names,
@@ -31,6 +31,7 @@ from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
+from credibly.predictions.label_reading import label_values
 from credibly.predictions.labels import read_labels
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.predictions.rows import InMemory, Rows
@@ -61,7 +62,8 @@ def as_rows(
     classes : sequence of str, optional
         Names of the classes in order: labels may be such names.
     clusters, blocks : optional
-        Which rows belong together: ids, or the length of blocks of consecutive rows.
+        Which rows belong together: ids, "copies" for rows with the same predictions and label, the length of
+        blocks of consecutive rows, or both for blocks of rows of one id.
 
     Returns
     -------
@@ -69,10 +71,11 @@ def as_rows(
         The rows.
     """
     if blocks is not None:
-        require_one(clusters, blocks)
-        return as_rows(
-            predictions, labels, sample_weight, groups=groups, features=features, classes=classes
-        ).blocked(blocks)
+        beside = {"groups": groups, "features": features, "classes": classes, "clusters": clusters}
+        return as_rows(predictions, labels, sample_weight, **beside).blocked(blocks)
+    if isinstance(clusters, str) and clusters == COPIES:
+        beside = {"groups": groups, "features": features, "classes": classes}
+        return as_rows(predictions, labels, sample_weight, **beside).copied()
     if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
     beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
@@ -87,8 +90,19 @@ def as_rows(
                 )
         return predictions
     if not isinstance(predictions, Predictions) and is_source(predictions):
-        return _of_dataset(loaded(predictions, labels, classes=classes), None, beside)
+        said = {
+            name: names
+            for name in ("groups", "clusters")
+            if (names := _columns_of(name, beside[name])) is not None
+        }
+        beside |= dict.fromkeys(said)
+        return _of_dataset(loaded(predictions, labels, classes=classes, **said), None, beside)
+    images = _images(predictions, labels, beside)
+    if images is not None:
+        predictions, labels, beside, said_of_images = images
     given, labels = as_pair(predictions, labels)
+    if images is not None:
+        given = with_notes(given, (said_of_images,))
     if classes is not None and given.classes is None:
         given = named(given, tuple(str(name) for name in classes))
     notes: tuple[str, ...] = ()
@@ -97,8 +111,8 @@ def as_rows(
     arrays: dict[str, Any] = {}
     for name, value in beside.items():
         if value is not None:
-            own, said = aligned(value, given.index, name)
-            arrays[name], notes = _plain(name, own, len(given)), (*notes, *said)
+            own, joined = aligned(value, given.index, name)
+            arrays[name], notes = _plain(name, own, len(given)), (*notes, *joined)
     plain = given if given.classes is None and given.index is None else named(given, None)
     if notes:
         plain = with_notes(plain, notes)
@@ -133,6 +147,8 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
         if labels is None:
             return predictions.predictions, predictions.labels
         return named(predictions.predictions, predictions.classes, predictions.index), labels
+    if number_of_axes(predictions) == number_of_axes(labels) == 2:
+        _require_one_label(predictions, labels)
     if isinstance(predictions, Predictions) or number_of_axes(predictions) != 3:
         if is_array(predictions) and (predictions.ndim == 1 or predictions.shape[1:] == (1,)):
             require_no_confidence(predictions, labels)
@@ -146,6 +162,31 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
         )
         return with_notes(as_predictions(predictions, member_axis=0), (note,)), labels
     return as_predictions(predictions, member_axis=1 if shape[0] == n != shape[1] else None), labels
+
+
+def _require_one_label(predictions: Any, labels: Any) -> None:
+    """Raise where every column is a question of its own: probabilities of any sum, labels 0 and 1."""
+    if isinstance(predictions, Predictions) or isinstance(labels, LabelCounts):
+        return
+    probs, marks = (
+        to_host(one) if is_array(one) else _as_table(one, "labels") for one in (predictions, labels)
+    )
+    if probs.shape != marks.shape or probs.dtype.kind != "f" or marks.dtype.kind not in "fiub":
+        return
+    if not ((probs >= 0) & (probs <= 1)).all() or not np.isin(marks, (0, 1)).all():
+        return
+    one_each = bool((np.abs(probs.sum(axis=1) - 1) < 0.01).all()) or bool((marks.sum(axis=1) == 1).all())
+    if not one_each:
+        n, k = probs.shape
+        raise InputError(
+            "predictions and labels",
+            "must be about one class per row",
+            f"probabilities {probs.shape} do not sum to 1, and rows of the labels hold several 1 or none, as "
+            f"if each of the {k} columns were a question of its own",
+            "Evaluate them as binary predictions that belong together by row: `evaluate(probs.ravel(), "
+            f"labels.ravel(), clusters=numpy.repeat(numpy.arange({n}), {k}), "
+            f"groups=numpy.tile(numpy.arange({k}), {n}))`.",
+        )
 
 
 def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
@@ -162,6 +203,57 @@ def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     return with_notes(named(given, None), notes) if given.classes or notes else given, found
 
 
+def _images(
+    predictions: Any, labels: Any, beside: Mapping[str, Any]
+) -> tuple[Any, Any, dict[str, Any], str] | None:
+    """Return the pixels of images (b, h, w, k) as rows, each image as a cluster, and the note that says so.
+
+    None for anything else.
+    """
+    if isinstance(predictions, Predictions) or not is_array(predictions) or predictions.ndim != 4:
+        return None
+    shape = tuple(int(length) for length in predictions.shape)
+    b, n, k = shape[0], shape[0] * shape[1] * shape[2], shape[3]
+    own = None if labels is None else _shape(labels)
+    if own is not None and len(own) < 3:
+        return None  # refused as four axes are, with what images need
+    if own is not None and own not in (shape[:3], (*shape[:3], 1)):
+        first = shape[:1] + shape[2:]
+        raise InputError(
+            "`labels`",
+            f"must have one class per pixel, shape {shape[:3]}",
+            f"got shape {own} with predictions {shape}",
+            "Put the classes last: `numpy.moveaxis(probs, 1, -1)`." if own == first else "Check both shapes.",
+        )
+
+    def per_row(value: Any) -> Any:
+        """Return one value per pixel, or that of its image."""
+        if value is None or isinstance(value, Mapping) or is_frame(value):
+            return value
+        array = as_names(value, "groups") if not is_array(value) else value
+        if tuple(array.shape) == (b,):
+            return np.repeat(to_host(array), n // b)
+        return array.reshape(n) if tuple(array.shape) == shape[:3] else array
+
+    rows: dict[str, Any] = {
+        name: value if name == "features" else per_row(value) for name, value in beside.items()
+    }
+    if rows["clusters"] is None:
+        rows["clusters"] = np.repeat(np.arange(b), n // b)
+    note = f"shape {shape} is read as {n} pixels of {b} images with {k} classes; each image is one cluster"
+    flat = None if labels is None else label_values(labels).reshape(n)
+    return predictions.reshape(n, k), flat, rows, note
+
+
+def _columns_of(name: str, given: Any) -> Any:
+    """Return the columns that are named, as `load` takes them; None where one value per row is given."""
+    if name == "clusters" or given is None:
+        return given if isinstance(given, str) else None
+    names = [given] if isinstance(given, str) else given
+    words = isinstance(names, (list, tuple)) and all(isinstance(one, str) for one in names)
+    return list(names) if words and len(set(names)) == len(names) else None
+
+
 def _feature_names(features: Any) -> tuple[str, ...] | None:
     return tuple(str(name) for name in features.columns) if is_frame(features) else None
 
@@ -171,10 +263,28 @@ def _plain(name: str, value: Any, n: int) -> Any:
     if name == "clusters":
         return as_ids(value, n)
     if name == "groups" and is_frame(value):
-        return {str(column): np.asarray(value[column]) for column in column_names(value)}
-    if name == "groups" and not isinstance(value, Mapping):  # factors come as a mapping
-        return to_host(value) if is_array(value) else np.asarray(value)
-    return np.asarray(value) if name == "features" and not is_array(value) else value
+        value = {str(column): value[column] for column in column_names(value)}
+    if name == "groups" and isinstance(value, Mapping):  # factors come as a mapping
+        return {column: as_names(own, f"groups[{column!r}]") for column, own in value.items()}
+    if isinstance(value, str) and name == "groups":
+        raise InputTypeError(
+            "`groups`",
+            "must have one entry per prediction, or name a column of a data frame or file",
+            f"got {value!r} beside predictions that have no columns",
+            "Pass the frame in place of the predictions, or the column itself.",
+        )
+    if name == "groups":
+        return as_names(value, "groups")
+    return _as_table(value) if name == "features" and not is_array(value) else value
+
+
+def _as_table(values: Any, name: str = "features") -> HostArray:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputTypeError(
+            f"`{name}`", "must be a table (n, d)", "got a ragged sequence", "Give every row the same length."
+        ) from None
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

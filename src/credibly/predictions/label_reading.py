@@ -122,6 +122,16 @@ def whole_numbers(labels: Array) -> tuple[Array, tuple[str, ...]]:
     return xp.astype(labels, xp.int64), (note,)
 
 
+def signs(labels: Array) -> tuple[Array, tuple[str, ...]]:
+    """Return labels -1 and 1 of two classes without names as 0 and 1, as those who write them mean them."""
+    xp = namespace(labels)
+    if not xp.isdtype(labels.dtype, "signed integer") or not bool(xp.any(labels == -1)):
+        return labels, ()
+    if not bool(xp.all((labels == -1) | (labels == 1))) or not bool(xp.any(labels == 1)):
+        return labels, ()
+    return xp.astype(labels > 0, xp.int64), ("labels -1 and 1 are read as class 0 and class 1",)
+
+
 def named_classes(names: Array, classes: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
     """Return the indices of class names; text of digits is a number where the classes have no names."""
     words = [str(name).strip() for name in names.tolist()]
@@ -297,6 +307,8 @@ def _place(names: list[str], wanted: str) -> int:
 def _could_count(table: Array) -> bool:
     if table.dtype.kind not in "fiub":
         return False
+    if not np.isfinite(table).all():
+        return False
     return bool((table == np.round(table)).all() and (table >= 0).all() and (table.sum(axis=1) > 0).all())
 
 
@@ -311,7 +323,7 @@ def _could_rate(table: Array, known: list[str]) -> bool:
 def _word(value: Any) -> str:
     """Return a cell as the name of a class: 2.0 is '2', NaN and blanks are missing."""
     if isinstance(value, float):
-        return "" if value != value else str(int(value)) if value == round(value) else str(value)
+        return "" if value != value else str(int(value)) if value.is_integer() else str(value)
     return str(int(value)) if isinstance(value, bool) else str(value).strip()
 
 

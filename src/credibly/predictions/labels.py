@@ -40,6 +40,7 @@ from credibly.predictions.label_reading import (
     label_values,
     named_classes,
     numbered_classes,
+    signs,
     whole_numbers,
     without_axis,
 )
@@ -221,8 +222,18 @@ def read_labels(
         array, found = named_classes(array, names)
         notes += found
     else:
+        if k > 2 and namespace(array).isdtype(array.dtype, "bool"):
+            raise InputTypeError(
+                "`labels`",
+                f"must be classes from 0 to {k - 1}",
+                "got True and False, as if they say whether each prediction was right",
+                "Pass the observed classes.",
+            )
         array, found = whole_numbers(array)
         notes += found
+        if k == 2 and names is None:
+            array, found = signs(array)
+            notes += found
         if (
             is_numpy(array)
             and array.dtype.kind == "b"
@@ -242,7 +253,10 @@ def _is_literal(predictions: Predictions, labels: Any) -> bool:
     if type(labels) is not np.ndarray or labels.ndim != 1 or predictions.classes is not None:
         return False
     literal = np.int64 if isinstance(predictions, OverClasses) else np.float64
-    return labels.dtype == literal and is_numpy(predictions._leading)
+    if labels.dtype != literal or not is_numpy(predictions._leading):
+        return False
+    two = isinstance(predictions, OverClasses) and predictions.n_classes == 2
+    return not (two and labels.size and labels.min() < 0)  # -1 and 1 are a reading
 
 
 def _beside(labels: Any, predictions: Predictions) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.checks import (
+    as_array,
     as_real,
     require_distributions,
     require_finite,
@@ -51,9 +52,13 @@ class Point(ClassPredictions):
     companions: ClassVar[tuple[str, ...]] = ("logits",)
 
     def __post_init__(self) -> None:
-        probs = as_real(self.probs, "probs", "(n, k)")
+        probs = as_array(self.probs, "probs")
+        scores: tuple[str, ...] = ()
+        if probs.ndim == 1 and hasattr(self.probs, "to_numpy"):  # one column of a data frame
+            probs, scores = both_classes(probs), (SCORES,)
+        probs = as_real(probs, "probs", "(n, k)")
         probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Point"))
-        self._set(probs=probs, notes=notes)
+        self._set(probs=probs, notes=(*scores, *notes))
 
     @classmethod
     def from_logits(cls, logits: Any, *, raw: bool = False) -> Point:
@@ -105,6 +110,46 @@ class Point(ClassPredictions):
             The same object.
         """
         return self
+
+
+SCORES = "binary scores are read as the probability of class 1; class 0 has the rest"
+
+
+def both_classes(scores: Any) -> Any:
+    """Return scores (n,) or (n, 1) of class 1 as both columns, (n, 2); missing scores stay missing."""
+    values = scores if scores.ndim == 1 else scores[:, 0]
+    host = to_host(values)
+    known = host[np.isfinite(host)] if host.dtype.kind == "f" else host
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    if not host.size:
+        raise InputError(
+            "predictions",
+            "must have shape (n,) with at least one instance",
+            f"got shape {tuple(scores.shape)}",
+            "Check the filter that selected these rows.",
+        )
+    if host.dtype.kind != "f" or low < 0 or high > 1:
+        what = "logits or margins" if host.dtype.kind == "f" else "classes or labels"
+        raise InputError(
+            "predictions",
+            "must be probabilities of class 1 if there is one number per instance",
+            f"got shape {tuple(scores.shape)} of {host.dtype} from {low:.6g} to {high:.6g}, like {what}",
+            "Binary logits z: `1 / (1 + numpy.exp(-z))`. Several classes: an (n, k) array. Real values: "
+            "`Gaussian`, `Samples` or `Quantiles`.",
+        )
+    if low == high == 1 and scores.ndim == 2:
+        raise InputError(
+            "predictions",
+            "must be probabilities of class 1 if there is one column",
+            f"all {len(host)} are 1, as the softmax of a single column always is",
+            "Use the sigmoid of one logit, or keep the columns of all classes.",
+        )
+    return stacked(values)
+
+
+def stacked(scores: Any) -> Any:
+    """Return the probabilities of class 1 beside those of class 0."""
+    return namespace(scores).stack([1 - scores, scores], axis=-1)
 
 
 def softmax_logits(logits: Any, shape: str, *, raw: bool = False) -> Array:

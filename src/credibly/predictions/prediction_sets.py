@@ -71,6 +71,8 @@ class PredictionSets(OverClasses):
 
     def __post_init__(self) -> None:
         members = as_array(self.members, "members")
+        if members.ndim == 3 and members.shape[2] == 1:  # (n, k, levels) of MAPIE, with one level
+            members = members[:, :, 0]
         require_shape(members, "members", "(n, k)")
         xp = namespace(members)
         if not xp.isdtype(members.dtype, "bool"):  # a table in text holds floats
@@ -129,7 +131,9 @@ class PredictionIntervals(Predictions):
     row_fields: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def __post_init__(self) -> None:
-        lower, upper = as_two_reals(self.lower, self.upper, ("lower", "upper"), "(n,)")
+        lower, upper = as_two_reals(self.lower, self.upper, ("lower", "upper"), "(n,)", "(n, 1)")
+        if lower.ndim == 2:
+            lower, upper = lower[:, 0], upper[:, 0]
         require_rows(
             (lower, upper),
             # NaN is neither below nor above; an interval at infinity holds no number
@@ -140,6 +144,32 @@ class PredictionIntervals(Predictions):
             remedy="Check the order of the two arguments; sort the ends of intervals that cross.",
         )
         self._set(lower=lower, upper=upper, claimed=require_claimed(self.claimed))
+
+    @classmethod
+    def from_ends(cls, ends: Any, claimed: float) -> PredictionIntervals:
+        """Make intervals from both ends in one array, as conformal packages return them.
+
+        Parameters
+        ----------
+        ends : array (n, 2) or (n, 2, 1)
+            Lower and upper ends; MAPIE adds an axis of levels, of which there must be one.
+        claimed : float
+            Share of labels that the intervals claim to contain.
+
+        Returns
+        -------
+        PredictionIntervals
+            The intervals.
+        """
+        both = as_array(ends, "ends")
+        if both.ndim not in (2, 3) or both.shape[1] != 2 or tuple(both.shape[2:]) not in ((), (1,)):
+            raise InputError(
+                "`ends`",
+                "must have shape (n, 2), or (n, 2, 1)",
+                f"got shape {tuple(both.shape)}",
+                "Select one level first: `ends[:, :, 0]`.",
+            )
+        return cls(both[:, 0, ...], both[:, 1, ...], claimed)
 
     def beyond(self, labels: Reals) -> Array:
         """Return how far outside its interval every label lies, (b, n); 0 inside.

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from credibly._arrays.engines import Engine
-from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, like, namespace, to_host
 from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions
-from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of
+from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of, ids_of_contents, panel_ids
 from credibly.predictions.dataset import Dataset, joined
 from credibly.predictions.labels import Classes, Counts
 
@@ -112,8 +112,15 @@ class Rows(ABC):
         return RowChoice(self, self.n, change)
 
     def blocked(self, blocks: int) -> Rows:
-        """Return the same rows, in clusters of at least `blocks` consecutive ones."""
-        return self.changed(partial(_blocked, blocks, self.n))
+        """Return the same rows in blocks of at least so many consecutive ones, within clusters if given."""
+        if self.sample.clusters is None:
+            return self.changed(partial(_blocked, blocks, self.n))
+        ids = np.concatenate(list(self.map(_clusters)))
+        return self.changed(partial(_of_panel, panel_ids(ids, blocks)))
+
+    def copied(self) -> Rows:
+        """Return the same rows, those with equal predictions and label in one cluster."""
+        return self.changed(_copied)
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -165,15 +172,19 @@ class Rows(ABC):
 
         return merged_leaves(self, works, progress)
 
-    def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
+    def ranked(
+        self, values_of: Callable[[Dataset], Array], ranks: HostArray, *, weighted: bool = False
+    ) -> HostArray:
         """Return the numbers of these ranks among the values of all rows, exactly.
 
         Parameters
         ----------
         values_of : callable
             Returns (n,) or (n, columns) numbers of some rows; made of plain functions and frozen settings.
-        ranks : ndarray of int (r,)
+        ranks : ndarray (r,)
             Ranks from 0, ascending.
+        weighted : bool
+            Ranks are sums of weights: that of a row is the sum over all rows before it.
 
         Returns
         -------
@@ -182,7 +193,8 @@ class Rows(ABC):
         """
         first = values_of(self.sample)
         columns = 1 if first.ndim == 1 else first.shape[1]
-        found = order_statistics(lambda use: self.map(partial(_use, use, values_of)), ranks, columns)
+        work = _use_weighted if weighted else _use
+        found = order_statistics(lambda use: self.map(partial(work, use, values_of)), ranks, columns)
         return found[0] if first.ndim == 1 else found
 
     def at_once(self, what: str) -> Dataset:
@@ -191,7 +203,9 @@ class Rows(ABC):
             f"{what} of rows in chunks",
             "must be a sum over instances",
             "it is opaque",
-            "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
+            "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory."
+            if isinstance(self.sample.predictions, ClassPredictions)
+            else "Read all rows into memory: `load(path)`, or arrays in place of chunks.",
         )
 
     def __len__(self) -> int:
@@ -201,6 +215,16 @@ class Rows(ABC):
 def _use(use: Callable[[HostArray], T], values_of: Callable[[Dataset], Array], chunk: Dataset) -> T:
     values = to_host(values_of(chunk))
     return use(values.reshape(len(values), -1))
+
+
+def _use_weighted(use: Callable[..., T], values_of: Callable[[Dataset], Array], chunk: Dataset) -> T:
+    return _use(partial(use, weights=weights_of_rows(chunk)), values_of, chunk)
+
+
+def weights_of_rows(chunk: Dataset) -> HostArray:
+    """Return the weights of the rows, (n,), on the host; 1 without weights."""
+    weights = chunk.checked_weights
+    return np.ones(len(chunk)) if weights is None else np.asarray(to_host(weights)[0], dtype=np.float64)
 
 
 def _rows_inside(rows: HostArray, chunk: Dataset) -> Dataset | None:
@@ -280,8 +304,12 @@ class InMemory(Rows):
             progress(self.n, self.n)
         return tuple(found)
 
-    def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
+    def ranked(
+        self, values_of: Callable[[Dataset], Array], ranks: HostArray, *, weighted: bool = False
+    ) -> HostArray:
         """Sort the values where they are."""
+        if weighted:
+            return super().ranked(values_of, ranks, weighted=True)
         values = values_of(self.whole)
         if is_numpy(values):
             return np.moveaxis(np.sort(values, axis=0)[ranks], 0, -1)
@@ -353,6 +381,33 @@ def rows_up_to(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Datas
 
 def _taken(chunk: Dataset, rows: HostArray) -> Dataset | None:
     return chunk.take(rows) if rows.size else None
+
+
+def _copied(chunk: Dataset) -> Dataset:
+    if chunk.labels is None:
+        raise InputError(
+            '`clusters="copies"`',
+            "needs labels: copies are rows with the same predictions and label",
+            "got predictions alone",
+            "Give the labels too, or ids that say which rows belong together.",
+        )
+    ids = ids_of_contents([*predicted_parts(chunk), observed_part(chunk)])
+    return dataclasses.replace(chunk, clusters=ids)
+
+
+def predicted_parts(chunk: Dataset) -> list[HostArray]:
+    """Return what is predicted of every row, (n, ...) each, on the host."""
+    return [to_host(part) for part in chunk.predictions.row_arrays().values()]
+
+
+def observed_part(chunk: Dataset) -> HostArray:
+    """Return what was observed, (n, ...), on the host."""
+    return np.asarray(to_host(chunk.batch.values)[0])
+
+
+def _of_panel(ids: HostArray, chunk: Dataset) -> Dataset:
+    """Return all rows in the clusters that `ids` of the rows of all chunks name."""
+    return dataclasses.replace(chunk, clusters=ids[chunk.start : chunk.start + len(chunk.predictions)])
 
 
 def _blocked(blocks: int, n: int, chunk: Dataset) -> Dataset:

@@ -109,14 +109,19 @@ class Samples(RealPredictions):
 
     def expectation(self) -> Array:
         """Return the mean of all draws, (n,)."""
-        draws = self.flat()
-        return namespace(draws).mean(draws, axis=1)
+        draws, xp = self.flat(), namespace(self.values)
+        return xp.where(self._equal(), draws[:, 0], xp.mean(draws, axis=1))
 
     def variance(self) -> Array:
         """Return the unbiased variance of the draws, (n,): squares over s - 1."""
-        draws = self.flat()
-        square = namespace(draws).mean((draws - self.expectation()[:, None]) ** 2, axis=1)
-        return square / (1.0 - 1.0 / self.n_draws)
+        draws, xp = self.flat(), namespace(self.values)
+        square = xp.mean((draws - self.expectation()[:, None]) ** 2, axis=1)
+        return xp.where(self._equal(), xp.zeros_like(square), square) / (1.0 - 1.0 / self.n_draws)
+
+    def _equal(self) -> Array:
+        """Tell whether all draws of an instance are equal, (n,): their rounded mean may differ from them."""
+        draws, xp = self.flat(), namespace(self.values)
+        return xp.max(draws, axis=1) == xp.min(draws, axis=1)
 
     def _facts(self) -> str:
         return f"n={len(self)}, m={self.n_members}, s={self.values.shape[-1]}"
@@ -235,7 +240,12 @@ class LeftOut(Samples):
         every = xp.sum(away * away, axis=1, keepdims=True)
         squares = every - away * away * (p / (p - 1))
         # less than rounding leaves cannot be told from nothing, whose z-scores overflow
-        return xp.reshape(xp.maximum(squares, _ROUNDING * every) / (p - 2), (-1,))
+        squares = xp.maximum(squares, _ROUNDING * every)
+        low, high = self.ordered[:, :1], self.ordered[:, -1:]
+        least = xp.where(self.pool == low, self.ordered[:, 1:2], low)
+        most = xp.where(self.pool == high, self.ordered[:, -2:-1], high)
+        squares = xp.where(least == most, xp.zeros_like(squares), squares)
+        return xp.reshape(squares / (p - 2), (-1,))
 
     def below(self) -> Array:
         """Return how many numbers of its row are below each number of the pool, (n, p)."""

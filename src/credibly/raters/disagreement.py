@@ -25,6 +25,7 @@ from functools import partial
 from typing import Any
 
 from credibly._arrays.checks import find_rows
+from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, as_point, as_rows
@@ -45,6 +46,7 @@ MEANS: Terms = {"expected": TERMS["expected"], "refinement": TERMS["refinement"]
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in TERMS if name != "expected"}
 
 
+@checked
 def decompose_disagreement(
     predictions: Any,
     counts: Any = None,
@@ -81,11 +83,12 @@ def decompose_disagreement(
         How the calibration loss is debiased, see `decompose_loss`.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     paper : {"D21"}, optional
         Use the settings of the paper.
 

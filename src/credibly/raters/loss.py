@@ -78,11 +78,12 @@ def decompose_loss(
         as printed in D21, of the observation alone, which subtracts too much in wide bins.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms; with ``counts.totals`` every label counts equally.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     paper : {"D21"}, optional
         Use the settings of the paper.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
+import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, Literal
@@ -26,6 +27,7 @@ from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.order_statistics import order_statistics
 from credibly.predictions import Dataset
 from credibly.predictions.clusters import Clusters
+from credibly.predictions.rows import weights_of_rows
 from credibly.raters.levels import Level, Terms, levels, products_of
 from credibly.raters.moments import Evidence, Pairs, as_units, cell_index, cell_sums, row_moments
 from credibly.raters.population import Population
@@ -36,6 +38,7 @@ from credibly.statistics.cells import (
     bin_index,
     check_bins,
     edge_ranks,
+    weight_ranks,
     width_edges,
     with_ends,
 )
@@ -67,9 +70,12 @@ def check_cut(
     one_of("`debias`", debias, ("full", "paper"))
     if paper is None:
         return Cut(n_bins, binning, closed, debias), ()
-    if paper != "D21":
+    if not isinstance(paper, str) or paper != "D21":
         raise InputError(
-            "`paper`", "must be 'D21'", f"got {paper!r}", "Leave it out to use the library's own settings."
+            "`paper`",
+            "must be 'D21'",
+            f"got {reprlib.repr(paper)}",
+            "Leave it out to use the library's own settings.",
         )
     return Cut(n_bins, binning, closed, "paper"), ("paper mode D21 sets debias='paper'",)
 
@@ -141,13 +147,17 @@ def _edges(
     if cut.binning == "equal_width":
         return width_edges(cut.n_bins)
 
-    def read(use: Callable[[HostArray], Any]) -> Iterator[Any]:
+    def read(use: Callable[..., Any]) -> Iterator[Any]:
         work = partial(_of_predicted, use, evidence)
         return (found for found in population.reduce(work, least=least) if found is not None)
 
     n_columns = next(read(_width))
-    n = population.n if least is None else population.n + population.n_left_out
-    return with_ends(order_statistics(read, edge_ranks(n, cut.n_bins, cut.closed), n_columns))
+    if population.rows.sample.checked_weights is None:
+        n = population.n if least is None else population.n + population.n_left_out
+        ranks = edge_ranks(n, cut.n_bins, cut.closed)
+    else:
+        ranks = weight_ranks(sum(read(_total_weight)), cut.n_bins, cut.closed)
+    return with_ends(order_statistics(read, ranks, n_columns))
 
 
 # Functions of a module and `partial`, no closures: work on a chunk may be sent to another process.
@@ -178,14 +188,23 @@ def _cell_sums(n_bins: int, own: Evidence, cells: Array) -> State:
 
 
 def _of_predicted(
-    use: Callable[[HostArray], Any], evidence: Callable[[Dataset], Evidence], own: Iterator[Dataset]
+    use: Callable[..., Any], evidence: Callable[[Dataset], Evidence], own: Iterator[Dataset]
 ) -> Any:
-    parts = [to_host(evidence(tile).predicted.T) for tile in own]
-    return use(np.concatenate(parts)) if parts else None
+    parts = [(to_host(evidence(tile).predicted.T), tile) for tile in own]
+    if not parts:
+        return None
+    values = np.concatenate([value for value, _ in parts])
+    if parts[0][1].checked_weights is None:
+        return use(values)
+    return use(values, np.concatenate([weights_of_rows(tile) for _, tile in parts]))
 
 
-def _width(values: HostArray) -> int:
+def _width(values: HostArray, weights: HostArray | None = None) -> int:
     return int(values.shape[1])
+
+
+def _total_weight(values: HostArray, weights: HostArray) -> float:
+    return float(weights.sum())
 
 
 def _bins_of(values: Array, edges: HostArray, closed: Closed) -> Array:

@@ -88,6 +88,7 @@ class Recalibration(ABC):
             fit then keep clusters whole. Data that were read bring their own.
         blocks : int, optional
             For rows in time order: consecutive rows form clusters of at least this length.
+            With `clusters` (stores, sensors), consecutive rows of each of them.
 
         Returns
         -------

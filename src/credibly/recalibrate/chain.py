@@ -38,7 +38,8 @@ class Chain(Recalibration):
     learned: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        wrong = [step for step in self.steps if not isinstance(step, Recalibration)]
+        given = self.steps if isinstance(self.steps, (tuple, list)) else (self.steps,)
+        wrong = [step for step in given if not isinstance(step, Recalibration)]
         if wrong:
             raise InputTypeError(
                 "`steps`", "must be recalibrations", f"got {wrong[0]!r}", "Try `TemperatureScaling()`."

@@ -291,6 +291,7 @@ def recalibration_report(
         errors and tests allow for them.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of folds and replicates.
     progress : callable, optional

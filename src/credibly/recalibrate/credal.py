@@ -112,7 +112,10 @@ class CredalRecalibration(Recalibration):
         require_level(self.level)
         self.rng = require_integer(self.rng, "rng", 0)
         require_level(self.held_out, "`held_out`", "Write 0.5.")
-        values = np.asarray(self.spreads, dtype=np.float64)
+        try:
+            values = np.asarray(self.spreads, dtype=np.float64)
+        except (TypeError, ValueError):  # no numbers at all
+            values = np.empty(0)
         if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
             raise InputError(
                 "`spreads`", "must be numbers of at least 0", f"got {self.spreads!r}", f"Use {SPREADS!r}."

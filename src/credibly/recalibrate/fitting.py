@@ -15,6 +15,7 @@ import dataclasses
 import functools
 import hashlib
 import math
+import reprlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
@@ -301,17 +302,21 @@ def check_penalty(
     penalty: float | str, penalties: Sequence[float], folds: Folds, subject: str = "`penalty`"
 ) -> None:
     """Raise unless the penalty is a number or is to be chosen from a grid."""
-    numbers = penalties if penalty == "cv" else (penalty,)
+    several = isinstance(penalty, str) and penalty == "cv"
+    numbers = (
+        tuple(penalties) if isinstance(penalties, Sequence) and several else () if several else (penalty,)
+    )
     if not numbers or not all(
         isinstance(one, (int, float)) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers
     ):
         raise InputError(
             subject,
             'must be a number of at least 0, or "cv" with such numbers in `penalties`',
-            f"got {penalty!r} with {tuple(penalties)!r}",
+            f"got {reprlib.repr(penalty)} with {reprlib.repr(penalties)}",
             "Use 1.0, or leave it out.",
         )
-    if folds != "split" and (isinstance(folds, bool) or not isinstance(folds, int) or folds < 2):
+    split = isinstance(folds, str) and folds == "split"
+    if not split and (isinstance(folds, bool) or not isinstance(folds, int) or folds < 2):
         raise InputError(
             "`folds`",
             'must be an integer of at least 2, or "split"',

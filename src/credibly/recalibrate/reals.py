@@ -297,7 +297,7 @@ class SpreadScaling(RealRecalibration):
 
     def __post_init__(self) -> None:
         one_of("`by`", self.by, ("all", "features"))
-        if self.penalty != 0:
+        if not (isinstance(self.penalty, (int, float)) and self.penalty == 0):
             require_positive_number(self.penalty, "penalty", "Use 0.001.")
 
     @property

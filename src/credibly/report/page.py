@@ -134,17 +134,18 @@ def write_report(result: Reported, path: str | Path, *, overwrite: bool = False)
     path : str or Path
         Where to write.
     overwrite : bool
-        Replace a file that is already there.
+        Replace a file that is already there; a report is replaced in any case.
 
     Returns
     -------
     Path
         The file written.
     """
-    from credibly.io import require_writable, write_text_atomically
+    from credibly.io import is_report, require_writable, write_text_atomically
 
-    require_writable(path, overwrite=overwrite)  # before seconds of drawing, not after
-    return write_text_atomically(path, render_report(result), overwrite=overwrite)
+    replace = overwrite or is_report(path)
+    require_writable(path, overwrite=replace)  # before seconds of drawing, not after
+    return write_text_atomically(path, render_report(result), overwrite=replace)
 
 
 PAGE_OF: dict[type, Callable[[Any], str]] = {

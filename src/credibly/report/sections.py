@@ -501,7 +501,8 @@ def _rater_finding(loss: LossDecomposition) -> str:
     raters = few if few == many else f"{few} to {many}"
     share = ""
     if loss.expected.value > 0:
-        share = f" ({100 * loss.irreducible.value / loss.expected.value:.0f} %)"
+        # unbiased terms may be negative, so one of them may be larger than their sum
+        share = f" ({100 * min(1.0, max(0.0, loss.irreducible.value / loss.expected.value)):.0f} %)"
     one_rater = counted(loss.n_left_out, "instance with one rater is", "instances with one rater are")
     left = f" {one_rater} left out." if loss.n_left_out else ""
     return (

@@ -229,7 +229,7 @@ def svg_text(figure: Figure) -> str:
         # the reader's browser has the glyphs; here only widths are estimated
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    return stream.getvalue()
+    return printable(stream.getvalue())
 
 
 def _plain_names(root: ET.Element) -> None:

@@ -47,6 +47,9 @@ class AuditGroup(Result):
         For a rejected group that is not listed: the listed group that explains it.
     verdict : {"conflict", "no conflict found", "cannot tell"}
         The answer at the level of the audit.
+    n_clusters : int or None
+        Number of clusters that its rows belong to; None if rows are independent. A group that is one cluster
+        cannot tell anything.
     """
 
     group: str
@@ -63,6 +66,7 @@ class AuditGroup(Result):
     detectable: float
     explained_by: str | None
     verdict: Word
+    n_clusters: int | None = None
 
     @property
     def words(self) -> str:
@@ -194,14 +198,14 @@ class AuditResult(WithPvalue, Result):
         Returns
         -------
         {"conflict", "no conflict found", "cannot tell"}
-            "cannot tell" if no labels could have been rejected: too few replicates or clusters, or groups in
-            which only effects above 50 points would have been detected.
+            "cannot tell" if no labels could have been rejected: too few replicates or clusters, or groups
+            that are single clusters or in which only effects above 50 points would have been detected.
         """
         own = self.level if level is None else level
         require_level(own)
         if self.pvalue <= own:
             return "conflict"
-        blind = all(one.detectable > WIDE for one in self.groups)
+        blind = all(one.detectable > WIDE for one in self._named)
         return "cannot tell" if self.smallest_pvalue > own or blind else "no conflict found"
 
     def not_within(self, margin: float) -> tuple[AuditGroup, ...]:
@@ -240,6 +244,23 @@ class AuditResult(WithPvalue, Result):
             self, level=float(level), groups=tuple(one.judged(level) for one in self.groups)
         )
 
+    @property
+    def _named(self) -> tuple[AuditGroup, ...]:
+        """The groups that attributes define, without the one of all rows."""
+        return tuple(one for one in self.groups if one.conditions) or self.groups
+
+    @property
+    def _untold(self) -> str:
+        """How many groups cannot be judged because each is a single cluster, in words."""
+        number = len({one.group for one in self._named if one.n_clusters == 1})
+        if not number:
+            return ""
+        which = "1 group is one cluster" if number == 1 else f"{number} groups are one cluster each"
+        return (
+            f" {which}, whose rows may all err together, so it cannot be told whether they are off; "
+            "without clusters, rows of a group are tested as independent."
+        )
+
     def summary(self) -> dict[str, Any]:
         """Return what `to_dict` does, with only the hundred clearest groups and measures."""
         return self.to_dict() | {"groups": jsonable(self.groups[:_MOST_SUMMARISED])}
@@ -263,13 +284,14 @@ class AuditResult(WithPvalue, Result):
             off = "1 is" if len(found) == 1 else f"{len(found)} are"
             return f"Miscalibrated for some groups: of {looked}, {off} off ({tested})."
         if word == "cannot tell":
-            return f"Too few data or replicates to tell: no labels could have shown a conflict in {looked}."
-        detectable = [one.detectable for one in self.groups]
+            few = f"Too few data or replicates to tell: no labels could have shown a conflict in {looked}."
+            return few + self._untold
+        detectable = [one.detectable for one in self.groups if one.n_clusters != 1]
         least, most = _points(min(detectable)), _points(max(detectable))
         return (
             f"No conflict found in {looked} ({tested}). The smallest effect that would have been detected "
             f"in 80 % of all cases is {least} in the most informative group and {most} in the least "
-            f"informative one."
+            f"informative one.{self._untold}"
         )
 
     def __str__(self) -> str:

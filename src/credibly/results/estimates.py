@@ -168,7 +168,9 @@ def cluster_error(
     skewness = math.inf
     if largest > _ROUNDING * max(size, abs(value)):
         scaled = (moved - moved.mean()) / largest
-        skewness = abs(float(np.mean(scaled**3))) / max(float(np.mean(scaled**2)), 1e-300) ** 1.5
+        variance = float(np.mean(scaled**2))
+        if variance > _ROUNDING**2:
+            skewness = abs(float(np.mean(scaled**3))) / variance**1.5
     refusal = cluster_refusal(skewness, number)
     return {
         "stderr": error,

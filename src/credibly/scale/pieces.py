@@ -15,9 +15,10 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_array
 from credibly._arrays.errors import InputError, Remedy
-from credibly._arrays.namespace import is_array, is_numpy, is_torch, namespace, tiles, to_host
+from credibly._arrays.namespace import is_numpy, is_torch, namespace, tiles
 from credibly.io import load, local_copy, map_npy, read_rows, rows_of
 from credibly.predictions import Dataset, LabelCounts, Predictions, as_labels
+from credibly.predictions.clusters import as_ids, as_names
 from credibly.predictions.dataset import each_attribute
 from credibly.predictions.labels import no_weight
 from credibly.predictions.point import ROUNDED
@@ -72,7 +73,7 @@ class Piece(ABC):
             found,
             labels=as_labels(found.predictions, found.labels, self.weight, some_rows=True),
             groups=each_attribute(plain_names, groups),
-            clusters=None if clusters is None else plain_names(clusters),
+            clusters=None if clusters is None else as_ids(clusters, len(found.predictions)),
             features=found.features if self.features is None else self.features,
             start=self.start,
         )
@@ -80,7 +81,7 @@ class Piece(ABC):
 
 def plain_names(groups: Any) -> np.ndarray[Any, Any]:
     """Return names of groups as an array of numbers or text; objects are written as text."""
-    array = to_host(groups) if is_array(groups) else np.asarray(groups)
+    array = as_names(groups, "groups")
     return array if array.dtype != object else array.astype(str)
 
 
@@ -223,7 +224,7 @@ def _array_pieces(
         )
     labels = labels if isinstance(labels, LabelCounts) else _in_memory(labels, "labels")
     weight = weight if weight is None else _in_memory(weight, "sample_weight")
-    n_labels = int((labels.counts if isinstance(labels, LabelCounts) else labels).shape[0])
+    n_labels = _length(labels.counts if isinstance(labels, LabelCounts) else labels)
     if isinstance(array, Predictions):
         n, axis, leading = len(array), None, array._leading
     else:

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any, Literal, TypeVar
 
+from credibly._arrays.doors import checked
 from credibly._arrays.engines import Engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
@@ -185,6 +186,7 @@ def _read_and_work(work: Callable[[Dataset], T], expected: Shape, piece: Piece) 
     return work_on(work, expected, piece.chunk(), piece.name)
 
 
+@checked
 def scan(
     predictions: Any,
     labels: Any = None,
@@ -275,7 +277,7 @@ def scan(
         "drop_invalid": drop_invalid or None,
         "normalise": normalise or None,
         "columns": columns,
-        "exclude": tuple(exclude) or None,
+        "exclude": tuple(() if exclude is None else exclude) or None,
         "ignore_label": ignore_label,
         "n_raters": n_raters,
         "id": id,

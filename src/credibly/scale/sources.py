@@ -10,11 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from credibly._arrays.checks import as_array
 from credibly._arrays.engines import Engine
 from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
-from credibly._arrays.namespace import is_array, tiles
+from credibly._arrays.namespace import tiles
 from credibly._arrays.notes import counted
 from credibly.io import (
     count_rows,
@@ -26,6 +25,7 @@ from credibly.io import (
     plain_path,
 )
 from credibly.predictions import Rows
+from credibly.predictions.clusters import as_names
 from credibly.scale.pieces import FilePiece, Piece, array_pieces, rows_and_axis, rows_per_chunk
 
 
@@ -99,7 +99,7 @@ def _with_beside(pieces: Sequence[Piece], given: Mapping[str, Any]) -> list[Piec
     """Give every piece its own rows of groups, features and clusters."""
     n = pieces[-1].stop
     arrays = {
-        name: array if is_array(array) else np.asarray(array)
+        name: as_array(array, name) if name == "features" else as_names(array, name)
         for name, array in given.items()
         if array is not None
     }

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer
+from credibly._arrays.checks import as_real, require_integer
+from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
@@ -32,10 +33,13 @@ from credibly.results.curves import MurphyCurve
 from credibly.results.estimates import Estimate, mean_error, mean_error_of_clusters
 from credibly.results.scores import DecisionCosts
 
+_ECHOED = 4
+"""Actions, and classes, of a table that are told in words."""
 FEWEST = 30
 """Instances below which no interval is given: an action that was taken three times tells little."""
 
 
+@checked
 def decision_costs(
     predictions: Any,
     labels: Any = None,
@@ -57,11 +61,12 @@ def decision_costs(
         Cost of every action (rows) when each class is true (columns). Gains are negative costs.
     actions : sequence of str, optional
         Names of the actions. Default: their indices.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------
@@ -95,6 +100,7 @@ def decision_costs(
     )
     table = _cost_table(costs, given.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
+    classes = rows.sample.classes or tuple(map(str, range(given.n_classes)))
     if len(names) != len(table) or len(set(names)) < len(names):
         raise InputError(
             "`actions`",
@@ -102,12 +108,14 @@ def decision_costs(
             f"got {list(names)}",
             "Name every action once.",
         )
+    read_as = _in_words(table, names, classes)
+    _require_orientation(table, names, read_as)
     parts = list(rows.map(lambda chunk: _acted(chunk, table)))
     chosen, expected, truth = (np.concatenate([part[at] for part in parts]) for at in range(3))
     paid = table[:, truth]  # (a, n)
     own = np.take_along_axis(paid, chosen[None], axis=0)[0]
     fixed = int(paid.mean(axis=1).argmin())
-    notes, codes = as_point(given)[1], rows.cluster_codes()
+    notes, codes = (*as_point(given)[1], read_as), rows.cluster_codes()
     return DecisionCosts(
         actions=names,
         chosen={name: int((chosen == place).sum()) for place, name in enumerate(names)},
@@ -151,10 +159,11 @@ def murphy_curve(
         Thresholds, evenly spaced between 0 and 1.
     level : float
         Coverage of the interval at each threshold.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); intervals then allow for these clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------
@@ -251,16 +260,54 @@ def _class_rows(rows: Rows, what: str) -> tuple[Rows, ClassPredictions]:
 
 
 def _cost_table(costs: Any, n_classes: int) -> HostArray:
-    table = np.asarray(costs, dtype=np.float64)
+    table = as_real(costs, "costs")
+    table = to_host(table).astype(np.float64)
     shaped = table.ndim == 2 and table.shape[1] == n_classes and len(table) > 1
     if not shaped or not np.isfinite(table).all():
         raise InputError(
             "`costs`",
             f"must be finite, with a row per action, at least two, and a column per class ({n_classes})",
             "got NaN or infinity" if shaped else f"got shape {table.shape}",
-            "Write [[0, 10], [1, 1]]: not acting costs 10 if class 1 is true, acting always costs 1.",
+            "Swap rows and columns: `costs.T`."
+            if not shaped and table.ndim == 2 and len(table) == n_classes
+            else "Write [[0, 10], [1, 1]]: not acting costs 10 if class 1 is true, acting always costs 1.",
         )
     return table
+
+
+def _in_words(table: HostArray, actions: Sequence[str], classes: Sequence[str]) -> str:
+    """Say how a table is read, so that one given the other way round shows; of a large one the first rows."""
+    lines = [
+        f"{action!r} costs "
+        + ", ".join(
+            f"{cost:g} if {name!r} is true" for cost, name in zip(row[:_ECHOED], classes, strict=False)
+        )
+        + (", ..." if len(row) > _ECHOED else "")
+        for action, row in zip(actions[:_ECHOED], table.tolist(), strict=False)
+    ]
+    return f"costs are read as: {'; '.join(lines)}{'; ...' if len(actions) > _ECHOED else ''}"
+
+
+def _require_orientation(table: HostArray, actions: Sequence[str], read_as: str) -> None:
+    """Raise where an action never pays and would if rows and columns were swapped."""
+    worse = _never_pays(table)
+    if worse is None or table.shape[0] != table.shape[1] or _never_pays(table.T) is not None:
+        return
+    raise InputError(
+        "`costs`",
+        "must have a row per action and a column per class",
+        f"{read_as}; so {actions[worse]!r} is never better than another action, and it would be if rows "
+        "were classes",
+        "Swap rows and columns, `costs.T`, or leave out this action.",
+    )
+
+
+def _never_pays(table: HostArray) -> int | None:
+    """Return the first action that another one beats or equals in every class, and beats in some."""
+    for at, own in enumerate(table):
+        if ((table <= own).all(axis=1) & (table < own).any(axis=1)).any():
+            return at
+    return None
 
 
 def _acted(chunk: Dataset, table: HostArray) -> tuple[HostArray, HostArray, HostArray]:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
@@ -132,7 +133,7 @@ def detection(
     0.5
     """
     require_positive("`n_resamples`", n_resamples, "Try 399.")
-    if not 0 < tpr <= 1:
+    if not isinstance(tpr, (int, float)) or not 0 < tpr <= 1:
         raise InputError("`tpr`", "must be above 0 and at most 1", f"got {tpr!r}", "Write 0.95 for 95 %.")
     rows = as_rows(predictions, labels)
     given = rows.sample.predictions
@@ -178,7 +179,7 @@ def _measured(rows: Any, given: ClassPredictions, by: Any) -> dict[str, HostArra
     if isinstance(given, Belief):  # its decomposition has no such part, and its corners are soon too many
         left_out = ("aleatoric",) if given.n_classes <= MAX_CLASSES else ("aleatoric", "lower_entropy")
         known = {name: one for name, one in known.items() if name not in left_out}
-    chosen = [by] if isinstance(by, str) else list(known if by is None else by)
+    chosen = list(known) if by is None else list(by) if isinstance(by, (list, tuple)) else [by]
     for name in chosen:
         one_of("`by`", name, known)
     parts = list(
@@ -227,7 +228,7 @@ def _flags(values: Any, n: int, name: str) -> HostArray:
 
 def _numbers(values: Any, n: int, name: str) -> HostArray:
     """Return one number per instance, checked."""
-    found = to_host(values) if is_array(values) else np.asarray(values)
+    found = as_array(values, name) if not is_array(values) else to_host(values)
     if found.shape != (n,) or found.dtype.kind not in "fiub":
         raise InputError(
             f"`{name}`",

@@ -322,6 +322,7 @@ def rank_models(
         read by `load` bring their own; those of the first model are used.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     statistics : sequence of str or Statistic, optional
         Scores to rank by, which must be means over instances; the first one decides. They replace `tradeoffs`
         and the other settings of the unified score. Default for real values: CRPS, interval score, and log

@@ -51,7 +51,7 @@ class BinnedError(BinnedStatistic):
             # noise takes it below 0, which is no end of the values a calibrated model can show
             promised = dataclasses.replace(promised, duplicate_invariant=False, range=None)
         if self.binning == "equal_mass":
-            # edges are quantiles of the rows, which weights do not repeat
+            # edges depend on weights, which only rows have: predictions that are bound alone give equal ones
             promised = dataclasses.replace(promised, multiplicities=False)
         object.__setattr__(self, "traits", promised)
         if self.debiased:

@@ -42,6 +42,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import Classes, Dataset, Labels, Rows, as_point
+from credibly.predictions.rows import weights_of_rows
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import CLASS_LABELS, SECOND_LOOK, Plan, State, Traits
@@ -82,6 +83,29 @@ def edge_ranks(n: int, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:
     """
     cuts = np.arange(1, n_bins) * n
     return cuts // n_bins if closed == "left" else -(-cuts // n_bins) - 1
+
+
+def inner_edges(
+    rows: Rows, values_of: Callable[[Dataset], Array], n_bins: int, closed: Closed
+) -> np.ndarray[Any, Any]:
+    """Return the edges between bins of equal mass, (n_bins - 1,) or (columns, n_bins - 1).
+
+    Rows with weights count as if they were repeated.
+    """
+    if rows.sample.checked_weights is None:
+        return rows.ranked(values_of, edge_ranks(rows.n, n_bins, closed))
+    total = sum(float(part) for part in rows.map(_total_weight))
+    return rows.ranked(values_of, weight_ranks(total, n_bins, closed), weighted=True)
+
+
+def weight_ranks(total: float, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:
+    """Return the sums of weights at inner edges, moved beyond their rounding error to the right side."""
+    slack = 1e-12 if closed == "left" else -1e-12
+    return (np.arange(1, n_bins) / n_bins + slack) * total
+
+
+def _total_weight(chunk: Dataset) -> float:
+    return float(weights_of_rows(chunk).sum())
 
 
 def with_ends(inner: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -226,5 +250,5 @@ class BinnedStatistic(CellStatistic):
         """Return the number of instances and the bin edges."""
         if self.binning == "equal_width":
             return Plan(rows.n, width_edges(self.n_bins))
-        ranks = edge_ranks(rows.n, self.n_bins, self.closed)
-        return Plan(rows.n, with_ends(rows.ranked(partial(_binned, self.binned_values), ranks)))
+        inner = inner_edges(rows, partial(_binned, self.binned_values), self.n_bins, self.closed)
+        return Plan(rows.n, with_ends(inner))

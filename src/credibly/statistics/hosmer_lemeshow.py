@@ -61,7 +61,7 @@ class HosmerLemeshow(BinnedStatistic):
         tail="greater",
         labels=frozenset[LabelKind]({"classes"}),
         range=(0.0, math.inf),
-        multiplicities=False,  # equal-mass edges are quantiles of the rows, which weights do not repeat
+        multiplicities=False,  # edges depend on weights, which predictions that are bound alone lack
         duplicate_invariant=False,
     )
     reference: ClassVar[str] = "Hosmer and Lemeshow 1980; Fagerland et al. 2008"

@@ -458,6 +458,13 @@ class ClusterSums:
         """Return how many pairs are of different clusters, and the sums between every two of them."""
         np.fill_diagonal(self.between, 0.0)
         own = self.weight
+        if np.count_nonzero(own) < 2:
+            raise InputError(
+                "`sample_weight`",
+                "must be positive in at least two clusters, because pairs inside a cluster are left out",
+                f"it is positive in {np.count_nonzero(own)} of {own.size}",
+                "Leave the weights or the clusters out.",
+            )
         return State(pairs=np.array([own.sum() ** 2 - own @ own])), State(between=self.between)
 
 

@@ -352,11 +352,12 @@ class Statistic(ABC):
             What was observed; left out where `predictions` are `Rows`, which carry them.
         sample_weight : array (n,), optional
             Non-negative weights of the instances.
-        clusters : array (n,), optional
+        clusters : array (n,) or "copies", optional
             Ids that say which rows belong together (a patient, a day); the standard error then allows for
             these clusters, and pairs of rows inside a cluster are left out.
         blocks : int, optional
             For rows in time order: consecutive rows form clusters of at least this length.
+            With `clusters` (stores, sensors), consecutive rows of each of them.
         **settings
             Override the fields of this statistic for one call.
 

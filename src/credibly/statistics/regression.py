@@ -249,7 +249,10 @@ class RootMeanSquaredError(RealMean):
             return None, refusal
         value = float(to_host(self.value(sums))[0])
         if value == 0.0:
-            return None, "every error is zero, where the square root has no derivative"
+            return (
+                None,
+                "every squared error is zero, or too small to tell, where the square root has no derivative",
+            )
         return stderr / (2.0 * value), refusal
 
     def moments(self, predictions: Any) -> tuple[Array, ...]:

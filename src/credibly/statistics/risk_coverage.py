@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer
+from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions import Dataset, as_point, as_rows
@@ -25,6 +26,7 @@ from credibly.statistics.proper import accuracy, top_label
 _ROUNDING = 1e-12
 
 
+@checked
 def risk_coverage_curve(
     predictions: Any,
     labels: Any = None,
@@ -51,11 +53,12 @@ def risk_coverage_curve(
         Name of `confidence`.
     n_points : int
         Number of points of the curve to keep, evenly spaced; the areas use all n.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors then allow for these
         clusters.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------
@@ -131,7 +134,10 @@ def _answers(chunk: Dataset) -> tuple[HostArray, HostArray, tuple[str, ...]]:
 
 def _given(confidence: Any, n: int) -> HostArray:
     """Return the caller's order, checked."""
-    values = to_host(confidence) if is_array(confidence) else np.asarray(confidence)
+    try:
+        values = to_host(confidence) if is_array(confidence) else np.asarray(confidence)
+    except ValueError:  # rows of different lengths
+        values = np.asarray(confidence, dtype=object)
     if values.shape != (n,) or values.dtype.kind not in "fiub":
         raise InputError(
             "`confidence`",

@@ -28,7 +28,7 @@ from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPre
 from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.cells import bin_index, edge_ranks
+from credibly.statistics.cells import bin_index, inner_edges
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import (
@@ -351,7 +351,10 @@ class SpreadTerms(MomentTerms):
         """Return what a row adds to the sums of its bin."""
         square = (labels - mean) ** 2
         one = namespace(variance).ones_like(variance)
-        return {"size": one, "stated": variance, "observed": square, "z": square / variance}
+        terms = {"size": one, "stated": variance, "observed": square, "z": square / variance}
+        if isinstance(self.given, Samples):  # the floor of a variance stands for none
+            terms["stated"] = namespace(variance).where(variance > _TINY, variance, 0.0 * variance)
+        return terms
 
     def cells(self, variance: Array) -> tuple[Array | None, int]:
         """Return the bins of stated variances."""
@@ -420,7 +423,7 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
     has_moments: ClassVar[bool] = False
     refusal: ClassVar[str | None] = BIASED_UPWARDS
     name: ClassVar[str] = "ence"
-    # edges are quantiles of the rows, which weights do not repeat
+    # edges depend on weights, which only rows have: predictions that are bound alone give equal ones
     traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, tail="greater", multiplicities=False)
     reference: ClassVar[str] = "Levi et al. 2022"
     story: ClassVar[Story] = Story(
@@ -456,7 +459,8 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
         size = xp.where(filled, sums["size"], xp.ones_like(sums["size"]))
         stated = xp.sqrt(xp.where(filled, sums["stated"] / size, xp.ones_like(size)))
         error = xp.sqrt(xp.where(filled, sums["observed"] / size, xp.ones_like(size)))
-        found = xp.abs(stated - error) / xp.clip(stated, _TINY, None)
+        found = xp.abs(stated - error) / xp.where(stated > 0, stated, xp.ones_like(stated))
+        found = xp.where((stated > 0) | (error == 0), found, xp.full_like(found, xp.inf))
         return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
@@ -466,7 +470,7 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:
     """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
-    inner = np.asarray(rows.ranked(variance_of, edge_ranks(rows.n, n_bins, "left")), dtype=np.float64)
+    inner = np.asarray(inner_edges(rows, variance_of, n_bins, "left"), dtype=np.float64)
     if isinstance(rows.sample.predictions, Samples):  # a variance is found in two ways, up to rounding
         inner = inner * (1.0 - 1e-9)
     return np.pad(inner, 1, constant_values=(0.0, np.inf))

@@ -59,10 +59,21 @@ def test_sets_and_checks_take_clusters(credibly: Command, file: Path) -> None:
     assert checked["bayesian"]["checks"]["accuracy"]["n_clusters"] == 25
 
 
-def test_one_way_to_say_it(credibly: Command, file: Path) -> None:
-    found = credibly("evaluate", file, "--clusters", "patient", "--blocks", "5")
-    assert found.code != 0
-    assert "two ways" in found.err
+def test_blocks_within_every_cluster(credibly: Command, file: Path) -> None:
+    flags = ("--clusters", "patient", "--blocks", "4")
+    found = _json(credibly("evaluate", file, *flags, "--statistic", "brier", "--n-resamples", 99, "--json"))
+    assert found["estimates"]["brier"]["n_clusters"] == 50  # 25 patients of 8 rows each
+    assert " ".join(flags) in found["source"]["command"]
+
+
+def test_raters_of_patients(credibly: Command, tmp_path: Path) -> None:
+    counts = np.stack([RNG.multinomial(3, row) for row in PROBS])
+    np.savez(tmp_path / "raters.npz", probs=PROBS, counts=counts, patient=np.arange(200) // 8)
+    given = (tmp_path / "raters.npz", "--labels", "counts", "--clusters", "patient", "--n-resamples", 99)
+    tested = _json(credibly("test", *given, "--json"))
+    assert tested["n_clusters"] == 25
+    assert any("one label per instance was tested" in note for note in tested["notes"])
+    assert credibly("report", *given, "--out", tmp_path / "page.html").code == 0
 
 
 def test_one_cluster_is_refused_in_plain_words(credibly: Command, tmp_path: Path) -> None:

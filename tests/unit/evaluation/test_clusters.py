@@ -156,14 +156,19 @@ def test_few_clusters_cannot_tell() -> None:
     assert "5 clusters give no p-value below 0.0625" in found.verdicts[0].finding
 
 
-@pytest.mark.parametrize("where", ["groups", "ids"])
-def test_dependence_is_seen_among_ids_and_groups(where: str) -> None:
+def test_dependence_is_seen_among_ids_and_not_in_groups_that_are_audited() -> None:
     order = np.random.default_rng(1).permutation(1000)
-    data = cr.Dataset(cr.Point(PROBS[order]), LABELS[order], **{where: IDS[order]})
+    data = cr.Dataset(cr.Point(PROBS[order]), LABELS[order], ids=IDS[order])
     (found,) = dependences(as_rows(data))
-    assert found.where == {"groups": "rows of one group", "ids": "rows with the same id"}[where]
+    assert found.where == "rows with the same id"
     assert found.design_effect > 2
     assert "standard errors should be about 1.9 times as large" in str(found)
+    # in order and shuffled, under one name and several: what groups share is for the audit
+    for at in (order, np.arange(1000)):
+        for groups in (IDS[at], {"store": IDS[at], "half": np.arange(1000)[at] % 2}):
+            named = cr.Dataset(cr.Point(PROBS[at]), LABELS[at], groups=groups)
+            assert not dependences(as_rows(named))
+    assert dependences(as_rows(PROBS, LABELS))
 
 
 def test_independent_rows_raise_no_alarm() -> None:

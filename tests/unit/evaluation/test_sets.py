@@ -178,6 +178,25 @@ def test_words_of_a_validity_conflict() -> None:
     found = cr.evaluate(probs, counts, **FEW).validity
     assert found is not None
     assert found.verdict.word == "conflict"
-    assert "The raters' labels do not fit the predicted probabilities (deviance " in found.verdict.finding
+    # 30 rows of 2 (15 log(.5 / .9) + 15 log(.5 / .1)) = 30.65
+    assert float(found.test.details.deviance.sum()) == pytest.approx(30 * 30 * np.log(0.25 / 0.09))
+    assert "The raters' labels do not fit the predicted probabilities (evidence " in found.verdict.finding
+    assert "; deviance 919); " in found.verdict.finding
     assert found.verdict.finding.endswith("30 of 30 instances stand out on their own after adjustment.")
     assert "m = 1, 59 replicates" in found.verdict.sentence
+
+
+def test_shares_of_the_loss_lie_between_0_and_all_of_it() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(3, 2.0), size=40)
+    said = set()
+    for seed in range(6):
+        counts = cr.LabelCounts(np.random.default_rng(seed).multinomial(5, probs))
+        found = cr.evaluate(probs, counts, tests=False, rng=0)
+        answer = next(one for one in found.findings if one.about == "raters")
+        share = found.raters.loss.epistemic.value / found.raters.loss.expected.value
+        said.add("negative" if share < 0 else "positive")
+        assert ("Nearly all of the squared loss" in answer.sentence) == (share < 0.005)
+        assert "-" not in answer.sentence.split(" %")[0]
+        assert "101 %" not in answer.sentence
+    assert said == {"negative", "positive"}

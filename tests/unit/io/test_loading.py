@@ -220,7 +220,7 @@ def test_beliefs_and_masses(tmp_path: Path) -> None:
 # Labels
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.bool_, np.float32])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.float32])
 def test_labels_of_any_whole_type_become_int64(dtype: Any, tmp_path: Path) -> None:
     labels = (LABELS % 2).astype(dtype)
     found = cr.load(save_npz(tmp_path, probs=PROBS, y=labels))

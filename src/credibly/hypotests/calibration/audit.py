@@ -113,12 +113,14 @@ def audit(
     hypothesis : {"mean", "set"}, optional
         For sets: whether to test the mean prediction, or to allow any distribution in the set.
         Default: "set" for `Intervals` and `Belief`, "mean" for all others.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
         depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
         Data read by `load` bring their own.
+        "copies": rows with the same predictions and label form one cluster.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     level : float
         Level of the verdicts; all intervals hold simultaneously with probability 1 - level.
     n_resamples : int
@@ -354,7 +356,7 @@ def _groups(
         "detectable": detectable,
     }
     columns = {name: one.ravel().tolist() for name, one in numbers.items()}
-    names, sizes = lattice.names, size.tolist()
+    names, sizes, clusters = lattice.names, size.tolist(), source.clusters_of_groups
     counted = [_measure_name(one, classes) for one in measures]
     found = []
     for place in np.lexsort((-tested.score.ravel(), tested.adjusted.ravel())).tolist():
@@ -371,6 +373,7 @@ def _groups(
                 measure=counted[m],
                 explained_by=explained.get((m, g)),
                 verdict=word,
+                n_clusters=None if clusters is None else int(clusters[g]),
                 **own,
             )
         )

@@ -120,11 +120,12 @@ def corp_curve(
         Coverage of the bands and intervals; None leaves them out.
     n_resamples : int
         Replicates behind the consistency band.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); standard errors and the consistency band
         then allow for these clusters, and there is no confidence band.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of the consistency band.
 

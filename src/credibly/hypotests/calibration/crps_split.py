@@ -43,11 +43,12 @@ def decompose_crps(
         Observed numbers. Leave out for rows that carry their own.
     level : float
         Coverage of the intervals of miscalibration and discrimination.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
         allow for them.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def decompose_crps(
     else:
         loss, settings = to_host(crps.loss(given)(batch.values))[0], {}
     own, codes = _climate(y), rows.cluster_codes()
-    whole, apart = _gains(given, y, codes)
+    whole, apart = _gains(given, y, codes, _places(y, loss, codes))
     parts = {
         "loss": (loss, None),
         "miscalibration": (loss - own + whole, _BIASED_CRPS),
@@ -194,13 +195,21 @@ def _edges(y: HostArray) -> HostArray:
     return np.unique(ordered[nearest])
 
 
+def _places(y: HostArray, loss: HostArray, codes: HostArray | None) -> HostArray:
+    """Return rows, or clusters, in the order of their labels and losses."""
+    if codes is not None:
+        counts = np.maximum(np.bincount(codes), 1)
+        y, loss = (np.bincount(codes, one) / counts for one in (y, loss))
+    return np.lexsort((loss, y))
+
+
 def _gains(
-    predictions: RealPredictions, y: HostArray, codes: HostArray | None
+    predictions: RealPredictions, y: HostArray, codes: HostArray | None, places: HostArray
 ) -> tuple[HostArray, HostArray]:
     """Return what recalibrated F(t) gain over one number for all, per instance, fitted with it and without.
 
     Integrals over t of (event - share)^2 - (event - r(F(t)))^2; outside the labels both are 0. Folds keep
-    clusters whole.
+    clusters whole. `places` orders them by what is in them: their order in the data decides nothing.
     """
     n = len(y)
     edges = _edges(y)
@@ -208,6 +217,7 @@ def _gains(
     gains = np.zeros((2, n))
     number = n if codes is None else int(codes.max()) + 1
     fold = np.random.default_rng(0).permutation(number) % _FOLDS  # whichever: they need no seed
+    fold = fold[np.argsort(places)]
     fold = fold if codes is None else fold[codes]
     for some in tiles(len(middle), max(1, CACHE_ELEMENTS // n)):
         at = middle[some, None]

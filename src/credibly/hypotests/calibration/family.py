@@ -56,6 +56,8 @@ class GroupSums:
     notes: tuple[str, ...] = ()
     effects: Callable[[float], tuple[HostArray, HostArray]] | None = None
     """Of clusters: ends of all effects that a test with this critical score would not reject."""
+    clusters_of_groups: HostArray | None = None
+    """Of clusters: how many of them every group has rows of, (groups,)."""
 
 
 def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress | None) -> GroupSums:
@@ -160,6 +162,7 @@ def wild_sums(
         2.0 ** (1 - n_clusters),  # of all signs two give the observation: itself and its mirror image
         clusters.notes,
         effects,
+        here,
     )
 
 

@@ -20,8 +20,9 @@ import numpy as np
 
 from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
+from credibly.predictions.clusters import as_names
 from credibly.predictions.convert import column_names, is_frame
 
 MOST_GROUPS = 50_000
@@ -237,7 +238,7 @@ def _columns(groups: Any, n: int) -> dict[str, HostArray]:
         raise InputError("`groups`", "must have at least one attribute", "got none", "Name one.")
     columns = {}
     for name, values in groups.items():
-        column = to_host(values) if is_array(values) else np.asarray(values)
+        column = as_names(values, f"groups[{str(name)!r}]")
         require_one_each(column.shape, n, f"attribute {str(name)!r} of `groups`")
         columns[str(name)] = column
     return columns

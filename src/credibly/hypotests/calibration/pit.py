@@ -137,10 +137,11 @@ def pit_test(
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed; the same seed gives the same envelope on every array library and device.
     progress : callable or True, optional
@@ -217,10 +218,11 @@ def coverage_curve(
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed.
     progress : callable or True, optional

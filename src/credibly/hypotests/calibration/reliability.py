@@ -60,10 +60,11 @@ def reliability_curve(
         Which end of a bin is included.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     level : float or None
         Coverage, per bin, of the consistency band; None leaves it out.
     n_resamples : int

@@ -47,12 +47,12 @@ from credibly.predictions import (
     Samples,
     as_rows,
 )
-from credibly.predictions.clusters import Clusters
+from credibly.predictions.clusters import Clusters, as_names
 from credibly.predictions.prediction_sets import require_claimed
 from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Strata
 from credibly.results.estimates import ONE_INSTANCE, Estimate, mean_error
-from credibly.results.tests import HypotestResult, smallest_pvalue
+from credibly.results.tests import HypotestResult
 from credibly.statistics.protocol import State, widening
 from credibly.statistics.regression import central_interval
 from credibly.statistics.terms import Events
@@ -106,6 +106,7 @@ def set_coverage(
         clusters, which is approximate, and folds of features keep clusters whole.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of replicates and folds.
 
@@ -314,7 +315,7 @@ def _one_group(groups: Any, n: int) -> HostArray | None:
     """Return one group per row as text; several attributes are crossed."""
     if groups is None:
         return None
-    own = crossed_levels(groups, n) if isinstance(groups, Mapping) else np.asarray(groups)
+    own = crossed_levels(groups, n) if isinstance(groups, Mapping) else as_names(groups, "groups")
     if own.shape != (n,):
         raise InputError("`groups`", f"must have {n} entries", f"got {own.shape}", "Give one per set.")
     return own.astype(str)
@@ -473,7 +474,6 @@ def _tests(
     values: dict[str, HostArray], held: HostArray, claimed: float, seed: Seed, clusters: Clusters | None
 ) -> dict[str, HypotestResult]:
     """Return the test of every measure; adjusted p-values hold for all of them together."""
-    fewest = 0.0 if clusters is None else smallest_pvalue(clusters.number)
     tails: tuple[Tail, ...] = tuple("two-sided" if one == "set_coverage" else "greater" for one in values)
     _, adjusted, _ = westfall_young(pooled_pvalues(np.stack(list(values.values())), tails))
     made = {}
@@ -490,8 +490,6 @@ def _tests(
             n_clusters=None if clusters is None else clusters.number,
         )
         exact: dict[str, Any] = {}
-        if found.pvalue < fewest:  # fewer clusters than a p-value so small needs
-            exact = {"pvalue": fewest, "pvalue_interval": None}
         if name == "set_coverage":
             low, high = found.acceptance_region
             exact |= {"statistic_range": (0.0, 1.0), "acceptance_region": (max(0.0, low), min(1.0, high))}

@@ -53,10 +53,11 @@ def spread_curve(
         Coverage, per bin, of the band of a calibrated model; None leaves it out.
     n_resamples : int
         Replicates behind the band.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of the band.
 

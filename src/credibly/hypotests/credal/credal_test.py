@@ -67,6 +67,7 @@ def credal_test(
         then (docs/theory/clusters.md).
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of parts, labels, starts and draws.
     progress : callable or True, optional

@@ -154,6 +154,7 @@ def inflate(
         Ids that say which rows belong together (a patient, a day), as in :func:`witness_test`.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed; every radius is tested with the same random orders.
     progress : callable or True, optional

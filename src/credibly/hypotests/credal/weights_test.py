@@ -115,6 +115,7 @@ def weights_test(
         tested on.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of parts, labels, starts and draws.
     progress : callable or True, optional
@@ -245,7 +246,9 @@ def _mean_test(task: WeightsTask, weights: Weights) -> HypotestResult[WeightsDet
 
 def _statistics(given: Statistics) -> tuple[list[Statistic], bool]:
     """Return the statistics, and whether several are tested together."""
-    asked = OMNIBUS if given == "omnibus" else SET_STATISTIC if given is None else given
+    asked = SET_STATISTIC if given is None else given
+    if isinstance(given, str) and given == "omnibus":
+        asked = OMNIBUS
     several = isinstance(asked, Sequence) and not isinstance(asked, str)
     chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
     require_distinct(chosen)

@@ -102,6 +102,7 @@ def witness_test(
         depend on each other in any way.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed of the random orders, and of draws.
     progress : callable or True, optional

@@ -89,7 +89,7 @@ class LeftOut(LabelSource):
             seen._set(weights=None)
         whole = {field.name: getattr(rows, field.name) for field in dataclasses.fields(Dataset)}
         changed = {"predictions": seen, "labels": labels, "weights": None}
-        return _Apart(**(whole | changed), drawer=_alone(rows.predictions, self.member), others=others)
+        return _Apart(**(whole | changed), drawer=_alone(rows.predictions, self.member), mixture=others)
 
     def view(self, rows: Dataset) -> Hashable:
         """Every member leaves other rows."""
@@ -98,7 +98,7 @@ class LeftOut(LabelSource):
     def __call__(self, rows: Dataset) -> Drawing:
         """Return the labels that the member draws for rows that `pose` returned."""
         assert isinstance(rows, _Apart)
-        drawer, others = rows.drawer, rows.others
+        drawer, others = rows.drawer, rows.mixture
         if isinstance(drawer, Gaussian):
             drawn = RealReplicates(drawer, self.seed, first_row=rows.start)
             if not self.standard:
@@ -118,7 +118,7 @@ class _Apart(Dataset):
     """Rows whose labels are drawn by a member that their predictions lack."""
 
     drawer: Predictions | None = None
-    others: Predictions | None = None
+    mixture: Predictions | None = None
 
 
 def _normal_scores(predictions: Gaussian, labels: Array) -> Array:

@@ -292,7 +292,7 @@ def _single(
     above, below = np.count_nonzero(at_least), np.count_nonzero(at_most)
     upper, lower = (1 + above) / (1 + null.size), (1 + below) / (1 + null.size)
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
-    result: HypotestResult[CheckDetails] = result_of(
+    return result_of(
         found.values,
         "two-sided",
         statistic.traits.range,
@@ -316,7 +316,6 @@ def _single(
             group=group,
         ),
     )
-    return dataclasses.replace(result, pvalue=_reachable(result.pvalue, n_clusters))
 
 
 def _reachable(pvalue: float, n_clusters: int | None) -> float:

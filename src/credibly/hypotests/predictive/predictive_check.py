@@ -109,12 +109,14 @@ def predictive_check(
         Group of every instance, or several grouping factors to be crossed, such as
         ``{"shift": kind, "severity": severity}``. Groups share the drawn member, and their p-values are
         adjusted over all groups and statistics (Westfall-Young). Chunks carry their own groups.
-    clusters : array (n,), optional
+    clusters : array (n,) or "copies", optional
         Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
         depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
         Data read by `load` bring their own.
+        "copies": rows with the same predictions and label form one cluster.
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
+        With `clusters` (stores, sensors), consecutive rows of each of them.
     rng : None, int or Generator
         Seed; the same seed gives the same result on every array library, device and chunk size.
     progress : callable or True, optional

@@ -215,6 +215,7 @@ def result_of(
     """Make a result from the values of a number, the observation first.
 
     `bounds` are those of its acceptance region; `told` are the other fields, or such that are known better.
+    P-value and Monte-Carlo interval are not below what signs of ``n_clusters`` can reach.
     """
     observed, null = float(values[0]), values[1:]
     pvalue, interval = monte_carlo_pvalue(observed, null, tail)
@@ -230,7 +231,12 @@ def result_of(
         "z_score": z_score,
         "n_resamples": null.size,
     }
-    return HypotestResult(**(found | told))
+    made = HypotestResult(**(found | told))
+    if made.n_clusters is None or made.pvalue_interval is None:
+        return made
+    least = smallest_pvalue(made.n_clusters)
+    low, high = (max(end, least) for end in made.pvalue_interval)
+    return dataclasses.replace(made, pvalue=max(made.pvalue, least), pvalue_interval=(low, high))
 
 
 def single_result(
@@ -259,7 +265,7 @@ def single_result(
         limit = float(chdtrc(degrees, float(values[0])))
         chance = "p < 0.0001" if limit < 1e-4 else f"p = {limit:.3g}"
         notes = (*notes, f"{chance} from the {name}")
-    found = result_of(
+    return result_of(
         values,
         tail,
         statistic.traits.range,
@@ -272,9 +278,6 @@ def single_result(
         notes=notes,
         n_clusters=None if clusters is None else clusters.number,
     )
-    if clusters is None:
-        return found
-    return dataclasses.replace(found, pvalue=max(found.pvalue, smallest_pvalue(clusters.number)))
 
 
 def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict[str, Any]) -> HypotestResult:
@@ -282,8 +285,7 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
     pooled = pooled_pvalues(values, tuple(result.tail for result in results))
     pvalue, adjusted, smallest = westfall_young(pooled)
     if results[0].n_clusters is not None:
-        least = smallest_pvalue(results[0].n_clusters)
-        pvalue, adjusted = max(pvalue, least), np.maximum(adjusted, least)
+        adjusted = np.maximum(adjusted, smallest_pvalue(results[0].n_clusters))
     components = {
         result.statistic_name: dataclasses.replace(result, adjusted_pvalue=float(own))
         for result, own in zip(results, adjusted, strict=True)

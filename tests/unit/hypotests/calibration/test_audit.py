@@ -404,7 +404,7 @@ def test_groups_are_the_rows_of_a_table() -> None:
         ({"measures": "confidence"}, "must be a sequence"),
         ({"measures": []}, "must name at least one"),
         ({"clusters": np.zeros(3)}, "must have one id per prediction"),
-        ({"clusters": np.arange(100), "blocks": 5}, "two ways to say which rows belong together"),
+        ({"clusters": np.arange(100), "blocks": 51}, "must leave at least two blocks"),
         ({"depth": 0}, "depth"),
     ],
 )

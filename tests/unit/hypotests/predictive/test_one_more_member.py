@@ -176,3 +176,11 @@ def test_groups_and_chunks_leave_members_out_alike() -> None:
         for name, one in own.items():
             other = parts.bayesian.groups[group][name]
             assert other.details.member_pvalue == pytest.approx(one.details.member_pvalue)
+
+
+def test_ties_of_the_mean_without_a_member_do_not_depend_on_the_order() -> None:
+    """Means of the others that are (.5, .5) in exact arithmetic are so here, whatever the order."""
+    probs = np.array([[0.6, 0.4], [0.7, 0.3], [0.2, 0.8], [0.9, 0.1]])
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        rest = WithoutMember.of(cr.Ensemble(probs[None, order], member_axis=1), order.index(3))
+        assert np.array_equal(rest.mean().probs, [[0.5, 0.5]])

@@ -179,7 +179,7 @@ def test_blocks_are_consecutive_rows_of_nearly_equal_length() -> None:
         ({"clusters": CODES[1:]}, "one id per prediction"),
         ({"clusters": np.zeros(N)}, "at least two different clusters"),
         ({"clusters": [None, *CODES[1:].tolist()]}, "row 0 has no id"),
-        ({"clusters": CODES, "blocks": 5}, "got both"),
+        ({"clusters": CODES, "blocks": N}, "at least two blocks"),
         ({"blocks": N}, "at least two blocks"),
         ({"blocks": 2.5}, "whole number"),
         ({"clusters": CODES, "statistics": "kl_ce"}, "linear or quadratic"),

@@ -1,0 +1,401 @@
+"""What people hand over by mistake, or mean well: every door answers in the library's own words."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import inspect
+import io
+import json
+import shutil
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.cli import main
+from credibly.io import files
+
+RNG = np.random.default_rng(5)
+PROBS = RNG.dirichlet([1, 1, 1], size=60)
+LABELS = np.array([RNG.choice(3, p=row) for row in PROBS])
+TWO = PROBS[:, :2] / PROBS[:, :2].sum(axis=1, keepdims=True)
+BINARY = (RNG.random(60) < TWO[:, 1]).astype(int)
+MEMBERS = RNG.dirichlet([1, 1, 1], size=(60, 5))
+NAMES = np.array(["a", "c"] * 30)
+
+
+def write_csv(path: Path, **columns: Any) -> str:
+    rows = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(rows) + "\n")
+    return str(path)
+
+
+# Missing scores
+
+
+def test_missing_scores_are_dropped_on_request_and_the_advice_can_be_followed(tmp_path: Path) -> None:
+    scores = TWO[:, 1].copy()
+    scores[3] = np.nan
+    path = write_csv(tmp_path / "e.csv", score=scores, label=BINARY)
+    with pytest.raises(cr.InvalidRowsError, match=r"row 3 holds nan.*`load\(path, drop_invalid=True\)`"):
+        cr.evaluate(path)
+    found = cr.load(path, drop_invalid=True)
+    np.testing.assert_array_equal(found.predictions.probs[:, 1], np.delete(scores, 3))
+    np.testing.assert_array_equal(found.labels, np.delete(BINARY, 3))
+
+
+# Names
+
+
+@pytest.mark.parametrize("letter", ["\x1b", "\ud800", "\u202e"])
+def test_group_names_reach_no_page_as_commands(letter: str, tmp_path: Path) -> None:
+    groups = np.array([f"a{letter}b", "c"] * 30)
+    page = cr.evaluate(MEMBERS, LABELS, groups=groups, n_resamples=19, progress=None).report(
+        tmp_path / "x.html"
+    )
+    assert letter not in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "classes", [("'=1", "=1", "b"), ("''=1", "'=1", "=1"), ("a\rb", "a\nb", "b"), ("'a", "a", "@a")]
+)
+def test_class_names_survive_a_csv(classes: tuple[str, ...], tmp_path: Path) -> None:
+    path = cr.save(tmp_path / "c.csv", cr.Point(PROBS), LABELS, classes=classes)
+    found = cr.load(path)
+    assert found.classes == classes
+    np.testing.assert_array_equal(found.labels, LABELS)
+
+
+# Labels, groups and clusters
+
+
+def test_masked_clusters_are_missing_ones() -> None:
+    clusters = np.ma.array(np.arange(60) % 6, mask=np.arange(60) == 2)
+    with pytest.raises(cr.InputError, match="row 2 has no id"):
+        cr.calibration_test(PROBS, LABELS, clusters=clusters, statistics="skce", n_resamples=19)
+
+
+def test_right_and_wrong_are_no_labels_of_three_classes() -> None:
+    with pytest.raises(cr.InputTypeError, match="whether each prediction was right"):
+        cr.accuracy(PROBS, PROBS.argmax(axis=1) == LABELS)
+    assert cr.accuracy(TWO, BINARY.astype(bool)).value == cr.accuracy(TWO, BINARY).value
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"groups": np.array([1, "1"] * 30, dtype=object)}, "all text or all numbers; got 1 and '1'"),
+        ({"groups": np.array([b"\xff", b"a"] * 30)}, "not UTF-8"),
+        ({"clusters": [[1, 2], [3]] * 30}, "ragged"),
+        ({"features": [[1, 2], [3]] * 30}, "ragged"),
+        ({"rng": np.array(3)}, r"got array\(3\)"),
+        ({"tests": np.ones(2)}, "`tests` must be True or False"),
+        ({"statistics": 1.5}, "`statistics` must be a list"),
+        ({"source": "file.csv"}, "`source` must be a mapping"),
+        ({"progress": "bar"}, "`progress` must be"),
+    ],
+)
+def test_wrong_types_are_answered(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=match):
+        cr.evaluate(PROBS, LABELS, **settings)
+
+
+def test_bytes_are_names() -> None:
+    found = cr.audit(PROBS, LABELS, groups=np.char.encode(NAMES), n_resamples=19)
+    expected = cr.audit(PROBS, LABELS, groups=NAMES, n_resamples=19)
+    assert [one.group for one in found.groups] == [one.group for one in expected.groups]
+
+
+def test_infinite_tables_are_no_labels() -> None:
+    with pytest.raises(cr.InputError, match="hold no classes"):
+        cr.evaluate(PROBS, np.full((60, 3), np.inf))
+
+
+def test_a_classic_netcdf_without_groups(tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
+    pytest.importorskip("scipy.io")
+    path = tmp_path / "x.nc"
+    path.write_bytes(b"CDF\x01" + bytes(100))
+    with pytest.raises(cr.CrediblyError, match="found no arrays"):
+        cr.load(path)
+
+
+def test_a_protocol_that_needs_more_is_an_answer() -> None:
+    pytest.importorskip("fsspec")
+    with pytest.raises(cr.FileError, match="URL that fsspec knows"):
+        cr.load("reference://x.npz")
+
+
+# Decision tables
+
+
+def test_a_table_of_costs_the_other_way_round_is_caught() -> None:
+    costs = np.array([[0, 10], [1, 1]])  # wait: 0 or 10; treat: 1 whatever is true
+    found = cr.selection.decision_costs(TWO, BINARY, costs=costs, actions=["wait", "treat"])
+    assert "'wait' costs 0 if '0' is true, 10 if '1' is true; 'treat' costs 1 if '0'" in found.notes[-1]
+    with pytest.raises(cr.InputError, match=r"'treat' costs 10 if '0' is true.*never better.*`costs.T`"):
+        cr.selection.decision_costs(TWO, BINARY, costs=costs.T, actions=["wait", "treat"])
+    with pytest.raises(cr.InputError, match=r"got shape \(3, 2\).*`costs.T`"):
+        cr.selection.decision_costs(PROBS, LABELS, costs=np.ones((3, 2)))
+
+
+# Garbage: every exception is one of the library, or Python's about a missing argument
+
+
+class _Odd:
+    """Something that no function expects."""
+
+
+def _garbage() -> list[Any]:
+    return [
+        *(np.arange(3), np.array([]), np.array(3.0), np.array(["a", "b"]), np.full((2, 2), np.nan)),
+        *(PROBS, LABELS, cr.Point(PROBS), np.ma.array([1, 2], mask=[0, 1]), np.datetime64("2020-01-01")),
+        *([1, 2], [[1], [2, 3]], {}, {"a": 1}, set(), (), (1, 2), iter([1])),
+        *("", "nonsense", b"x", "\x00", "\ud800", -1, 0, 1, 1.5, 1j, float("nan"), float("inf")),
+        *(None, True, _Odd()),
+    ]
+
+
+def _public() -> Iterator[tuple[str, Any]]:
+    surface = (Path(__file__).parents[1] / "contract" / "public_surface.txt").read_text().split()
+    for name in surface:
+        room, _, inner = name.rpartition(".")
+        if room in ("results", "learners"):
+            continue  # results are made by functions, learners by their authors
+        found = getattr(getattr(cr, room) if room else cr, inner)
+        if inspect.isclass(found) and issubclass(found, BaseException):
+            continue
+        if callable(found) and not inspect.isabstract(found):
+            yield name, found
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), list(_public()), ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_garbage_meets_the_librarys_own_errors(
+    name: str, function: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(sum(map(ord, name)))
+    garbage = _garbage()
+    parameters = inspect.signature(function).parameters
+    named = [one.name for one in parameters.values() if one.kind is not one.VAR_KEYWORD]
+    for wrong in named:
+        for chosen in rng.permutation(len(garbage))[:4]:
+            given = {"predictions": PROBS, "labels": LABELS, "probs": PROBS, "n_resamples": 19, "obj": PROBS}
+            given = {key: value for key, value in given.items() if key in parameters}
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    function(**given | {wrong: garbage[chosen]})
+            except cr.CrediblyError:
+                continue
+            except TypeError as error:
+                if "missing" not in str(error):
+                    raise
+
+
+# What people mean well
+
+
+def test_groups_and_clusters_name_columns_of_a_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"p_0": TWO[:, 0], "p_1": TWO[:, 1], "label": BINARY, "region": NAMES})
+    frame["site"] = np.arange(60) % 12
+    settings: dict[str, Any] = {"n_resamples": 19, "progress": None}
+    assert set(cr.evaluate(frame, groups="region", **settings).groups) == {"a", "c"}
+    assert set(cr.evaluate(frame, groups=["region"], **settings).groups) == {"a", "c"}
+    assert cr.evaluate(frame, clusters="site", **settings).predictions.n_clusters == 12
+    with pytest.raises(cr.InputTypeError, match="name a column of a data frame"):
+        cr.evaluate(TWO, BINARY, groups="region")
+    with pytest.raises(cr.InputError, match="no 'regoin'"):
+        cr.evaluate(frame, groups="regoin")
+
+
+def test_a_column_of_scores_is_a_point() -> None:
+    pandas = pytest.importorskip("pandas")
+    found = cr.Point(pandas.Series(TWO[:, 1]))
+    np.testing.assert_array_equal(found.probs, np.stack([1 - TWO[:, 1], TWO[:, 1]], axis=1))
+    assert "probability of class 1" in found.notes[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float64, object])
+def test_minus_one_and_one_are_two_classes_in_python_too(dtype: Any) -> None:
+    found = cr.accuracy(TWO, (2 * BINARY - 1).astype(dtype))
+    assert found.value == cr.accuracy(TWO, BINARY).value
+    assert "labels -1 and 1 are read as class 0 and class 1" in found.notes
+    with pytest.raises(cr.InputError, match="is -1"):  # unlabelled rows among 0 and 1 remain an error
+        cr.accuracy(TWO, np.r_[-1, BINARY[1:]])
+
+
+def test_columns_named_like_ids(tmp_path: Path) -> None:
+    path = write_csv(
+        tmp_path / "c.csv", customer_id=np.arange(100, 160), p_0=TWO[:, 0], p_1=TWO[:, 1], y=BINARY
+    )
+    np.testing.assert_array_equal(cr.load(path).ids, np.arange(100, 160))
+    zeros = [f"{one:03d}" for one in range(60)]
+    path = write_csv(tmp_path / "z.csv", customer_id=zeros, p_0=TWO[:, 0], p_1=TWO[:, 1], y=BINARY)
+    np.testing.assert_array_equal(cr.load(path).ids, zeros)  # '007' is not 7
+    # one that repeats names no row, and is no class either
+    path = write_csv(
+        tmp_path / "d.csv", visit_id=np.arange(60) // 2, no=TWO[:, 0], yes=TWO[:, 1], label=["no", "yes"] * 30
+    )
+    found = cr.load(path)
+    assert found.ids is None
+    assert found.classes == ("no", "yes")
+
+
+def test_one_level_of_mapie() -> None:
+    ends = np.stack([-np.ones(9), np.ones(9)], axis=1)[:, :, None]
+    made = cr.predictions.PredictionIntervals
+    for found in (made.from_ends(ends, 0.9), made(ends[:, 0], ends[:, 1], 0.9)):
+        np.testing.assert_array_equal(found.sizes(), np.full(9, 2.0))
+    with pytest.raises(cr.InputError, match=r"got shape \(9, 2, 3\)"):
+        made.from_ends(np.repeat(ends, 3, axis=2), 0.9)
+    assert cr.PredictionSets(np.ones((9, 3, 1), dtype=bool), 0.9).members.shape == (9, 3)
+
+
+def test_packed_text(tmp_path: Path) -> None:
+    plain = write_csv(tmp_path / "a.csv", p_0=TWO[:, 0], p_1=TWO[:, 1], y=BINARY)
+    packed = tmp_path / "a.csv.gz"
+    packed.write_bytes(gzip.compress(Path(plain).read_bytes()))
+    np.testing.assert_array_equal(cr.load(packed).predictions.probs, cr.load(plain).predictions.probs)
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(cr.FileError, match="whole gzip file"):
+        cr.load(packed)
+
+
+def test_percentiles(tmp_path: Path) -> None:
+    y = RNG.normal(size=60)
+    path = write_csv(tmp_path / "q.csv", P10=y - 1, P50=y, P90=y + 1, y=y)
+    found = cr.load(path).predictions
+    np.testing.assert_allclose(found.levels, [0.1, 0.5, 0.9])
+    np.testing.assert_allclose(found.values[:, 2], y + 1)
+
+
+def test_bfloat16(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    probs = torch.tensor(PROBS, dtype=torch.bfloat16)
+    torch.save({"probs": probs, "y": torch.tensor(LABELS)}, tmp_path / "b.pt")
+    found = cr.load(tmp_path / "b.pt")
+    np.testing.assert_allclose(found.predictions.probs, PROBS, atol=0.01)  # eight bits of each number
+    assert any("bfloat16" in note for note in found.notes)
+
+
+def test_pixels_are_rows_and_images_are_clusters() -> None:
+    images = PROBS.reshape(3, 4, 5, 3)
+    found = cr.brier(images, LABELS.reshape(3, 4, 5))
+    expected = cr.brier(PROBS, LABELS, clusters=np.repeat(np.arange(3), 20))
+    assert (found.value, found.stderr) == (expected.value, expected.stderr)
+    assert any(
+        "60 pixels of 3 images with 3 classes; each image is one cluster" in one for one in found.notes
+    )
+    with pytest.raises(cr.InputError, match=r"Put the classes last"):
+        cr.brier(np.moveaxis(images, -1, 1), LABELS.reshape(3, 4, 5))
+
+
+def test_several_labels_per_row_are_refused_with_the_call_that_works() -> None:
+    probs, marks = RNG.random((60, 4)), RNG.integers(0, 2, (60, 4))
+    with pytest.raises(cr.InputError, match=r"as if each of the 4 columns.*clusters=numpy\.repeat"):
+        cr.evaluate(probs, marks)
+    found = cr.brier(probs.ravel(), marks.ravel(), clusters=np.repeat(np.arange(60), 4))
+    # both classes of each question: 2 (p - y)^2
+    assert found.value == pytest.approx(2 * ((probs - marks) ** 2).mean())
+
+
+def test_a_report_replaces_a_report_and_nothing_else(tmp_path: Path) -> None:
+    found = cr.evaluate(PROBS, LABELS, n_resamples=19, progress=None)
+    path = tmp_path / "r.html"
+    found.report(path)
+    found.report(path)
+    path.write_text("<html>mine</html>")
+    with pytest.raises(cr.FileError, match="already exists"):
+        found.report(path)
+    assert len(repr(found)) < 120
+
+
+def test_a_saved_credal_test_is_json() -> None:
+    found = cr.credal_test(cr.Ensemble(MEMBERS, member_axis=1), LABELS, n_resamples=19, rng=0)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_the_order_of_rows_decides_nothing_about_the_crps() -> None:
+    mean = RNG.normal(size=80)
+    y = mean + RNG.normal(size=80)
+    order = RNG.permutation(80)
+    one = cr.hypotests.decompose_crps(cr.Gaussian(mean, np.ones(80)), y)
+    other = cr.hypotests.decompose_crps(cr.Gaussian(mean[order], np.ones(80)), y[order])
+    np.testing.assert_allclose(one.miscalibration_interval, other.miscalibration_interval, rtol=1e-9)
+    np.testing.assert_allclose(one.discrimination_interval, other.discrimination_interval, rtol=1e-9)
+
+
+def test_a_remote_file_that_never_ends_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            return b"1,2\n" * (size // 4)
+
+    monkeypatch.setattr(files, "open_remote", lambda url: contextlib.nullcontext(Endless()))
+    monkeypatch.setattr(files, "LONGEST", 0.05)
+    with pytest.raises(cr.FileError, match="must arrive within 0 seconds"):
+        cr.load("https://example.org/x.csv")
+    monkeypatch.setattr(files, "LONGEST", 60.0)
+    usage = shutil.disk_usage("/")._replace(free=2**22)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
+    with pytest.raises(cr.FileError, match="half of the free disk space"):
+        cr.load("https://example.org/x.csv")
+
+
+@pytest.mark.parametrize("verb", ["test", "check", "plan", "raters", "audit", "compare", "calibrate fit"])
+def test_no_verb_is_told_of_a_flag_it_lacks(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_csv(tmp_path / "i.csv", lower=-np.ones(60), upper=np.ones(60), y=RNG.normal(size=60))
+    more = {"audit": ["--by", "y"], "compare": [path], "calibrate fit": [str(tmp_path / "c.json")]}
+    assert main([*verb.split(), path, *more.get(verb, [])]) == 2
+    said = capsys.readouterr().err
+    assert "--claimed" not in said or "credibly evaluate FILE --claimed" in said
+
+
+def test_chunks_of_real_values_are_not_told_to_gather() -> None:
+    rows = cr.scan(cr.Gaussian(np.zeros(60), np.ones(60)), RNG.normal(size=60), chunk_rows=20)
+    with pytest.raises(cr.CrediblyError) as caught:
+        cr.hypotests.decompose_crps(rows)
+    assert "gather" not in caught.value.remedy
+
+
+def test_recalibrated_tables_keep_their_other_columns(tmp_path: Path) -> None:
+    columns = {
+        "customer_id": [f"c{one}" for one in range(60)],
+        "p_0": TWO[:, 0],
+        "p_1": TWO[:, 1],
+        "label": BINARY,
+    }
+    path = write_csv(tmp_path / "in.csv", **columns, region=NAMES, age=np.arange(60), group=NAMES)
+    assert main(["calibrate", "fit", path, str(tmp_path / "c.json"), "-q"]) == 0
+    assert main(["calibrate", "apply", str(tmp_path / "c.json"), path, str(tmp_path / "out.csv"), "-q"]) == 0
+    found = cr.load(tmp_path / "out.csv", groups=["region", "age", "group"])
+    np.testing.assert_array_equal(found.ids, columns["customer_id"])
+    np.testing.assert_array_equal(found.groups["region"], NAMES)
+    np.testing.assert_array_equal(found.groups["group"], NAMES)
+    np.testing.assert_array_equal(found.groups["age"], np.arange(60))
+
+
+def test_twenty_thousand_columns_are_inspected_in_linear_time(tmp_path: Path) -> None:
+    def seconds(k: int) -> float:
+        path = tmp_path / f"{k}.csv"
+        row = ",".join([f"{1 / k:.12f}"] * k)
+        path.write_text(",".join(f"p_{j}" for j in range(k)) + f",label\n{row},0\n{row},1\n")
+        start = time.process_time()
+        cr.io.inspect(path)
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(20_000) < 30 * seconds(2_000)  # ten times the work; a hundred if quadratic
