@@ -62,6 +62,21 @@ def ruled_world(rule: str, k: int = 3, m: int = 5, *, n: int = 400, outside: flo
     return world
 
 
+DIRECTIONS = ((0.3, -0.8, 0.5), (1.0, -1.0, 0.0), (1.0, 0.0, 0.0))
+
+
+def directed_world(direction: tuple[float, ...], n: int = 300, m: int = 5) -> worlds.World:
+    """The truth is the member that is largest in a direction: in the set, but no weights learned are it."""
+
+    def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng([14, seed])
+        members = rng.dirichlet(np.ones(len(direction)), size=(n, m))
+        truth = members[np.arange(n), (members @ np.array(direction)).argmax(axis=1)]
+        return members, worlds.draw(truth, rng)
+
+    return world
+
+
 def credal(world: worlds.World) -> Callable[[int], Numbers]:
     """The p-value of the default and that of its witness."""
 
@@ -280,6 +295,29 @@ SET_ROWS = [
         credal(ruled_world("cautious", outside=0.3)),
         share=0.3,
         few=0,
+    ),
+    *(
+        Row(
+            "weights_test",  # its hypothesis is false there: these weights cannot be learned
+            f"learned weights alone, truth in the set: the member largest in {direction}",
+            "alternative",
+            weighted(directed_world(direction), n_resamples=99),
+            share=0.1,
+            few=0,
+        )
+        for direction in DIRECTIONS
+    ),
+    *(
+        Row(
+            "credal_test",
+            f"the truth is the member largest in {direction}",
+            "null",
+            credal(directed_world(direction)),
+            True,
+            share=0.1,
+            few=0,
+        )
+        for direction in DIRECTIONS
     ),
     Row("WeightsDetails.regions", "calibrated", "null", regions, True),
     Row("inflate", "labels from the mean", "null", inflated(exchangeable), True, few=3),

@@ -18,10 +18,10 @@ from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly.evaluation.numbers import percent, shown, shown_range
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
 from credibly.evaluation.words import Verdict, Word, at_level, evidence, title
-from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
+from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.hypotests import credal_test, validity_test, weights_test, witness_test
 from credibly.learners.basis import check_features
-from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Point, Rows, as_labels
+from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Point, Rows, as_labels
 from credibly.results.combinations import CombinationDetails, LocalDeviations
 from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
 from credibly.results.tests import HypotestResult
@@ -173,6 +173,8 @@ def _is_set(rows: Rows, work: Work) -> str | None:
         return NOT_ASKED
     if not work.tests:
         return f"tests=False; {_MEAN_ONLY}"
+    if isinstance(some, Ensemble) and some.holds_drawn_labels:
+        return DRAWN_LABELS
     return f"one instance leaves none to learn from; {_MEAN_ONLY}" if n < 2 else None
 
 
@@ -275,6 +277,8 @@ def _has_raters(rows: Rows, work: Work) -> str | None:
         return "tests=False"
     if rows.sample.clusters is not None:
         return IN_CLUSTERS
+    if isinstance(some, Ensemble) and some.holds_drawn_labels:
+        return DRAWN_LABELS
     if rows.n > MOST_RATED:
         return f"it takes minutes for {rows.n} instances; use `validity_test`"
     return "a Dirichlet is not a set; make one with `credal.as_set`" if isinstance(some, Dirichlet) else None

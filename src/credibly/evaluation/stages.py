@@ -21,7 +21,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
-from credibly.evaluation.work import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
+from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
 from credibly.hypotests.calibration.corp import corp_curves
 from credibly.hypotests.calibration.lattice import attributes_of
 from credibly.hypotests.calibration.pit import asking_shares
@@ -544,6 +544,10 @@ def _score_applies(rows: Rows, work: Work) -> str | None:
 
 
 def _run_score(rows: Rows, work: Work) -> ScoreParts | None:
+    some = rows.sample.predictions
+    if isinstance(some, Ensemble) and some.holds_drawn_labels:
+        work.leave_out("unified score", DRAWN_LABELS)
+        return None
     part = rows.take(spaced_rows(rows.n, MOST_ROWS if len(work.classes) <= _FEW_CLASSES else FEW_ROWS))
     try:
         with warnings.catch_warnings():  # what E depends on stands in the notes of the evaluation

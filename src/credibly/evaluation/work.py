@@ -25,6 +25,9 @@ Reasons = list[tuple[str, str]]
 IN_CLUSTERS = "this needs independent rows, and these come in clusters"
 """Reason of parts that have no version for rows that belong together."""
 
+DRAWN_LABELS = "members are drawn labels, not distributions, so they form no set; their mean is tested"
+"""Reason of parts about sets where members are certain of one class each."""
+
 NOT_ASKED = ""
 """Reason that needs no words: with such data, or such settings, nobody expects this part."""
 

@@ -17,9 +17,10 @@ from credibly._arrays.errors import FileError, InputTypeError, MissingExtraError
 from credibly._arrays.namespace import Array
 from credibly.io.limits import reading, require_loadable, require_plausible_ratio, text_array
 from credibly.io.npy import refuse_pickle
-from credibly.io.posterior import OBSERVED, PREDICTED
-from credibly.io.roles import FIELDS, Content
+from credibly.io.posterior import OBSERVED, POSTERIOR, PREDICTED, drawn, stated_probabilities
+from credibly.io.roles import Content
 from credibly.io.text import from_object, to_array
+from credibly.predictions import Samples
 from credibly.predictions.convert import MEMBER_DIMENSIONS
 
 _CLASS_DIMENSIONS = ("class", "classes")
@@ -183,23 +184,18 @@ def read_xarray(path: str) -> Content:
 
 
 def _place_posterior(xarray: Any, path: str, engine: str, content: Content) -> None:
-    """Read the groups ArviZ writes: posterior predictive draws, and the observed data as labels."""
-    variables = _variables(xarray, path, engine, PREDICTED)
-    for name, variable in variables.items():
-        _place_variable(name, variable, content, path)
-    if len(variables) != 1:
-        return
-    ((name, variable),) = variables.items()
-    members = [one for one in variable.dims if one in MEMBER_DIMENSIONS]
-    if members and len(variable.dims) == len(members) + 1 and content.arrays[name].dtype.kind == "f":
-        content.arrays["samples"] = content.arrays.pop(name)[:, :, None]
-        content.note(f"{name!r} of {PREDICTED!r} is read as `samples`: a member is one joint draw")
-    elif name not in FIELDS:
-        content.lone = name
+    """Read the groups ArviZ writes: draws of labels or of their probabilities, and the observed data."""
     observed = _variables(xarray, path, engine, OBSERVED)
-    if name in observed:
-        content.arrays["y"] = np.asarray(observed[name].values)
-        content.note(f"{name!r} of {OBSERVED!r} is read as `y`")
+    predicted = _variables(xarray, path, engine, PREDICTED)
+    readings = {name: drawn(name, one, observed.get(name)) for name, one in predicted.items()}
+    if not predicted:
+        readings = stated_probabilities(_variables(xarray, path, engine, POSTERIOR), observed)
+    labelled = {name: one for name, one in readings.items() if one.labels is not None}
+    for name, one in (labelled or readings).items():
+        kind = "samples" if isinstance(one.predictions, Samples) else "probs"
+        arrays = {kind: np.asarray(one.predictions._leading)}
+        content.variables[name] = arrays | ({} if one.labels is None else {"y": one.labels}), one.notes
+    content.member_axis = 1
 
 
 def _variables(xarray: Any, path: str, engine: str, group: str) -> dict[str, Any]:

@@ -176,6 +176,7 @@ def dataset_of(content: Content, said: Said, problems: list[str] | None = None) 
 def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     """Sort the columns of a table, and return the labels that are given beside it, joined by their ids."""
     set_aside_all(content)
+    _choose_variable(content, said)
     _set_attributes_aside(content, said, elsewhere=said.labels is not None)
     source = None if said.labels is None else label_source(said.labels, content)
     given, beside = None, _attributes_beside(source, content, said)
@@ -199,6 +200,26 @@ def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     content.attributes |= {name: one if order is None else one[order] for name, one in beside.items()}
     content.attributes = {str(name): content.attributes[str(name)] for name in said.groups or ()}
     return given
+
+
+def _choose_variable(content: Content, said: Said) -> None:
+    """Take the one variable of a posterior that is evaluated; of several the user names one."""
+    if not content.variables:
+        return
+    names = [str(name) for name in said.columns or content.variables if name not in said.exclude]
+    if len(names) != 1 or names[0] not in content.variables:
+        raise InputError(
+            "the variable of the posterior",
+            "must be one of those that the file predicts",
+            f"got {', '.join(names)}; there are {', '.join(content.variables)}",
+            Remedy("Name one: `columns=['y']`.", "Name one: `--columns y`."),
+        )
+    arrays, notes = content.variables.pop(names[0])
+    content.arrays |= arrays
+    others = "".join(f", {name!r}" for name in content.variables)
+    for note in (*notes, *((f"not used: {others[2:]}",) if others else ())):
+        content.note(note)
+    content.variables = {}
 
 
 def _name_clusters(content: Content, name: str | None) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import sum_tolerance
 from credibly._arrays.errors import InputError, InputTypeError, nearest
-from credibly.predictions import Ensemble, Predictions, as_predictions
+from credibly.predictions import Ensemble, Predictions, Samples, as_predictions
 from credibly.predictions.convert import MEMBER_DIMENSIONS
 
-PREDICTED, OBSERVED = "posterior_predictive", "observed_data"
+PREDICTED, OBSERVED, POSTERIOR = "posterior_predictive", "observed_data", "posterior"
 
 
 def from_posterior_predictive(
@@ -23,19 +25,21 @@ def from_posterior_predictive(
     ----------
     data : InferenceData, DataTree, Dataset or DataArray
         With groups ``posterior_predictive`` and perhaps ``observed_data``, or the group itself, or one
-        variable of it. Dimensions ``chain``, ``draw``, ``sample`` and ``member`` are members.
+        variable of it. Without draws of the labels, the group ``posterior`` may state probabilities of the
+        observed classes. Dimensions ``chain``, ``draw``, ``sample`` and ``member`` are members.
     variable : str, optional
         Which variable; needed only if the group has several.
     n_classes : int, optional
-        Number of classes; pass it if the whole numbers are classes.
+        Number of classes; pass it if the whole numbers are classes. Default: whole numbers that are all 0 or
+        1 are two classes, others are counts.
 
     Returns
     -------
     predictions : Samples, Ensemble
-        Real draws (chain, draw, instance) as `Samples` (n, m, 1), drawn classes as an `Ensemble` whose
-        members are certain of one class each, class probabilities (chain, draw, instance, class) as an
-        `Ensemble`. A member is one draw for all instances, which is what the Bayesian hypothesis of
-        `predictive_check` draws.
+        Real draws and counts (chain, draw, instance) as `Samples` (n, m, 1); drawn classes as an `Ensemble`
+        whose members are certain of one class each, which tests take as draws; class probabilities (chain,
+        draw, instance, class) as an `Ensemble`. A member is one draw for all instances, which is what the
+        Bayesian hypothesis of `predictive_check` draws.
     labels : ndarray (n,) or None
         The same variable of the observed data.
 
@@ -49,10 +53,15 @@ def from_posterior_predictive(
     Samples(n=9, m=100, s=1, dtype=float64)
     """
     group, observed = _group(data, PREDICTED), _group(data, OBSERVED)
+    seen = {} if observed is None else _by_name(observed)
+    if group is None and _group(data, POSTERIOR) is not None and n_classes is None:
+        found = stated_probabilities(_by_name(_group(data, POSTERIOR)), seen)
+        reading = found[_variable(found, variable, f"hold probabilities in the group {POSTERIOR!r}")]
+        return reading.predictions, reading.labels
     if group is None:
         group = data
     if hasattr(group, "data_vars"):
-        name = _variable(group, variable)
+        name = _variable(_by_name(group), variable, "be one of the posterior predictive group")
         chosen = group[name]
     elif hasattr(group, "dims"):
         name, chosen = variable or str(getattr(group, "name", "") or ""), group
@@ -63,11 +72,90 @@ def from_posterior_predictive(
             f"got {type(data).__name__}",
             f"Pass the object that holds the group {PREDICTED!r}.",
         )
-    predictions = _classes(chosen, n_classes) if n_classes is not None else as_predictions(chosen)
-    labels = None
-    if observed is not None and name in getattr(observed, "data_vars", {}):
-        labels = np.asarray(observed[name].values)
-    return predictions, labels
+    if n_classes is None:
+        reading = drawn(name, chosen, seen.get(name))
+        return reading.predictions, reading.labels
+    labels = None if name not in seen else np.asarray(seen[name].values)
+    return _classes(chosen, n_classes), labels
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """Predictions and labels that one variable holds.
+
+    Attributes
+    ----------
+    predictions : Predictions
+        What it predicts.
+    labels : ndarray (n,) or None
+        What was observed.
+    notes : tuple of str
+        How it was read.
+    """
+
+    predictions: Predictions
+    labels: np.ndarray[Any, Any] | None
+    notes: tuple[str, ...]
+
+
+def drawn(name: str, draws: Any, observed: Any) -> Reading:
+    """Read one variable of a posterior predictive group; whole numbers are classes 0 and 1, or counts."""
+    labels = None if observed is None else np.asarray(observed.values)
+    values = np.asarray(draws.values)
+    seen = () if labels is None else (f"{name!r} of {OBSERVED!r} is read as `y`",)
+    if values.dtype.kind not in "iub":
+        predictions = as_predictions(draws)
+        kind = "samples" if isinstance(predictions, Samples) else "probs"
+        joint = ": a member is one joint draw" if kind == "samples" else ""
+        return Reading(predictions, labels, (f"{name!r} of {PREDICTED!r} is read as `{kind}`{joint}", *seen))
+    zero_one = [one for one in (values, labels) if one is not None]
+    if all(np.isin(one, (0, 1)).all() for one in zero_one):
+        note = f"{name!r} of {PREDICTED!r} holds 0 and 1 only, and is read as drawn labels of two classes"
+        whole = None if labels is None else labels.astype(np.int64)
+        return Reading(_classes(draws, 2), whole, (note, *seen))
+    note = (
+        f"{name!r} of {PREDICTED!r} holds whole numbers, and is read as draws of a count; if they are "
+        "classes, use `from_posterior_predictive(data, n_classes=k)`"
+    )
+    real = None if labels is None else labels.astype(np.float64)
+    return Reading(as_predictions(draws.astype(np.float64)), real, (note, *seen))
+
+
+def stated_probabilities(parameters: Mapping[str, Any], observed: Mapping[str, Any]) -> dict[str, Reading]:
+    """Return the variables of a posterior that state probabilities of the classes observed."""
+    found = {}
+    for name, variable in parameters.items():
+        members = [one for one in MEMBER_DIMENSIONS if one in variable.dims]
+        rest = [one for one in variable.dims if one not in members]
+        values = np.asarray(variable.transpose(*members, *rest).values)
+        if not members or len(rest) not in (1, 2) or values.dtype.kind != "f":
+            continue
+        own = observed.get(name)
+        if own is None:
+            fitting = [one for one in observed.values() if one.shape == values.shape[len(members) :][:1]]
+            own = fitting[0] if len(fitting) == 1 else None
+        if own is None:
+            continue
+        labels = np.asarray(own.values)
+        if labels.dtype.kind not in "iub" or not ((values >= 0) & (values <= 1)).all():
+            continue
+        if len(rest) == 1:
+            if not np.isin(labels, (0, 1)).all():
+                continue
+            values = np.stack([1.0 - values, values], axis=-1)
+        elif np.abs(values.sum(axis=-1) - 1).max() > sum_tolerance(values):
+            continue
+        predictions = Ensemble(values.reshape(-1, *values.shape[len(members) :]), member_axis=0)
+        notes = (
+            f"{name!r} of {POSTERIOR!r} is read as probabilities: a member is one draw of the posterior",
+            f"{own.name!r} of {OBSERVED!r} is read as `y`",
+        )
+        found[name] = Reading(predictions, labels.astype(np.int64), notes)
+    return found
+
+
+def _by_name(group: Any) -> dict[str, Any]:
+    return {str(name): group[name] for name in getattr(group, "data_vars", {})}
 
 
 def _group(data: Any, name: str) -> Any:
@@ -82,16 +170,15 @@ def _group(data: Any, name: str) -> Any:
     return found
 
 
-def _variable(group: Any, variable: str | None) -> str:
-    names = [str(name) for name in group.data_vars]
-    if variable is None and len(names) == 1:
-        return names[0]
-    if variable is None or variable not in names:
+def _variable(group: Mapping[str, Any], variable: str | None, rule: str) -> str:
+    if variable is None and len(group) == 1:
+        return next(iter(group))
+    if variable is None or variable not in group:
         raise InputError(
             "`variable`",
-            "must name one variable of the posterior predictive group",
-            f"got {variable!r} of {', '.join(names) or 'none'}",
-            "Name one." if variable is None else nearest(variable, names),
+            f"must {rule}",
+            f"got {variable!r} of {', '.join(group) or 'none'}",
+            "Name one." if variable is None else nearest(variable, group),
         )
     return variable
 

@@ -454,7 +454,8 @@ class Content:
     or None where they were named in their order. `label_columns` names the columns of labels with several,
     `label_order` is the order of the classes that the user said, `positive` the class of the only column,
     `clusters_found` whether a column tells which rows belong together. `attributes` are the columns that the
-    user names as groups, `rest` those of a table that mean nothing here.
+    user names as groups, `rest` those of a table that mean nothing here. `variables` are the arrays of each
+    variable of a posterior, with notes, until one of them is chosen.
     """
 
     format: str
@@ -478,6 +479,7 @@ class Content:
     source: str = ""
     paths: list[str] = dataclasses.field(default_factory=list)
     attributes: dict[str, Array] = dataclasses.field(default_factory=dict)
+    variables: dict[str, tuple[dict[str, Array], tuple[str, ...]]] = dataclasses.field(default_factory=dict)
     rest: dict[str, Array] = dataclasses.field(default_factory=dict)
 
     @property

@@ -259,7 +259,8 @@ def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
         )
     ]
     worst = min(check.checks.values(), key=lambda one: one.deciding_pvalue).statistic_name
-    if check.bayesian is not None and _drawable(check, worst):
+    by_member = check.bayesian is not None and check.bayesian.members is not None  # joint draws have none
+    if by_member and _drawable(check, worst):
         name = "Replicates by the member that drew them"
         found.append(
             report_figure(MemberHistogramDisplay(check, worst), name, "check-members", size=(4.6, 3.4))

@@ -73,10 +73,16 @@ def test_drawn_classes_are_members_that_are_sure() -> None:
     assert labels is None
     flat = draws.reshape(-1, N)
     assert np.array_equal(np.argmax(predictions.probs, axis=2), flat.T)
-    check = cr.predictive_check(predictions, flat[0], statistics=["accuracy"], n_resamples=40, rng=0)
-    for d, member in enumerate(check.bayesian.members):
-        expected = float(cr.accuracy(predictions, flat[member]))
-        assert check.bayesian.checks["accuracy"].null_distribution[d] == pytest.approx(expected)
+    seen = rng.integers(0, 3, size=N)
+    check = cr.predictive_check(predictions, seen, statistics=["brier"], n_resamples=40, rng=0)
+    # labels and draws are exchangeable: each of them against the mean of all of them
+    every = np.eye(3)[np.concatenate([seen[None, :], flat])]
+    expected = ((every.mean(axis=0) - every) ** 2).sum(axis=2).mean(axis=1)
+    found = check.bayesian.checks["brier"]
+    assert found.statistic == pytest.approx(expected[0])
+    assert np.abs(found.null_distribution[:, None] - expected).min(axis=1).max() < 1e-12
+    assert found.hypothesis == "the labels are one more joint draw, like the 60 that are stored"
+    assert found.details.member_pvalue is None
 
 
 def test_class_probabilities_are_an_ensemble() -> None:
@@ -101,10 +107,85 @@ def test_files_of_arviz_are_read(groups: tuple, tmp_path: Path) -> None:
     assert any("joint draw" in note for note in data.notes)
 
 
+def written(path: Path, **groups: dict) -> Path:
+    pytest.importorskip("h5netcdf", reason="needs the xarray extra")
+    xarray.Dataset(attrs={"made_by": "test"}).to_netcdf(path, engine="h5netcdf")
+    for name, variables in groups.items():
+        xarray.Dataset(variables).to_netcdf(path, mode="a", group=name, engine="h5netcdf")
+    return path
+
+
+ROWS = ("chain", "draw", "row")
+
+
+@pytest.mark.parametrize("kind", ["real", "binary", "count", "posterior"])
+def test_files_are_evaluated_checked_and_reported(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    n = 80
+    centre = rng.normal(size=n)
+    prob = 1 / (1 + np.exp(-centre))
+    shape = (2, 20, n)
+    predicted, seen = {
+        "real": (centre + rng.normal(size=shape), centre + rng.normal(size=n)),
+        "binary": ((rng.random(shape) < prob).astype(int), (rng.random(n) < prob).astype(int)),
+        "count": (rng.poisson(np.exp(centre), size=shape), rng.poisson(np.exp(centre))),
+        "posterior": (np.clip(prob + 0.05 * rng.normal(size=shape), 0, 1), (rng.random(n) < prob) * 1),
+    }[kind]
+    group = "posterior" if kind == "posterior" else "posterior_predictive"
+    name = "p" if kind == "posterior" else "y"
+    beta = {"beta": (("chain", "draw"), rng.normal(size=(2, 20)))} if kind == "posterior" else {}
+    path = written(
+        tmp_path / "file.nc",
+        **{group: {name: (ROWS, predicted), **beta}, "observed_data": {"y": ("row", seen)}},
+    )
+    data = cr.load(path)
+    members = data.predictions.n_members
+    assert isinstance(data.predictions, cr.Ensemble if kind in ("binary", "posterior") else cr.Samples)
+    assert (members, len(data.predictions)) == (40, n)
+    assert np.allclose(data.labels, seen)
+    assert data.notes[0].startswith(f"'{name}' of '{group}'")
+    found = cr.evaluate(data, n_resamples=99, rng=0)
+    assert found.check is not None
+    found.report(tmp_path / "page.html")
+    with xarray.open_datatree(path, engine="h5netcdf") as tree:
+        predictions, labels = cr.from_posterior_predictive(tree)
+    assert type(predictions) is type(data.predictions)
+    assert np.array_equal(predictions._leading, data.predictions._leading)
+    assert np.array_equal(labels, data.labels)
+
+
+def test_of_several_variables_the_observed_or_the_named_one_is_read(tmp_path: Path) -> None:
+    draws = np.random.default_rng(0).normal(size=(2, 5, 9))
+    both = {"a": (ROWS, draws), "b": (ROWS, draws + 1)}
+    one = written(tmp_path / "one.nc", posterior_predictive=both, observed_data={"b": ("row", draws[0, 0])})
+    assert np.array_equal(cr.load(one).predictions.values[:, 0, 0], draws[0, 0] + 1)
+    seen = {"a": ("row", draws[0, 0]), "b": ("row", draws[0, 0])}
+    two = written(tmp_path / "two.nc", posterior_predictive=both, observed_data=seen)
+    with pytest.raises(cr.InputError, match="got a, b; there are a, b"):
+        cr.load(two)
+    with pytest.raises(cr.InputError, match="got c; there are a, b"):
+        cr.load(two, columns=["c"])
+    named = cr.load(two, columns=["a"])
+    assert np.array_equal(named.predictions.values[:, 0, 0], draws[0, 0])
+    assert named.notes[-1] == "not used: 'b'"
+    assert np.array_equal(cr.load(two, exclude=["b"]).predictions.values, named.predictions.values)
+
+
+def test_only_probabilities_of_the_observed_classes_are_read_from_a_posterior() -> None:
+    rng = np.random.default_rng(0)
+    probs = xarray.DataArray(rng.dirichlet(np.ones(3), size=(2, 5, 9)), dims=(*ROWS, "class"))
+    seen = xarray.Dataset({"y": ("row", rng.integers(3, size=9))})
+    other = {"mu": (ROWS, rng.normal(size=(2, 5, 9))), "share": (ROWS, rng.random((2, 5, 9)))}
+    given = {"posterior": xarray.Dataset({"p": probs, **other}), "observed_data": seen}
+    predictions, labels = cr.from_posterior_predictive(given)
+    assert np.array_equal(predictions.probs, np.moveaxis(probs.values.reshape(10, 9, 3), 0, 1))
+    assert np.array_equal(labels, seen["y"].values)
+    with pytest.raises(cr.InputError, match="hold probabilities in the group 'posterior'; got None of none"):
+        cr.from_posterior_predictive({"posterior": xarray.Dataset(other), "observed_data": seen})
+
+
 def test_refused() -> None:
     whole = xarray.DataArray(np.zeros((2, 3, 4), dtype=int), dims=("chain", "draw", "row"))
-    with pytest.raises(cr.InputTypeError, match="n_classes=k"):
-        cr.from_posterior_predictive(whole)
     with pytest.raises(cr.InputError, match="between 0 and 1"):
         cr.from_posterior_predictive(whole + 2, n_classes=2)
     with pytest.raises(cr.InputError, match="whole numbers"):
@@ -112,7 +193,7 @@ def test_refused() -> None:
     several = xarray.Dataset({"a": whole, "b": whole})
     with pytest.raises(cr.InputError, match="got None of a, b"):
         cr.from_posterior_predictive(several)
-    with pytest.raises(cr.InputError, match="must name one variable"):
+    with pytest.raises(cr.InputError, match="must be one of the posterior predictive group"):
         cr.from_posterior_predictive(several, "c")
     with pytest.raises(cr.InputTypeError, match="got list"):
         cr.from_posterior_predictive([1, 2])

@@ -22,7 +22,14 @@ from credibly._arrays.errors import (
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.certificate import equivalence_test
-from credibly.hypotests.resampling.choices import drawing_notes, require_drawable, require_sides, why_no_sides
+from credibly.hypotests.resampling.choices import (
+    are_drawn_labels,
+    drawing_notes,
+    require_drawable,
+    require_sides,
+    why_no_sides,
+    with_label_in_mean,
+)
 from credibly.hypotests.resampling.loop import Resampled, targets_of
 from credibly.hypotests.resampling.parts import comes_in_parts
 from credibly.hypotests.resampling.pvalues import omnibus, single_result
@@ -33,6 +40,7 @@ from credibly.predictions import (
     Classes,
     ClassPredictions,
     Dataset,
+    Ensemble,
     InMemory,
     Point,
     Predictions,
@@ -218,6 +226,8 @@ def asking_consistency(
 ) -> Asking[list[Resampled]]:
     """Evaluate statistics on labels drawn from the predictions, or on signs of the clusters of rows."""
     require_single(rows.sample, "`calibration_test`", weighted=True)
+    if are_drawn_labels(rows):
+        rows = rows.changed(with_label_in_mean)
     if rows.clusters is not None:
         return wild(chosen, rows, rows.clusters, seed, n_resamples, progress)
     if not all(comes_in_parts(one, rows) for one in chosen):
@@ -233,14 +243,16 @@ def _results(
 ) -> list[HypotestResult]:
     """Return the test of every statistic from its values."""
     clusters, sample = rows.clusters, rows.sample
-    notes = drawing_notes(sample.predictions) if clusters is None else clusters.notes
+    drawn = drawing_notes(sample.predictions)
+    if clusters is not None:  # draws of real values have notes of their own there
+        drawn = (*clusters.notes, *(drawn if isinstance(sample.predictions, Ensemble) else ()))
     return [
         single_result(
             one.bound,
             one.values,
             _settings(seed),
             referred=clusters is None and sample.batch.weights is None,
-            notes=(*notes, *said),
+            notes=(*drawn, *said),
             clusters=clusters,
             sums=one.observed,
         )

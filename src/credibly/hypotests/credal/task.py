@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress
@@ -15,7 +16,7 @@ from credibly.hypotests.resampling.loop import resampled_values
 from credibly.hypotests.resampling.pvalues import omnibus, single_result
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.points import Points, as_class_predictions, points_of
-from credibly.predictions import Classes, ClassPredictions, Point, cluster_codes, paired
+from credibly.predictions import Classes, ClassPredictions, Ensemble, Point, cluster_codes, paired
 from credibly.predictions.passes import without_graph
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult, with_details
@@ -51,6 +52,13 @@ class SetTask:
         codes = cluster_codes(predictions, clusters, blocks)
         predictions, labels = paired(predictions, labels)
         sets = without_graph(as_class_predictions(predictions))
+        if isinstance(sets, Ensemble) and sets.holds_drawn_labels:
+            raise UnsupportedError(
+                "a test of sets",
+                "needs members that are distributions",
+                f"all {sets.n_members} members are certain of one class, as drawn labels are",
+                "Use `calibration_test` or `predictive_check`, which take them as draws.",
+            )
         seed = as_seed(rng)
         observed, notes = observed_classes(sets, labels, "a test of sets", seed)
         points = points_of(sets, require_integer(n_draws, "n_draws", 1), seed)

@@ -16,6 +16,7 @@ import numpy as np
 from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly.hypotests.predictive.one_more_member import FEW_MEMBERS, OneMore, equal_members
 from credibly.hypotests.resampling.choices import is_joint
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.pvalues import (
@@ -38,7 +39,6 @@ from credibly.predictions import (
     Rows,
     Samples,
 )
-from credibly.predictions.ensemble import normalised
 from credibly.results.predictive import HypothesisCheck
 from credibly.results.tests import CheckDetails, HypotestResult, smallest_pvalue
 from credibly.statistics import Statistic
@@ -176,14 +176,16 @@ def hypothesis_check(
     grouping: Grouping | None,
     settings: dict[str, Any],
     n_clusters: Sequence[int] | None = None,
+    one_more: Sequence[OneMore] | None = None,
 ) -> HypothesisCheck:
     """Return all results under one hypothesis; some `predictions` tell their kind and members.
 
-    `n_clusters` are those of all rows and of each group, where rows belong together.
+    `n_clusters` are those of all rows and of each group, where rows belong together; `one_more` are the
+    p-values, in the order of `found`, that count the truth as one more member.
     """
     words = hypothesis_words(source.hypothesis, predictions, n_clusters is not None)
     # a replicate of draws changes them, so there is no one distribution of a member's replicates
-    members = None if isinstance(predictions, Samples) else source.members
+    members = None if isinstance(predictions, Samples) or _joint_draws(predictions) else source.members
     values = np.stack([one.values for one in found])
     groups = [None] if grouping is None else [None, *grouping.names]
     places = [(group, statistic.name) for group in groups for statistic in chosen]
@@ -198,7 +200,16 @@ def hypothesis_check(
         adjusted[s:] = westfall_young(pooled_two_sided(values[s:]))[1].tolist()
     numbers: Sequence[int | None] = [None] * len(groups) if n_clusters is None else n_clusters
     results = [
-        _single(members is not None, predictions, one, group, adjusted[at], numbers[at // s], words, settings)
+        _single(
+            None if one_more is None else one_more[at],
+            predictions,
+            one,
+            group,
+            adjusted[at],
+            numbers[at // s],
+            words,
+            settings,
+        )
         for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
     ]
     whole, *parts = (
@@ -234,21 +245,17 @@ def of_any_member(checks: Sequence[HypothesisCheck]) -> HypothesisCheck:
 
 
 def _best(results: Sequence[HypotestResult[CheckDetails]]) -> HypotestResult[CheckDetails]:
-    """Return the result of the member that fits best, with the p-value that counts all of them."""
-    b, m = results[0].n_resamples, len(results)
-    above, below = (
-        np.mean([getattr(one.details, side) for one in results]) for side in ("upper_pvalue", "lower_pvalue")
-    )
-    tail = (float(min(above, below)) * (1 + b) - 1) / b
+    """Return the result of the member that fits best."""
     adjusted = [one.adjusted_pvalue for one in results if one.adjusted_pvalue is not None]
     best = max(results, key=lambda one: one.pvalue)
-    details = dataclasses.replace(best.details, member_pvalue=_as_one_more(tail, m))
-    return dataclasses.replace(best, adjusted_pvalue=max(adjusted, default=None), details=details)
+    return dataclasses.replace(best, adjusted_pvalue=max(adjusted, default=None))
 
 
-def _as_one_more(tail: float, m: float) -> float:
-    """Return (1 + sum over members of their tail) / (1 + m): the truth is one of m + 1 exchangeable ones."""
-    return float(min(1.0, 2 * (1 + m * tail) / (1 + m)))
+def _joint_draws(predictions: Predictions) -> bool:
+    """Tell whether every member is one joint draw of all labels."""
+    if isinstance(predictions, Ensemble):
+        return predictions.holds_drawn_labels
+    return isinstance(predictions, Samples) and is_joint(predictions)
 
 
 def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_clusters: bool = False) -> str:
@@ -263,13 +270,13 @@ def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_cluste
         return f"every label was drawn from the {whose} of its instance, independently of the others"
     if predictions.n_members == 1:
         return "the one member drew all labels"
-    if isinstance(predictions, Samples) and is_joint(predictions):
+    if _joint_draws(predictions):
         return f"the labels are one more joint draw, like the {predictions.n_members} that are stored"
     return f"one of these {predictions.n_members} members, the same for all instances, drew all labels"
 
 
 def _single(
-    by_member: bool,
+    one_more: OneMore | None,
     predictions: Predictions,
     found: Resampled,
     group: str | None,
@@ -285,9 +292,6 @@ def _single(
     above, below = np.count_nonzero(at_least), np.count_nonzero(at_most)
     upper, lower = (1 + above) / (1 + null.size), (1 + below) / (1 + null.size)
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
-    member_pvalue = None
-    if by_member:
-        member_pvalue = _as_one_more(min(above, below) / null.size, _equal_members(predictions))
     return result_of(
         found.values,
         "two-sided",
@@ -307,7 +311,8 @@ def _single(
             direction="above" if upper <= lower else "below",
             sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
             n_members=predictions.n_members,
-            member_pvalue=member_pvalue,
+            member_pvalue=None if one_more is None else one_more.pvalue,
+            member_rule=None if one_more is None else one_more.rule,
             group=group,
         ),
     )
@@ -316,14 +321,6 @@ def _single(
 def _reachable(pvalue: float, n_clusters: int | None) -> float:
     """Return a p-value that is not below what signs of so many clusters can reach."""
     return pvalue if n_clusters is None else max(pvalue, smallest_pvalue(n_clusters))
-
-
-def _equal_members(predictions: Predictions) -> float:
-    """Return how many members there are: by weight, the number of equal ones, 1 / sum of squares."""
-    weights = getattr(predictions, "weights", None)
-    return (
-        predictions.n_members if weights is None else 1.0 / float((to_host(normalised(weights)) ** 2).sum())
-    )
 
 
 _LEVEL = 0.05
@@ -379,16 +376,16 @@ def limits_of(
         )
     if "bayesian" in names and m == 1:
         limits.append("With one member both hypotheses are the same.")
-    elif "bayesian" in names and isinstance(predictions, Samples) and is_joint(predictions):
+    elif "bayesian" in names and _joint_draws(predictions):
         if 2 / (m + 1) > _LEVEL:
             limits.append(f"{m} joint draws give no two-sided p-value below {2 / (m + 1):.2g}.")
-    elif "bayesian" in names and 2 / (_equal_members(predictions) + 1) > _LEVEL:
-        equal = _equal_members(predictions)
-        weighted = f", which by weight count as {equal:.3g} equal ones" * (equal != m)
+    elif "bayesian" in names and equal_members(predictions) < FEW_MEMBERS:
+        equal = equal_members(predictions)
+        weighted = f", which by weight count as {equal:.3g} equal ones" * (abs(equal - m) > 1e-9)
         limits.append(
-            f"The Bayesian hypothesis is about these {m} members{weighted}. If they are a sample from a "
-            f"larger posterior, no two-sided p-value below {2 / (equal + 1):.2g} can be trusted: verdicts "
-            f"use the p-value that counts the truth as one more member."
+            f"With {m} members{weighted}, the ranks of members give no p-value below {2 / (equal + 1):.2g}. "
+            f"Verdicts under the Bayesian hypothesis therefore compare the distance between labels and "
+            f"members with the differences between members, and assume that these are roughly normal."
         )
     if isinstance(predictions, Quantiles):
         limits.append(

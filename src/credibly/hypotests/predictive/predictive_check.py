@@ -19,6 +19,14 @@ from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_distinct, require_resamples
+from credibly.hypotests.predictive.one_more_member import (
+    LeftOut,
+    left_out_requests,
+    left_out_sources,
+    left_out_values,
+    one_more_pvalue,
+    vectors_per_member,
+)
 from credibly.hypotests.predictive.outcomes import (
     Grouping,
     crossed,
@@ -29,7 +37,13 @@ from credibly.hypotests.predictive.outcomes import (
     require_hypothesis,
 )
 from credibly.hypotests.predictive.power import simulate_power
-from credibly.hypotests.resampling.choices import drawing_notes, require_drawable, require_sides
+from credibly.hypotests.resampling.choices import (
+    are_drawn_labels,
+    drawing_notes,
+    require_drawable,
+    require_sides,
+    with_label_as_member,
+)
 from credibly.hypotests.resampling.loop import Resampled, targets_of
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.requests import Asking, Request, answered
@@ -118,7 +132,17 @@ def predictive_check(
     -----
     p-values are two-sided and exact for the hypothesis as stated; for `Samples` (n, m, s) under "bayesian"
     they are the largest over the members. The statistic sees labels and the whole ensemble, never the drawn
-    member. Statistics that are sums over instances are computed in chunks of rows under `memory_limit`;
+    member.
+
+    Under "bayesian", a conflict also requires ``details.member_pvalue`` to be small: it counts the truth as
+    one more member, with every member left out in turn, so that a function of your own is also called with
+    predictions of m - 1 members. From 39 members on it compares ranks, with a level of at most twice the
+    nominal one for one label vector per member (jackknife+) and about the nominal one in simulations; fewer
+    members are compared by their spread, which keeps its level if their values are roughly normal
+    (docs/theory/checks.md). An `Ensemble` whose members are all certain of one class, more of them than
+    classes, holds drawn labels: each label is pooled with its draws.
+
+    Statistics that are sums over instances are computed in chunks of rows under `memory_limit`;
     others need whole label vectors. For rows read by `scan`, only sums over instances can be checked, and
     ``.power()`` is not available.
 
@@ -187,7 +211,11 @@ def asking_check(
     if grouped:
         rows, levels = crossed(rows)
         grouping = grouping_of(rows, levels)
-    given = rows.sample.predictions
+    stored = given = rows.sample.predictions
+    if are_drawn_labels(rows):
+        rows = rows.changed(with_label_as_member)
+        given = rows.sample.predictions
+    joint = given is not stored
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
     for name in names:
         require_hypothesis(given, name)
@@ -201,12 +229,20 @@ def asking_check(
 
     sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
     sizes = () if grouping is None else grouping.sizes
+    # of joint draws the labels are one of m + 1 already
+    apart = left_out_sources(given, seed, n_resamples) if "bayesian" in names and not joint else []
     if together is None:
         targets = targets_of(chosen, rows, sizes)
-        (values,) = yield [Request(targets, rows, sources, n_resamples, progress, by_members=True)]
+        leaving = left_out_requests(targets, rows, apart)
+        drawn = Request(targets, rows, sources, n_resamples, progress, by_members=True)
+        values, *rest = yield [drawn, *leaving]  # all at once: an evaluation asks once
+        without = left_out_values(targets, leaving, rest)
     else:
         parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
         values = [_signed(chosen, parts, together, one, n_resamples, progress) for one in sources]
+        signed = [_signed_without(chosen, parts, together, one, vectors_per_member(apart)) for one in apart]
+        without = [[one.values for one in line] for line in zip(*signed, strict=True)]
+    one_more = [one_more_pvalue(own, apart, given) for own in without]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
@@ -214,27 +250,29 @@ def asking_check(
     for source, own in zip(sources, values, strict=True):
         check = hypothesis_check(
             source,
-            given,
+            stored,
             chosen,
             own,
             grouping,
             settings,
             None if together is None else _numbers(parts, together),
+            one_more if apart and source.hypothesis == "bayesian" else None,
         )
         every[source.hypothesis].append(check)
         totals[source.hypothesis].append([one.values for one in own[: len(chosen)]])
         notes += [note for one in own[: len(chosen)] for note in one.bound.notes]
-        notes += () if together is not None else drawing_notes(given, source.members is not None)
+        if together is None or joint:
+            notes += drawing_notes(stored, source.members is not None)
     found = {name: of_any_member(own) for name, own in every.items()}
     return PredictiveCheck(
         bayesian=found.get("bayesian"),
         independent=found.get("independent"),
         n=rows.n,
-        m=given.n_members,
+        m=stored.n_members,
         n_resamples=int(n_resamples),
-        kind=type(given).__name__,
+        kind=type(stored).__name__,
         factors={} if grouping is None else grouping.factors,
-        limits=limits_of(given, names, n_resamples, _together(chosen, grouping)),
+        limits=limits_of(stored, names, n_resamples, _together(chosen, grouping)),
         notes=tuple(dict.fromkeys(notes)),
         settings={
             **settings,
@@ -260,6 +298,24 @@ def _signed(
         for at, part in enumerate(parts)
         for one in wild(
             chosen, part, clusters, source.seed, n_resamples, None if at else report, members=source.members
+        )
+    ]
+
+
+def _signed_without(
+    chosen: Sequence[Statistic],
+    parts: Sequence[Rows],
+    clusters: Clusters,
+    source: LeftOut,
+    n_resamples: int,
+) -> list[Resampled]:
+    """Return the same for predictions without the member that is taken to have drawn the labels."""
+    drawers = np.zeros(n_resamples, dtype=np.intp)  # there is one: whoever the predictions lack
+    return [
+        one
+        for part in parts
+        for one in wild(
+            chosen, part.changed(source.pose), clusters, source.seed, n_resamples, members=drawers
         )
     ]
 

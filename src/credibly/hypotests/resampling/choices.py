@@ -7,6 +7,12 @@ No value is ever made up between or beyond draws and quantiles, so tests are exa
 A chosen draw changes places with the label, and the predictions change with the replicate. What a row adds
 to a statistic is computed once for every choice, a table (n, s + 1); a replicate then only looks it up.
 
+Drawn classes (an `Ensemble` whose members are all certain) are pooled with their label in the same way. What
+is compared is the mean over the whole pool, (m mean + e_y) / (m + 1), which does not change with the choice:
+
+independent  the label is any of the m + 1 classes of its pool
+bayesian     all m + 1 label vectors are pooled, and the labels are one of them
+
 Of draws of several members, (n, m, s):
 
 independent  s draws of the mixture: a member is drawn for each, and one of its draws that no other has taken;
@@ -39,7 +45,9 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.predictions import (
     Classes,
     Dataset,
+    Ensemble,
     Labels,
+    Point,
     Predictions,
     Quantiles,
     Reals,
@@ -83,6 +91,64 @@ def pooled(rows: Dataset, seed: Seed, *, shared: bool, changed: Samples | None =
         other = xp.reshape(_draws(changed, seed, rows.start, shared), (len(given), -1))
         pool._set(moved=xp.concat([pool.values[:, :1], other], axis=1))
     return found
+
+
+def are_drawn_labels(rows: Rows) -> bool:
+    """Tell whether the members of all rows are drawn labels, and each row has one label to pool them with."""
+    few = rows.sample
+    return (
+        isinstance(few.predictions, Ensemble)
+        and few.predictions.holds_drawn_labels
+        and isinstance(few.batch, Classes)
+        and all(rows.map(_drawn))
+    )
+
+
+def _drawn(rows: Dataset) -> bool:
+    assert isinstance(rows.predictions, Ensemble)
+    return rows.predictions.holds_drawn_labels
+
+
+def with_label_as_member(rows: Dataset) -> Dataset:
+    """Return rows of drawn labels whose first member is the label itself."""
+    given = rows.predictions
+    assert isinstance(given, Ensemble)
+    xp = given.xp
+    own = xp.astype(_one_hot(rows)[:, None, :], given.probs.dtype)
+    pool = object.__new__(_LabelAndDraws)
+    pool._set(**vars(given.replace_rows(probs=xp.concat([own, given.probs], axis=1))))
+    return _pooled_rows(rows, pool)
+
+
+class _LabelAndDraws(Ensemble):
+    """The label of every instance, then the labels drawn for it."""
+
+    @property
+    def mean_note(self) -> str:
+        """What `mean` does."""
+        return f"used the mean of {self.n_members - 1} drawn labels and of the label as the one prediction"
+
+
+def with_label_in_mean(rows: Dataset) -> Dataset:
+    """Return rows of drawn labels with the mean of all of them, the label included, as prediction."""
+    given = rows.predictions
+    assert isinstance(given, Ensemble)
+    m = given.n_members
+    mean = Point._trusted((m * given.mean().probs + _one_hot(rows)) / (m + 1))
+    mean._set(notes=given.notes, classes=given.classes)
+    return _pooled_rows(rows, mean)
+
+
+def _one_hot(rows: Dataset) -> Array:
+    given, labels = rows.predictions, rows.batch.values[0, :]
+    assert isinstance(given, Ensemble)
+    xp = namespace(labels)
+    classes = xp.arange(given.n_classes, dtype=xp.int64, device=given.device)
+    return xp.astype(xp.astype(labels, xp.int64)[:, None] == classes[None, :], xp.float64)
+
+
+def _pooled_rows(rows: Dataset, predictions: Predictions) -> Dataset:
+    return dataclasses.replace(rows, predictions=predictions, labels=rows.batch, weights=None)
 
 
 def is_stratified(predictions: Predictions) -> bool:
@@ -237,6 +303,10 @@ def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, 
     """Return what is worth knowing about how replicates were made of draws or quantiles."""
     if isinstance(predictions, Quantiles):
         return ("replicates only draw which two quantiles a label lies between, not its value",)
+    if isinstance(predictions, Ensemble) and predictions.holds_drawn_labels:
+        m = predictions.n_members
+        taken = f"members are certain of one class each, so they are taken as {m} drawn labels"
+        return (f"{taken}: each label is pooled with its draws, and the mean of the pool is tested",)
     if not isinstance(predictions, Samples):
         return ()
     s = int(predictions.values.shape[-1])

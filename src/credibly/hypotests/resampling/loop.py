@@ -32,7 +32,7 @@ from credibly._arrays.progress import Progress, share_of
 from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
-from credibly.predictions import Dataset, InMemory, Labels, Predictions, Reals, Rows, Samples
+from credibly.predictions import Dataset, InMemory, Labels, Predictions, Reals, Rows
 from credibly.statistics.over_rows import planned
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
@@ -214,9 +214,7 @@ def posed(
     """Yield every source with the rows as it sees them, and its targets bound to them."""
     seen: tuple[Hashable, Dataset, dict[Hashable, Job]] | None = None
     for draw, targets in asked:
-        # sources that differ only in their members see the same rows; draws are pooled by their hypothesis
-        pooled = isinstance(rows.predictions, Samples) and getattr(draw, "members", None) is None
-        key = (id(draw.predictions), pooled and draw.seed) if isinstance(draw, LabelSource) else id(draw)
+        key = draw.view(rows) if isinstance(draw, LabelSource) else id(draw)
         if seen is None or seen[0] != key:
             seen = key, draw.pose(rows) if isinstance(draw, LabelSource) else rows, {}
         yield draw, seen[1], jobs_of(targets, seen[1], n_resamples, seen[2], whole=whole)

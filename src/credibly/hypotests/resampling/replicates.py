@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, Protocol
 
@@ -412,6 +412,12 @@ class LabelSource:
             every = [np.full(n_resamples, j, dtype=np.intp) for j in range(few.n_members)]
             return [cls(hypothesis, seed, members) for members in every]
         return [cls.under(hypothesis, seed, n_resamples, few)]
+
+    def view(self, rows: Dataset) -> Hashable:
+        """Return what `pose` depends on besides the rows: equal for sources that see the same."""
+        # sources that differ only in their members see the same rows; draws are pooled by their hypothesis
+        pooled_anew = isinstance(rows.predictions, Samples) and self.members is None
+        return id(self.predictions), pooled_anew and self.seed
 
     def pose(self, rows: Dataset) -> Dataset:
         """Return the rows as replicates see them: draws pooled with their labels, labels in cells."""

@@ -34,6 +34,7 @@ from credibly.hypotests.resampling.loop import Finish, Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
 from credibly.predictions.clusters import Clusters
+from credibly.predictions.ensemble import WithoutMember
 from credibly.predictions.passes import Sums
 from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import Pairs, Planned, for_pairs, meets_in_blocks, require_rows
@@ -112,10 +113,11 @@ class _Work:
     def _of_member(self, chunk: Dataset, bound: Bound, codes: HostArray, member: int) -> State:
         """Return what a member's probabilities, taken as shares of labels, add in every cluster."""
         assert isinstance(chunk.predictions, ClassPredictions)
-        probs, batch = member_probs(chunk.predictions), chunk.batch
+        batch, given = chunk.batch, chunk.predictions
+        probs = given.left_out if isinstance(given, WithoutMember) else member_probs(given)[:, member, :]
         total: State | None = None
         for c in range(chunk.predictions.n_classes):
-            shares = as_float64(probs[:, member, c])[None, :]
+            shares = as_float64(probs[:, c])[None, :]
             every = dataclasses.replace(batch, values=0 * batch.values + c, weights=shares)
             own = bound.wild_sums(every, codes, self.clusters.number)[1]
             total = own if total is None else total + own

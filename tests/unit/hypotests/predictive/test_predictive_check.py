@@ -83,16 +83,13 @@ def test_the_result_is_what_the_replicates_say() -> None:
             assert result.hypothesis in str(check)
 
 
-def test_the_truth_is_counted_as_one_more_member() -> None:
+def test_members_draw_the_replicates_and_both_sides_are_counted() -> None:
     members, labels = world()
     check = cr.predictive_check(members, labels, statistics=["brier"], hypothesis="bayesian", rng=1)
     result = check.checks["brier"]
     assert set(check.bayesian.members.tolist()) == set(range(5))
     above = (result.null_distribution >= result.statistic).sum()
     assert result.details.upper_pvalue == pytest.approx((1 + above) / 1000)
-    # 2 (1 + 5 tail) / 6: never below 2 / 6
-    tail = min(above, (result.null_distribution <= result.statistic).sum()) / 999
-    assert result.details.member_pvalue == pytest.approx(min(1, 2 * (1 + 5 * tail) / 6))
 
 
 def test_of_several_raters_one_is_checked() -> None:
@@ -106,24 +103,6 @@ def test_of_several_raters_one_is_checked() -> None:
         name: one.pvalue for name, one in single.checks.items()
     }
     assert "one label per instance was tested" in found.notes[0]
-
-
-def test_few_members_cannot_tell_what_one_more_might_explain() -> None:
-    """No member draws such labels; of 5 draws from a posterior none is beyond chance at 2 / 6."""
-    members = np.tile([[0.9, 0.1]], (200, 5, 1))
-    members[:, :, 0] -= np.arange(5) / 100
-    members[:, :, 1] += np.arange(5) / 100
-    labels = np.arange(200) % 2
-    result = cr.predictive_check(members, labels, statistics=["accuracy"], rng=0).bayesian.checks["accuracy"]
-    assert result.rejects(0.05)
-    assert result.deciding_pvalue == result.details.member_pvalue == pytest.approx(2 / 6, abs=0.02)
-    assert result.verdict() == "cannot tell"
-    assert result.sentence().startswith("Cannot tell: none of these 5 members explains the labels")
-    assert result.verdict(0.5) == "conflict"
-    many = np.repeat(members, 10, axis=1)  # 2 / 51
-    assert cr.predictive_check(many, labels, statistics=["accuracy"], rng=0).checks["accuracy"].verdict() == (
-        "conflict"
-    )
 
 
 @pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "skce", "brier"])
@@ -168,7 +147,7 @@ def test_user_statistics_scalar_batched_and_plain_agree() -> None:
     members, labels = world()
 
     def share(predictions: cr.Ensemble, labels: np.ndarray) -> float:
-        assert predictions.n_members == 5  # the whole ensemble, never the drawn member
+        assert predictions.n_members >= 4  # all or all but one, never the drawn member
         return float((labels == 0).mean())
 
     def shares(predictions: cr.Ensemble, labels: np.ndarray) -> np.ndarray:
@@ -299,7 +278,7 @@ def test_a_dirichlet_is_checked_by_its_means_and_says_so() -> None:
 def test_few_members_are_a_limit_in_words() -> None:
     members, labels = world()
     check = cr.predictive_check(members, labels, rng=0)
-    assert any("these 5 members" in limit and "0.33" in limit for limit in check.limits)  # 2 / 6
+    assert any("With 5 members" in limit and "0.33" in limit for limit in check.limits)  # 2 / 6
     many = cr.predictive_check(*world(m=40), rng=0)
     assert not any("members" in limit for limit in many.limits)
 

@@ -160,13 +160,16 @@ def test_class_statistics_of_real_values_are_refused() -> None:
 
 def test_user_statistics_see_all_members() -> None:
     mean, std, labels = world()
+    sizes = []
 
     def largest(predictions: cr.Gaussian, labels: np.ndarray) -> float:
-        assert predictions.n_members == 6
+        sizes.append(predictions.n_members)
         return float(np.abs(labels).max())
 
     check = cr.predictive_check(cr.Gaussian(mean, std), labels, statistics=[largest], n_resamples=19, rng=0)
     assert check.checks["largest"].statistic == np.abs(labels).max()
+    # all members for the two hypotheses; all but one, for each of 6, with the labels and 34 drawn ones
+    assert sizes == [6] * 40 + [5] * 6 * 35
 
 
 def test_power_against_a_shift() -> None:

@@ -117,7 +117,7 @@ def test_other_rows_seeds_and_hypotheses_have_their_own(drawn: list[int]) -> Non
             ]
         )
     )
-    assert len(drawn) == 4
+    assert len(drawn) == 4 + MEMBERS.n_members  # every member that is left out draws labels of its own
     assert first.checks["brier"].statistic != second.checks["brier"].statistic
 
 
@@ -162,8 +162,10 @@ def test_no_requests_have_no_answers() -> None:
 
 def test_an_evaluation_draws_labels_once_per_source(drawn: list[int]) -> None:
     cr.evaluate(REALS, NUMBERS, n_resamples=19, progress=None, recalibrate=[])
-    assert len(drawn) == 2  # of the mixture for tests, curves and the check, and of one member each
+    # of the mixture for tests, curves and the check, and of one member each; then every member that is left
+    # out, for coverage and for scores
+    assert len(drawn) == 2 + 2 * REALS.n_members
     drawn.clear()
     named = {"statistics": ["brier", "confidence_gap"], "recalibrate": []}
     cr.evaluate(MEMBERS, CLASSES, n_resamples=19, progress=None, **named)
-    assert len(drawn) == 2
+    assert len(drawn) == 2 + MEMBERS.n_members
