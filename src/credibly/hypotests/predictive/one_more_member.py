@@ -292,4 +292,5 @@ def _by_spread(table: HostArray, shares: HostArray, number: float) -> float | No
     variance = (1.0 + 1.0 / number) * between + within
     if not variance > 0:
         return None
-    return float(2.0 * stdtr(number - 1.0, -abs(centre) / variance**0.5))
+    pvalue = float(2.0 * stdtr(number - 1.0, -abs(centre) / variance**0.5))
+    return float(f"{pvalue:.12g}")  # sums over chunks differ in their last bits
