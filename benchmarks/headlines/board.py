@@ -104,16 +104,21 @@ def _true_real_size(fresh: Draw, claim: Claim, keep: Any) -> float:
     y = m[:, None] + s[:, None] * truth.shape  # equally likely values of every row
     if claim.measure == "mean":
         return float((mu - y.mean(axis=1)).mean())
-    if claim.measure in ("coverage", "tail", "quantile"):
+    if claim.measure in ("coverage", "tail", "skew", "quantile"):
         assert claim.level is not None
         if claim.measure == "quantile":
             return float((y <= np.asarray(stated.quantile([claim.level]))).mean() - claim.level)
-        ends = np.asarray(stated.quantile([(1 - claim.level) / 2, (1 + claim.level) / 2]))
-        if claim.measure == "coverage":
-            places = np.interp((ends - m[:, None]) / s[:, None], truth.shape, LEVELS, 0.0, 1.0)
-            return float(claim.level - (places[:, 1] - places[:, 0]).mean())
-        labels = np.asarray(fresh.labels)[keep]  # tails lie beyond the levels of the shape
-        return float(claim.level - ((labels >= ends[:, 0]) & (labels <= ends[:, 1])).mean())
+        labels = np.asarray(fresh.labels)[keep]
+        low, high = (1.0 - claim.level) / 2.0, (1.0 + claim.level) / 2.0
+        if isinstance(stated, cr.Samples) and claim.measure == "coverage":
+            return _missed_by_draws(stated, labels, low, high)
+        ends = np.asarray(stated.quantile([low, high]))
+        if claim.measure == "tail":  # beyond the levels of the shape
+            return float(claim.level - ((labels >= ends[:, 0]) & (labels <= ends[:, 1])).mean())
+        places = np.interp((ends - m[:, None]) / s[:, None], truth.shape, LEVELS, 0.0, 1.0)
+        if claim.measure == "skew":
+            return float((places[:, 0] - (1.0 - places[:, 1])).mean())
+        return float(claim.level - (places[:, 1] - places[:, 0]).mean())
     sd = np.asarray(stated.quantile([0.75]) - stated.quantile([0.25]))[:, 0] / 1.349
     if claim.measure == "slope":
         weight = 1.0 / sd**2
@@ -121,6 +126,14 @@ def _true_real_size(fresh: Draw, claim: Claim, keep: Any) -> float:
         return 1.0 - float((weight * x * m).sum() / (weight * x * x).sum())
     log = np.log(sd) - np.log(sd).mean()
     return 1.0 - float((log * np.log(s)).sum() / (log * log).sum())
+
+
+def _missed_by_draws(stated: Any, labels: Any, low: float, high: float) -> float:
+    """Return how much more of the places among all draws lie between two levels than of those of labels."""
+    drawn = np.asarray(stated.values)
+    each = (np.arange(drawn.shape[1] + 1) + 0.5) / (drawn.shape[1] + 1)
+    inside = (each >= low) & (each <= high)
+    return float(inside.mean() - inside[(drawn < labels[:, None]).sum(axis=1)].mean())
 
 
 def _gained(world: World, drawn: Draw, found: Diagnosis) -> float:
