@@ -91,11 +91,6 @@ class RepairGain(Result):
     stderr: float
     description: str = ""
 
-    @property
-    def pays(self) -> bool:
-        """Whether the gain is more than two standard errors."""
-        return self.gain > 2.0 * self.stderr
-
 
 @dataclasses.dataclass(frozen=True)
 class Diagnosis(Result):
