@@ -139,14 +139,13 @@ def asked(
 
     questions: list[tuple[Finding, ReportFigure | None, Table | None]] = []
     asked_for = evaluation.headline.questions if evaluation.headline is not None else ()
-    audited = "audit" in left and any(one.about == "left" for one in asked_for)
     for answer in asked_for:
         if answer.about == "what":
             figure = main_figure(evaluation)
-        elif answer.about == "repairs":  # which have a table; what they leave shows them, unless groups do
-            figure = taken("recalibration") if audited else None
-        elif answer.about == "left":
-            figure = taken("audit", "recalibration")
+        elif answer.about == "repairs":  # which have a table
+            figure = None
+        elif answer.about == "left":  # the figure of groups is too broad to stand beside a question
+            figure = taken("recalibration")
         elif answer.about == "spread":
             figure = taken(*SPREAD if evaluation.predictions.kind != "Point" else ("raters", *SPREAD))
         else:
@@ -237,7 +236,7 @@ def _reliability_title(display: CorpDisplay | ReliabilityDisplay) -> str:
 
 
 def _reliability(display: CorpDisplay | ReliabilityDisplay, anchor: str) -> ReportFigure:
-    ax = display.draw(new_axes(4.4, 3.95, _LARGE if display.is_top_label else _TITLED))
+    ax = display.draw(new_axes(4.4, 3.8, _LARGE if display.is_top_label else _TITLED))
     if display.is_top_label:
         ax.set_title("", loc="left")  # the page's own heading says it
     return drawn_figure(ax, _reliability_title(display), anchor, display.finding, display.table())

@@ -29,7 +29,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, stdtr
 
 from credibly._arrays.namespace import HostArray, tiles, to_host
@@ -178,6 +177,8 @@ def _half_width(stderr: float, bias: float, level: float, codes: HostArray | Non
     most = 1.0
     while excess(most) < 0.0:
         most *= 2.0
+    from scipy.optimize import brentq  # slow to load, and comparisons alone need it
+
     return stderr * float(brentq(excess, 0.0, most))
 
 
