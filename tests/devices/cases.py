@@ -340,7 +340,7 @@ def _others() -> Iterator[tuple[str, Case]]:
         lambda make: (
             cr.recalibrate.VennAbers()
             .fit(cr.Point.from_logits(make(MEMBERS[:, 0, :2])), make(LABELS % 2))
-            .apply(cr.Point.from_logits(make(MEMBERS[1:, 0, :2])))
+            .apply(cr.Point.from_logits(make(MEMBERS[:, 1, :2])))
         ),
     )
     yield (
@@ -399,6 +399,17 @@ def _others() -> Iterator[tuple[str, Case]]:
             cr.Ensemble(make(MEMBERS[few])), cr.LabelCounts(make(COUNTS[few])), n_resamples=9, rng=7
         ),
     )
+    yield "diagnose", _diagnosed
+    yield (
+        "diagnose counts",
+        lambda make: cr.diagnose(ensemble(make), cr.LabelCounts(make(COUNTS)), n_resamples=39, rng=7),
+    )
+    yield (
+        "diagnose reals",
+        lambda make: cr.diagnose(
+            cr.Gaussian(make(MEANS), make(0.2 * STDS)), make(REALS), n_resamples=39, rng=7
+        ),
+    )
     yield "evaluate reals", lambda make: cr.evaluate(gaussian(make), make(REALS), n_resamples=9, rng=7)
     yield (
         "compare",
@@ -409,6 +420,13 @@ def _others() -> Iterator[tuple[str, Case]]:
     yield "scan", lambda make: cr.brier(cr.scan(ensemble(make), make(LABELS), chunk_rows=10, engine="serial"))
     yield "RunningStatistic", _running
     yield "Basis", lambda make: cr.learners.Basis().fit(make(FEATURES)).columns(make(FEATURES))
+
+
+def _diagnosed(make: Make) -> cr.diagnosis.Diagnosis:
+    """Diagnose an overconfident model, on enough rows for the test to find it and for repairs to be tried."""
+    sharp = MEMBERS[:, 0] ** 2 / (MEMBERS[:, 0] ** 2).sum(axis=1, keepdims=True)
+    point, labels = cr.Point(make(np.tile(sharp, (4, 1)))), make(np.tile(LABELS, 4))
+    return cr.diagnose(point, labels, groups=np.arange(len(point)) % 2, n_resamples=39, rng=7)
 
 
 def _running(make: Make) -> Any:
@@ -428,6 +446,7 @@ BOOTSTRAP = "the bootstrap of scores"
 PICTURES = "what the studies only draw"
 PLACES = "places of labels in their predictions"
 DECIDED = "one uncertainty, answer and label per instance"
+DIAGNOSED = "the search for faults and their repairs"
 AUDITED = "audits of sets, draws and quantiles"
 LEAVES: dict[str, str] = {
     "audit clusters": "residuals of clusters",
@@ -435,6 +454,7 @@ LEAVES: dict[str, str] = {
     "risk_coverage_curve": "the order of answers by confidence",
     "corp_curve": "isotonic regression",
     "decompose_crps": "isotonic regression",
+    **dict.fromkeys(("diagnose", "diagnose counts", "diagnose reals"), DIAGNOSED),
     "detection": DECIDED,
     "decision_costs": DECIDED,
     "murphy_curve": DECIDED,
@@ -455,6 +475,14 @@ LEAVES: dict[str, str] = {
     "IsotonicRecalibration": PLACES,
     "QuantileShift": PLACES,
     "MemberTemperatures": OPTIMISERS,
+    "BiasScaling": OPTIMISERS,
+    "PlattScaling": OPTIMISERS,
+    "NoiseScaling": OPTIMISERS,
+    "ColumnOrder": OPTIMISERS,
+    "CurveScaling": OPTIMISERS,
+    "BetaScaling": OPTIMISERS,
+    "IsotonicRecalibration of classes": "isotonic regression",
+    "VennAbers": "isotonic regression",
     "VectorScaling": OPTIMISERS,
     "MatrixScaling": OPTIMISERS,
     "Chain": OPTIMISERS,

@@ -390,7 +390,7 @@ def shifted(predictions: RealPredictions, by: HostArray) -> RealPredictions:
     """Move every distribution."""
     name = "mean" if isinstance(predictions, Gaussian) else "values"
     values = as_float64(getattr(predictions, name))
-    moved = like(by, values).reshape((-1,) + (1,) * (values.ndim - 1))
+    moved = like(by.reshape((-1,) + (1,) * (values.ndim - 1)), values)
     return predictions.replace_rows(**{name: values + moved})
 
 

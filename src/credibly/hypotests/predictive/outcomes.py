@@ -289,7 +289,7 @@ def _single(
     statistic = bound.statistic
     null = found.values[1:]
     at_least, at_most = at_least_and_at_most(float(found.values[0]), null)
-    above, below = np.count_nonzero(at_least), np.count_nonzero(at_most)
+    above, below = int(np.count_nonzero(at_least)), int(np.count_nonzero(at_most))
     upper, lower = (1 + above) / (1 + null.size), (1 + below) / (1 + null.size)
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
     return result_of(
