@@ -40,6 +40,7 @@ ROOMS = {
     "learners": "Learned weights",
     "raters": "Several labels per instance",
     "recalibrate": "Recalibration",
+    "diagnosis": "What is wrong, and what repairs it",
     "selection": "The unified score and the choice between models",
     "scale": "Larger than memory",
     "evaluation": "Everything at once",

@@ -408,6 +408,12 @@ NAMES: dict[str, tuple[str, ...]] = {
 class TailScaling(IsotonicRecalibration):
     """Give predictions the tails of a t distribution: F' = R(F), R(u) = T(ndtri(u) / s).
 
+    Parameters
+    ----------
+    levels : int
+        Gaussian predictions and draws are returned as quantiles at the levels j / M, with M given here;
+        `Quantiles` keep their own levels.
+
     Attributes
     ----------
     degrees, scale : float
@@ -509,6 +515,12 @@ def skew_loss(z: HostArray, centre: float, scale: float, skew: float) -> HostArr
 @dataclasses.dataclass(eq=False)
 class SkewScaling(IsotonicRecalibration):
     """Make predictions longer on one side: F' = R(F), R a sinh-arcsinh distribution of normal scores.
+
+    Parameters
+    ----------
+    levels : int
+        Gaussian predictions and draws are returned as quantiles at the levels j / M, with M given here;
+        `Quantiles` keep their own levels.
 
     Attributes
     ----------
