@@ -349,7 +349,8 @@ def _parts(evaluation: cr.Evaluation) -> Iterator[Named]:
     if evaluation.raters is not None:
         loss = evaluation.raters.loss
         few, many = loss.raters
-        share = loss.irreducible.value / loss.expected.value
+        # unbiased terms may be negative; a share of the loss is at most all of it
+        share = min(1.0, max(0.0, loss.irreducible.value / loss.expected.value))
         yield Named(
             "raters",
             (
@@ -528,7 +529,9 @@ def _held(part: str, evaluation: cr.Evaluation) -> Iterator[float]:
     if part == "reals" and evaluation.reals.spread is not None:
         yield level * len(evaluation.reals.spread.stated)  # bins outside their band by chance
     if part in ("validity", "question-spread") and evaluation.validity is not None:
-        yield len(evaluation.validity.test.details.failing(level))
+        own = evaluation.settings["levels"]["validity"]  # beside the other tests of the first screen
+        yield len(evaluation.validity.test.details.failing(own))
+        yield float(np.asarray(evaluation.validity.test.details.deviance).sum())
     if part == "numbers":  # replicates that would be enough for so many statistics
         family = len([name for name in evaluation.tests if name != "omnibus"])
         yield from (family, math.ceil(2 * family / level - 1e-9) - 1)

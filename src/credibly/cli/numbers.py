@@ -12,7 +12,7 @@ from credibly.cli import codes, options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Replication, Streaming, command
 from credibly.evaluation import Evaluation, NumberRow, evaluate, number_rows
-from credibly.evaluation.words import crps_in_words
+from credibly.evaluation.words import MISREAD, crps_in_words
 from credibly.hypotests.calibration.certificate import stated_events
 from credibly.predictions import Rows
 from credibly.results.decompositions import CrpsDecomposition
@@ -97,7 +97,7 @@ def evaluate_file(
         parts = evaluation.decomposition
         n = evaluation.predictions.n
         said = [crps_in_words(parts, n)] if isinstance(parts, CrpsDecomposition) else []
-        output.notes([*said, *remarks(evaluation)])
+        output.notes([*([] if output.terminal else _misread(evaluation)), *said, *remarks(evaluation)])
     leave(fail_on, (one.word for one in evaluation.findings), shown=is_shown(evaluation))
 
 
@@ -148,6 +148,13 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
         several = len(names) > 1 and reason.startswith("it ")
         why = f"each {reason.removeprefix('it ')}" if several else reason
         yield f"not run: {', '.join(names)}, because {with_flags(why)}"
+
+
+def _misread(evaluation: Evaluation) -> Iterator[str]:
+    """Yield the headline where columns, labels or rows are mixed up: no number means anything before that."""
+    found, said = evaluation.diagnosis, evaluation.headline
+    if found is not None and said is not None and said.word == "conflict" and found.fault in MISREAD:
+        yield said.sentence
 
 
 def with_bins(statistic: Statistic, n_bins: int) -> Statistic:

@@ -122,7 +122,9 @@ def _repairs(work: Work, found: Diagnosis, headline: Finding) -> Finding | None:
         return Finding("repairs", "", "beyond repair", {})
     tried = repair_facts(work, found)
     if found.repair is None:
-        return Finding("repairs", "", "no repair pays", {**tried[0], "tried": tried})
+        helps = found.fault == "no skill" and tried[0]["gain"] > 2 * tried[0]["stderr"]
+        case = "no repair helps" if helps else "no repair pays"
+        return Finding("repairs", "", case, {**tried[0], "tried": tried})
     own = next(one for one in tried if one["chosen"])
     facts = {
         **own,

@@ -49,7 +49,7 @@ def test_quiet_prints_the_table_only(credibly: Command, calibrated: Path, member
 
 
 @pytest.mark.slow
-def test_the_report_is_written_and_never_over(
+def test_the_report_is_written_over_reports_only(
     credibly: Command, calibrated: Path, members: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "compared.html"
@@ -58,7 +58,10 @@ def test_the_report_is_written_and_never_over(
     assert f"credibly compare {calibrated}" in out.read_text()
     before = out.read_text()
     ran = credibly("compare", calibrated, members, "--out", out, *FEW)
-    assert (ran.code, out.read_text()) == (2, before)
+    assert (ran.code, out.read_text()) == (0, before)  # a report that was written here
+    out.write_text("mine")
+    ran = credibly("compare", calibrated, members, "--out", out, *FEW)
+    assert (ran.code, out.read_text()) == (2, "mine")
     assert "--force" in ran.err
     assert credibly("compare", calibrated, members, "--out", out, "--force", *FEW).code == 0
     ran = credibly("compare", calibrated, members, "--out", members, "--force", *FEW)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 DRAWS = ("--n-resamples", 200)  # of instances, for ties
 
 
-def test_report_stands_beside_the_file_and_is_never_overwritten(
+def test_report_stands_beside_the_file_and_replaces_reports_only(
     credibly: Command, overconfident: Path
 ) -> None:
     report = overconfident.with_name("overconfident-report.html")
@@ -24,9 +24,11 @@ def test_report_stands_beside_the_file_and_is_never_overwritten(
     path, *sentences = ran.out.splitlines()
     assert path == str(report)
     assert sentences[0].startswith("conflict\t")
-    assert [one.split("\t")[0] for one in sentences] == ["conflict", "no conflict found"]
+    assert [one.split("\t")[0] for one in sentences] == ["conflict", "yes"]  # it knows when it is wrong
     written = report.read_bytes()
     assert written.startswith(b"<!")
+    assert credibly("report", overconfident, *FAST).code == 0
+    assert report.read_bytes() == written  # a report that was written here, the same seed, the same bytes
 
     report.write_text("mine", encoding="utf-8")
     refused = credibly("report", overconfident, *FAST)
@@ -34,7 +36,7 @@ def test_report_stands_beside_the_file_and_is_never_overwritten(
     assert "`--force`" in refused.err
     assert report.read_text(encoding="utf-8") == "mine"
     assert credibly("report", overconfident, "--force", *FAST).code == 0
-    assert report.read_bytes() == written  # the same seed, the same bytes
+    assert report.read_bytes() == written
 
 
 def test_quiet_report_prints_its_path_only(credibly: Command, overconfident: Path, tmp_path: Path) -> None:
@@ -61,7 +63,10 @@ def test_demo_ends_with_path_and_findings(
     assert path == "demo-report.html"
     assert Path(path).stat().st_size < 500_000
     assert len(sentences) == 2  # the headline, and whether it knows when it is wrong
-    assert credibly("demo").code == 2  # the report is there now
+    assert credibly("demo", *few, "--json").code == 0  # over its own report
+    Path(path).write_text("mine", encoding="utf-8")
+    assert credibly("demo").code == 2
+    assert Path(path).read_text(encoding="utf-8") == "mine"
     assert credibly("demo", *few, "--force", "--json").code == 0
 
 
@@ -110,6 +115,8 @@ def test_the_report_of_several_files_stands_beside_the_first(
     assert found["report"] == str(calibrated.with_name("comparison-report.html"))
     assert found["type"] == "ReportWritten"
     assert found["findings"]
+    assert credibly("report", calibrated, members, *DRAWS).code == 0  # over its own report
+    calibrated.with_name("comparison-report.html").write_text("mine", encoding="utf-8")
     again = credibly("report", calibrated, members, *DRAWS)
     assert again.code == 2
     assert "--force" in again.err

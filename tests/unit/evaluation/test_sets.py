@@ -30,13 +30,17 @@ def test_the_tests_are_those_of_credal_test() -> None:
     labels = drawn(sets.mean().probs)
     found = cr.evaluate(sets, labels, rng=3, **FEWER)
     assert found.credal is not None
+    assert "119 replicates were drawn instead of 19, because fewer cannot show a conflict" in found.notes
+    # weights are learned and searched again for so many of them
+    drawn_again = {weights: test.n_resamples for weights, test in found.credal.tests.items()}
+    assert drawn_again == {"learned": 119, "constant": set_tests.MOST_SEARCHES}
     for weights, test in found.credal.tests.items():
         run = (
             cr.credal_test
             if weights == "learned"
             else functools.partial(cr.hypotests.weights_test, weights=weights)
         )
-        alone = run(sets, labels, n_resamples=19, rng=3)
+        alone = run(sets, labels, n_resamples=drawn_again[weights], rng=3)
         assert test.pvalue == alone.pvalue
     assert [one.statistic for one in found.credal.verdicts] == ["witness", *["credal_test"] * 2]
     assert {one.word for one in found.credal.verdicts} == {"no conflict found"}
@@ -144,11 +148,11 @@ def test_counts_are_tested_against_the_set_itself(monkeypatch: pytest.MonkeyPatc
     counts[5] = [8, 0, 0]
     sets[5] = sets[5] * 0.1 + 0.9 * np.eye(3)[2]
     given = cr.Ensemble(sets, member_axis=1)
-    few = {**FEW, "n_resamples": 99}  # with fewer, no single instance can stand out
+    few = {**FEW, "n_resamples": 199}  # five tests share the level, and some have two sides
     found = cr.evaluate(given, cr.LabelCounts(counts), **few)
     assert found.credal is not None  # of one label per instance
     assert found.validity is not None
-    alone = cr.validity_test(given, cr.LabelCounts(counts), n_resamples=99, rng=0)
+    alone = cr.validity_test(given, cr.LabelCounts(counts), n_resamples=199, rng=0)
     assert found.validity.test.pvalue == alone.pvalue
     assert found.validity.verdict.statistic == "validity_test"
     told = json.loads(json.dumps(found.to_dict()))["validity"]
@@ -165,8 +169,10 @@ def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     assert dict(cr.evaluate(sets, counts, tests=False, **FEW).not_run)[name] == "tests=False"
     dirichlet = cr.Dirichlet(1 + 5 * sets[:, 0])
     assert "not a set" in dict(cr.evaluate(dirichlet, counts, **FEW).not_run)[name]
-    few = {**FEW, "n_resamples": 3}
-    assert "at least 6" in dict(cr.evaluate(sets, counts, **few).not_run)[name]
+    found = cr.evaluate(sets, counts, **{**FEW, "n_resamples": 3})
+    assert found.validity is not None  # too few replicates are no reason: more are drawn
+    assert found.validity.test.n_resamples == 199
+    assert "199 replicates were drawn instead of 3, because fewer cannot show a conflict" in found.notes
     monkeypatch.setattr(set_tests, "MOST_RATED", 5)
     assert "use `validity_test`" in dict(cr.evaluate(sets, counts, **FEW).not_run)[name]
 

@@ -104,8 +104,12 @@ def test_counts_of_raters_do_not_hide_the_test_that_was_run() -> None:
     assert found.validity is not None
     assert found.headline is not None
     asked = {one.about: one for one in found.headline.questions}
-    # whose loss it is comes first
-    assert list(asked) == ["raters", "what", "repairs", "left", "errors", "spread"]
+    # whose loss it is comes first; labels have nothing to do with predictions, so no repair is fitted
+    assert found.diagnosis is not None
+    assert found.diagnosis.fault == "no skill"
+    assert list(asked) == ["raters", "what", "repairs", "errors", "spread"]
+    assert asked["repairs"].sentence.startswith("None makes it useful: fitted on other folds, ")
+    assert "no repair lowers" not in asked["repairs"].sentence  # one does, by more than chance
     assert asked["spread"].question == "Does it predict how people disagree?"
     assert asked["spread"].word == "conflict"
     pairs = "It says that two raters disagree 51 % of the time; they do 53 % of the time."
