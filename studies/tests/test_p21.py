@@ -103,7 +103,7 @@ def test_few_members_reject_means_that_lie_outside_all_of_them(location: StudyRe
 
     # one of six exchangeable means is the smallest or largest in a third of cases
     assert 0.1 < rejected(5, "new mean") < 0.5
-    assert rejected(5, "new mean, member p") == 0  # never below 2 / 6
+    assert rejected(5, "new mean, member p") <= 0.1  # one more member keeps the level of 5 %
     assert rejected(5, "a member") < 0.15
     assert rejected(25, "new mean") < rejected(5, "new mean")
 

@@ -50,9 +50,11 @@ def enlarged(credal: CredalSet, radius: float, by: By) -> CredalSet:
     if not isinstance(credal, Ensemble):
         return Ensemble(_towards_classes(members[:, None, :], radius, by), member_axis=1)
     moved = _towards_classes(members, radius, by)
-    if credal.weights is None:
-        return Ensemble(moved, member_axis=1)
     k = credal.n_classes
+    if credal.weights is None:
+        found = Ensemble(moved, member_axis=1)
+        # sets of all distributions have k corners; a corner for every member would look like drawn labels
+        return Ensemble(moved[:, :k, :], member_axis=1) if found.holds_drawn_labels else found
     each = xp.broadcast_to(as_float64(credal.weights)[:, None] / k, (credal.n_members, k))
     return Ensemble(moved, xp.reshape(each, (-1,)), member_axis=1)
 

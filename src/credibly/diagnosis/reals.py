@@ -198,12 +198,13 @@ class RealSubject:
     def __post_init__(self) -> None:
         y = to_host(as_float64(self.rows.batch.values))[0]
         mu, spread = moments_of(self.given)
-        has_spread, sd, curve = bool(spread.any()), working_spread(self.given, spread), None
+        weight, curve = self.weighing.weights, None
+        has_spread, sd = bool(spread.any()), working_spread(self.given, spread, weight)
         if not has_spread:
             mu = to_host(self.given.pooled())[:, 0] if isinstance(self.given, Samples) else mu
             sd = np.full_like(y, float(np.sqrt(np.mean((y - mu) ** 2))) or 1.0)
         elif isinstance(self.given, Samples):
-            mu, sd, curve = _implied(self.given, mu, spread)
+            mu, sd, curve = _implied(self.given, mu, spread, weight)
         elif isinstance(self.given, Gaussian) and self.given.n_members > 1:
             curve = _of_mixture(self.given, mu, sd)
         for name, value in (("mu", mu), ("sd", sd), ("y", y), ("has_spread", has_spread), ("curve", curve)):
@@ -285,6 +286,9 @@ class RealSubject:
     def families(self, seed: Seed, n_resamples: int) -> list[Family]:
         """Return sums that show each kind of fault, for the labels and for labels drawn from predictions."""
         ranks = drawn_ranks(self.rows, seed)
+        if isinstance(self.given, Quantiles):
+            every = np.arange(len(self.y))
+            ranks = dataclasses.replace(ranks, observed=self._placed(every, self._table(every)[0])[None])
         columns = self._columns()
         weight = self.weighing.weights
         if self.weighing.clusters is None:
@@ -331,7 +335,7 @@ class RealSubject:
             return self.mu, self.sd
         pool = np.column_stack([to_host(self.given.pooled()), self.y])
         spread = pool.std(axis=1)
-        return pool.mean(axis=1), working_spread(self.given, spread)
+        return pool.mean(axis=1), working_spread(self.given, spread, self.weighing.weights)
 
     def _indicators(self) -> HostArray:
         found = [
@@ -489,10 +493,19 @@ class RealSubject:
         table = table if added is None else np.sort(table + added, axis=1)
         away = (self.y[rows, None] - table) / self.sd[rows, None]
         losses = 2.0 * np.maximum(levels * away, (levels - 1.0) * away).mean(axis=1)  # as the CRPS is
-        edges = np.concatenate([[0.0], levels, [1.0]])
-        first, last = (away > 0).sum(axis=1), (away >= 0).sum(axis=1)
-        places = 0.5 * (edges[first] + edges[last + 1])
+        places = self._placed(rows, table)
         return Law(mu, sd, places, np.asarray(ndtri(places)), losses)
+
+    def _placed(self, rows: HostArray, table: HostArray) -> HostArray:
+        """Return the middles of the cells that labels lie in, between quantiles (rows, levels)."""
+        levels = self._table(rows[:1])[1]
+        edges = np.concatenate([[0.0], levels, [1.0]])
+        away = self.y[rows, None] - table
+        same = np.abs(away) <= _EDGE * (self.sd + np.abs(self.mu))[rows, None]  # repairs round
+        first, last = ((away > 0) & ~same).sum(axis=1), ((away > 0) | same).sum(axis=1)
+        if isinstance(self.given, Quantiles) and (last > first).any():
+            first = last = _settled(first, last, table, levels, self.weighing.weights[rows])
+        return np.asarray(0.5 * (edges[first] + edges[last + 1]))
 
     def _table(self, rows: HostArray) -> tuple[HostArray, HostArray]:
         """Return quantiles (rows, levels) and their levels; predictions without a spread are all of them."""
@@ -642,31 +655,57 @@ class RealSubject:
         return middle_ranks(np.column_stack([to_host(self.given.pooled()), self.y]))
 
 
+def _settled(
+    first: HostArray, last: HostArray, table: HostArray, levels: HostArray, weight: HostArray
+) -> HostArray:
+    """Return cells of labels that may lie in cells `first` to `last`: those that equal quantiles fit best.
+
+    A label that equals a quantile may lie on either side of its level. Of all rows with the same quantiles
+    equal, as many labels lie below each level as the level says, or as near to it as the others allow.
+    """
+    cells, shuffled = first.copy(), np.random.default_rng(0).permutation(len(first))
+    tied = last > first
+    apart = np.ones((len(table), table.shape[1] + 1), dtype=bool)  # quantiles j - 1 and j differ
+    apart[:, 1:-1] = np.diff(table, axis=1) > _EDGE * (np.abs(table[:, 1:]) + np.ptp(table, axis=1)[:, None])
+    for low, high in np.unique(np.column_stack([first, last])[tied], axis=0):
+        alike = apart[:, low] & apart[:, high] & ~apart[:, low + 1 : high].any(axis=1)
+        open_ones = tied & (first == low) & (last == high)
+        below = weight[alike & ~open_ones & (last <= low)].sum()
+        wanted = weight[alike | open_ones].sum() * levels[low:high] - below
+        order = shuffled[open_ones[shuffled]]
+        cells[order] = low + np.searchsorted(wanted, np.cumsum(weight[order]) - 0.5 * weight[order])
+    return cells
+
+
 def _part(u: HostArray) -> HostArray:
     return np.minimum((u * PARTS).astype(np.intp), PARTS - 1)
 
 
-def _implied(given: Samples, mu: HostArray, spread: HostArray) -> tuple[HostArray, HostArray, Curve | None]:
+def _implied(
+    given: Samples, mu: HostArray, spread: HostArray, weight: HostArray
+) -> tuple[HostArray, HostArray, Curve | None]:
     """Return mean and spread that draws imply for a label, and the common shape.
 
     A label is one more draw, so a draw given the others tells how means and spreads of so few are to be read.
     """
     n, s = len(mu), given.n_draws
-    sd = working_spread(given, spread)
+    sd = working_spread(given, spread, weight)
     if s < _FEWEST_DRAWS:
-        return mu, np.full(n, float(np.sqrt(np.mean(spread**2) * (1.0 + 1.0 / s)))), None
+        square = float(np.average(spread**2, weights=weight))
+        return mu, np.full(n, np.sqrt(square * (1.0 + 1.0 / s))), None
     away = to_host(given.pooled()) - mu[:, None]
     each = int(np.clip(_TWINS // n, 4, s))
     places = np.random.default_rng(0).integers(s, size=(n, each))
     left = np.take_along_axis(away, places, axis=1)
     mean = -left / (s - 1.0)  # of the others; all together have mean 0
-    square = (away**2).sum(axis=1)[:, None] - left**2 - (s - 1.0) * mean**2
-    wide = np.sqrt(np.maximum(square, 0.0) / (s - 2.0))
+    squares = (away**2).sum(axis=1)[:, None] - left**2 - (s - 1.0) * mean**2
+    wide = np.sqrt(np.maximum(squares, 0.0) / (s - 2.0))
     others, label = (mu[:, None] + mean).ravel(), (mu[:, None] + left).ravel()
-    wide = working_spread(given, wide.ravel())
+    counts = np.repeat(weight, each)
+    wide = working_spread(given, wide.ravel(), counts)
     if s < _MANY_DRAWS:
         terms = ("slope", "scale", "spread") if np.ptp(sd) > 1e-9 * sd.mean() else ("slope", "scale")
-        fit = fit_location(others, wide, label, np.ones(len(label)), None, terms)
+        fit = fit_location(others, wide, label, counts, None, terms)
         (others, wide), (mu, sd) = fit.moved(others, wide, None), fit.moved(mu, sd, None)
     if s < _SHAPED_DRAWS:
         return mu, sd, None

@@ -198,7 +198,7 @@ class Ensemble(ClassPredictions):
         if m <= k or self.weights is not None:
             return False
         xp, probs = self.xp, self.probs
-        few = probs[:4, ...]  # tell nearly always
+        few = probs[: min(4, len(self)), ...]  # tell nearly always
         return bool(xp.all((few == 0) | (few == 1))) and bool(xp.all((probs == 0) | (probs == 1)))
 
     def to_intervals(self) -> Intervals:

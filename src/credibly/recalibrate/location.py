@@ -79,14 +79,19 @@ def between_levels(predictions: Quantiles, z: HostArray) -> HostArray:
     return found
 
 
-def working_spread(predictions: RealPredictions, spread: HostArray) -> HostArray:
+def working_spread(
+    predictions: RealPredictions, spread: HostArray, weight: HostArray | None = None
+) -> HostArray:
     """Return spreads above 0; those of few draws are drawn towards the typical one of all rows."""
-    known = spread[spread > 0]
+    counts = np.ones_like(spread) if weight is None else weight
+    counted = (spread > 0) & (counts > 0)
+    known = spread[counted]
     if not known.size:
         return np.ones_like(spread)
     if not isinstance(predictions, Samples):
         return np.asarray(np.maximum(spread, _LEAST_SPREAD * known.max()))
-    typical, own = float(np.exp(np.log(known).mean())), predictions.n_draws - 1.0
+    typical = float(np.exp(np.average(np.log(known), weights=counts[counted])))
+    own = predictions.n_draws - 1.0
     return np.asarray(typical * np.sqrt((_DRAWS + own * (spread / typical) ** 2) / (_DRAWS + own)))
 
 
@@ -347,7 +352,7 @@ class LocationScaling(RealRecalibration):
                 "all of them put all probability on a single number",
                 "Use `QuantileShift`, or predict a spread.",
             )
-        sd = working_spread(data.predictions, spread)
+        sd = working_spread(data.predictions, spread, data.host_weight)
         groups, self.levels = None, ()
         if seen is not None:
             seen = Groups.of(seen, len(mu))

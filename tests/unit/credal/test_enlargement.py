@@ -83,3 +83,11 @@ def test_bad_radius(radius: object) -> None:
 def test_bad_way() -> None:
     with pytest.raises(cr.InputError, match="`by` must be one of 'vacuous', 'ball'"):
         enlarged(POINT, 0.1, "circle")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("by", ["vacuous", "ball"])
+def test_sets_of_everything_are_no_drawn_labels(by: str) -> None:
+    members = np.random.default_rng(0).dirichlet(np.ones(3), size=(60, 4))
+    found = enlarged(cr.Ensemble(members, member_axis=1), 1.0, by)
+    assert (found.n_members, found.holds_drawn_labels) == (3, False)
+    assert not cr.credal_test(found, np.arange(60) % 3, rng=0).rejects()

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 import credibly as cr
 from credibly.diagnosis import diagnose
 from credibly.diagnosis.diagnose import _subject
-from credibly.diagnosis.reals import Curve, Law, RealSubject, Shape
+from credibly.diagnosis.reals import Curve, Law, RealSubject, Shape, _settled
 from credibly.predictions import RealPredictions
 
 N = 1000
@@ -247,3 +247,24 @@ def test_after_a_repair_the_law_is_that_of_the_repaired_predictions() -> None:
         assert isinstance(law, Law)
         right = _subject(cr.Dataset(made(kind), LABELS), rows, [])
         assert np.abs(law.places - right._unrepaired.places).mean() < 0.02
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_labels_that_equal_quantiles_fit_best(factor: float) -> None:
+    """An atom at 0 of 60 % in half of the rows and of 20 % in the others, as stated; and labels too large."""
+    rng, levels = np.random.default_rng(1), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    atom = np.where(rng.random(N) < 0.5, 0.6, 0.2)[:, None]
+    labels = factor * np.where(rng.random(N) < atom[:, 0], 0.0, rng.exponential(size=N))
+    rain = cr.Quantiles(-np.log((1.0 - np.maximum(levels, atom)) / (1.0 - atom)), levels)
+    found = diagnose(rain, labels, groups=np.where(atom[:, 0] > 0.5, "a", "b"), n_resamples=199, rng=1)
+    assert found.word == ("conflict" if factor > 1 else "no conflict found")
+
+
+def test_cells_of_labels_that_equal_quantiles_by_hand() -> None:
+    """Ten rows, quantiles 0, 0, 1 at levels 0.2, 0.5, 0.9: one label below, seven equal 0, two above."""
+    table, levels = np.tile([0.0, 0.0, 1.0], (10, 1)), np.array([0.2, 0.5, 0.9])
+    first, last = np.array([0] * 8 + [2, 3]), np.array([0] + [2] * 7 + [2, 3])
+    cells = _settled(first, last, table, levels, np.ones(10))
+    # 2 below the first level, of which one is free; 5 below the second; the others lie above it
+    assert np.bincount(cells, minlength=4).tolist() == [2, 3, 4, 1]
+    assert cells[[0, 8, 9]].tolist() == [0, 2, 3]

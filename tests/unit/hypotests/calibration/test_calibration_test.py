@@ -109,9 +109,9 @@ def test_tiles_and_memory_change_nothing(data: tuple, monkeypatch: pytest.Monkey
     sizes: list[int] = []
     original = Replicates.labels
 
-    def spy(self, reps, rows=None):
+    def spy(self, reps):
         sizes.append(reps.stop - reps.start)
-        return original(self, reps, rows)
+        return original(self, reps)
 
     monkeypatch.setattr(Replicates, "labels", spy)
     for labels_per_tile in (1, 7 * 80, 59 * 80):
