@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import HostArray, like
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, as_set, require_positive_number
 from credibly.hypotests.credal.witness import witness_test
 from credibly.learners.points import DRAWS
-from credibly.predictions import Ensemble, Point, as_predictions, cluster_codes, paired
+from credibly.predictions import Point, as_predictions, cluster_codes, paired
 from credibly.results.base import Result, require_level
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.results.witness import WitnessDetails
@@ -203,9 +203,6 @@ def inflate(
 
     def rejects(radius: float) -> bool:
         larger = enlarged(credal, radius, by)
-        if isinstance(larger, Ensemble) and larger.holds_drawn_labels:  # corners of the simplex, not draws
-            equal = like(np.full(larger.n_members, 1.0 / larger.n_members), larger.probs)
-            larger = Ensemble(larger.probs, member_axis=1, weights=equal)
         tests[radius] = witness_test(larger, labels, features=features, clusters=codes, rng=seed)
         if report is not None:
             report(min(len(tests), most), most)
