@@ -212,7 +212,7 @@ def test_the_first_screen_answers_the_title(html: str, evaluation: cr.Evaluation
         assert sentence in text.replace("\N{NO-BREAK SPACE}", " ")
     shown = [one.about for one in told.questions]
     assert shown == ["what", "repairs", "left", "errors"]
-    assert first.count("<svg") == 4  # the curve, before and after the repair, groups, risk against coverage
+    assert first.count("<svg") == 3  # the curve, before and after the repair, risk against coverage
     assert "Gains on rows that a repair was not fitted on" in text
     assert "The data must not have been used for training or recalibration." in text
     assert len(text.split()) < 1500
