@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo quick test test-machines test-minimum test-newest validity simulations lint format types arrows examples headlines docs bench clean distclean
+.PHONY: help demo quick test test-studies test-validity test-machines test-minimum test-newest validity simulations lint format types arrows examples headlines docs bench package fill-in clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -24,16 +24,23 @@ help: ## list the targets
 demo: .venv/.core ## make demo-report.html from bundled real predictions
 	@$(BIN)/credibly demo --out demo-report.html --force
 
+# $(call tests,NAME,WHAT): the results stay in build/NAME.xml, for tools/summarise_tests.py.
+tests = @mkdir -p build && rm -f build/$(1).xml; \
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --junitxml=build/$(1).xml $(2) $(ARGS)
+
 quick: .venv/.dev ## before a commit: format, lint rules, the tests that are not slow
-	@mkdir -p build && rm -f build/quick.xml
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --junitxml=build/quick.xml \
-	-m "not slow and not validity and not browser" $(ARGS)
+	$(call tests,quick,-m "not slow and not validity and not browser")
 
-test: .venv/.dev ## run all tests (ARGS="-k name" goes to pytest)
-	@mkdir -p build && rm -f build/tests.xml
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --junitxml=build/tests.xml $(ARGS)
+test: .venv/.dev ## run the tests of the package (ARGS="-k name" goes to pytest)
+	$(call tests,tests,tests --ignore=tests/validity)
+
+test-studies: .venv/.dev ## run the tests of the papers' experiments
+	$(call tests,studies,studies/tests)
+
+test-validity: .venv/.dev ## run the seeded simulations of error rates
+	$(call tests,validity,tests/validity)
 
 test-machines: .venv/.dev ## run all tests as other processors would (ARGS goes to pytest)
 	$(BIN)/python tools/test_machines.py $(ARGS)
@@ -83,12 +90,19 @@ docs: .venv/.dev ## build the documentation in build/docs, warnings are errors
 bench: .venv/.bench ## time credibly against other packages
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
+package: .venv-package/.ready ## build the package twice, check it, install it into empty environments and try every verb
+	.venv-package/bin/python tools/try_package.py
+
+fill-in: ## write addresses and the maintainer in place of the placeholders (tools/fill_in.py says how)
+	$(PYTHON) tools/fill_in.py --repository '$(REPOSITORY)' --documentation '$(DOCUMENTATION)' \
+	--maintainer '$(MAINTAINER)' --email '$(EMAIL)'
+
 clean: ## remove what the targets wrote, but not .venv
 	rm -rf build dist docs/api demo-report.html .hypothesis .mypy_cache .pytest_cache .ruff_cache .tach
 	find src studies tests tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the environments too
-	rm -rf .venv .venv-minimum .venv-newest
+	rm -rf .venv .venv-minimum .venv-newest .venv-package
 
 # A Python without pip leaves half an environment behind; the next run must not take it for a whole one.
 .venv/bin/python:
@@ -128,4 +142,8 @@ environment = @test -n "$(PYTHON)" || { echo "no Python 3.11 or newer on PATH; s
 # PyTorch stays at the release of constraints.txt, of which one may have the small CPU build at hand.
 .venv-newest/.ready: pyproject.toml studies/pyproject.toml constraints.txt
 	$(call environment,.venv-newest,$$(grep '^torch==' constraints.txt) -e '.[dev]' -e ./studies)
+	@touch $@
+
+.venv-package/.ready:
+	$(call environment,.venv-package,build twine)
 	@touch $@

@@ -19,7 +19,7 @@ release = version = installed_version("credibly")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "studies/results"]  # results are parts of the pages that include them
+exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"credibly {release}"
 html_static_path: list[str] = []

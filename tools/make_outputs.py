@@ -27,8 +27,10 @@ from run_examples import blocks
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
-    ROOT / "docs" / "start.md",
-    ROOT / "docs" / "gallery.md",
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("start", "predict-proba", "regression", "refusals", "gallery")
+    ),
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
 )
 BEGIN, END = "<!-- output -->", "<!-- end of output -->"

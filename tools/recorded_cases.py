@@ -362,8 +362,7 @@ def curves() -> Iterator[Case]:
         for name in ("decompose_loss", "decompose_disagreement"):
             yield from over(name, Given(kind, "counts"), ROWS, n_bins=6)
     for name in ("decompose_loss", "decompose_disagreement"):
-        for settings in ({"debias": "paper"}, {"binning": "equal_mass"}, {"paper": "D21"}):
-            yield from over(name, Given("ensemble", "counts"), ROWS, **settings)
+        yield from over(name, Given("ensemble", "counts"), ROWS, binning="equal_mass")
         yield from over(name, Given("ensemble", "counts", ("sample_weight",)), MEMORY)
     yield (
         "decompose_disagreement/own",

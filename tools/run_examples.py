@@ -50,12 +50,15 @@ class Block:
 def main() -> int:
     """Run all examples; return 1 where one fails or a document is missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("documents", nargs="*", type=Path, help="default: README.md, docs/**/*.md")
+    parser.add_argument(
+        "documents", nargs="*", type=Path, help="default: README.md, docs/**/*.md, studies/pages/*.md"
+    )
     parser.add_argument("--package", help="the package whose docstring examples run")
     arguments = parser.parse_args()
     documents = [document.resolve() for document in arguments.documents]
     if not documents and not arguments.package:
         documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+        documents += sorted((ROOT / "studies" / "pages").glob("*.md"))
         arguments.package = "credibly"
 
     os.environ.setdefault("MPLBACKEND", "agg")

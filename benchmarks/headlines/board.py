@@ -23,9 +23,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import known
+import later
 import numpy as np
 from scipy.stats import binom
-from worlds import LEVELS, WORLDS, Draw, Truth, World
+from worlds import LEVELS, Draw, Truth, World
 
 import credibly as cr
 from credibly.diagnosis import Claim, Diagnosis
@@ -33,6 +35,7 @@ from credibly.predictions import as_point
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.reals import centre_of
 
+WORLDS = [*known.WORLDS, *later.WORLDS]
 ROOT = Path(__file__).resolve().parent.parent.parent
 FRESH = 20_000
 """Rows on which gains are measured; a fifth of them for 50 classes and more."""

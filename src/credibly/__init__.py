@@ -99,7 +99,8 @@ if _TYPE_CHECKING:
         truthful_ce,
     )
 
-__version__ = "0.1.0"
+__version__: str
+"""Version of the installed package, which is the tag it was built from."""
 
 _HOMES = {
     "credibly._arrays.checks": ("InvalidRowsError",),
@@ -226,6 +227,8 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
 
     def __getattr__(name: str) -> object:
         """Load a name when it is first asked for: ``cr.brier``, ``cr.plots.reliability``."""
+        if name == "__version__":
+            return _import_module("importlib.metadata").version(__name__)
         if name in _HOME_OF:
             found = getattr(_import_module(_HOME_OF[name]), name)
             globals()[name] = found  # the next use does not come here

@@ -8,7 +8,7 @@ is true. Beside them stands what a test could do that knows the true point of th
     python studies/scripts/credal_level.py --round default --repetitions 500 --out build/credal-level.json
     python studies/scripts/credal_level.py --table build/credal-level.json
 
-Prints the tables of docs/studies/credal-level.md. One process per core; a file that exists is continued.
+Prints the tables of studies/pages/credal-level.md. One process per core; a file that exists is continued.
 """
 
 from __future__ import annotations

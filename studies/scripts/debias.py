@@ -1,7 +1,7 @@
 """Which debiasing of the calibration loss is right more often: D21's or the full one?
 
 Worlds with known truth, many samples each; for every cell the error of both estimates of the binned
-calibration loss. Prints the table of docs/studies/debias.md.
+calibration loss. Prints the table of studies/pages/debias.md.
 
     python studies/scripts/debias.py             about two minutes
 """
@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 import credibly as cr
+from credibly_studies import d21
 
 SAMPLES = 300
 CLASSES = 3
@@ -60,8 +61,8 @@ def study(name: str, n: int, raters: int, n_bins: int, samples: int) -> dict[str
     for _ in range(samples):
         z, q = world(name, n, rng)
         counts = cr.LabelCounts(rng.multinomial(raters, q))
-        for debias in ("paper", "full"):
-            parts = cr.raters.decompose_loss(z, counts, n_bins=n_bins, debias=debias)
+        for debias, decompose in (("paper", d21.decompose_loss), ("full", cr.raters.decompose_loss)):
+            parts = decompose(z, counts, n_bins=n_bins)
             values[debias].append(parts.calibration.value)
         values["plugin"].append(parts.plugin.calibration.value)
     errors = {key: np.array(found) - target for key, found in values.items()}

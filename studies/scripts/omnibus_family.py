@@ -6,7 +6,7 @@ p, Westfall-Young).
 
     python studies/scripts/omnibus_family.py --repetitions 200 --out build/omnibus-family.json
 
-Prints the tables of docs/studies/omnibus-family.md.
+Prints the tables of studies/pages/omnibus-family.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a few of many raters tell: CIFAR-10H and ChaosNLI-SNLI with raters subsampled to 2, 3, 5 and 10.
 
-Needs the public data named in docs/studies/index.md (CREDIBLY_DATA). Prints the table of
-docs/studies/raters.md and, given a folder, writes its plot there.
+Needs the public data named in studies/README.md (CREDIBLY_DATA). Prints the table of
+studies/pages/raters.md and, given a folder, writes its plot there.
 
     python studies/scripts/raters.py [FOLDER]
 """

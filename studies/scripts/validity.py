@@ -8,7 +8,7 @@ parametric bootstrap).
     python studies/scripts/validity.py             150 samples per row, about half an hour
     python studies/scripts/validity.py 600 8       on 8 processes
 
-Prints the tables of docs/studies/validity.md.
+Prints the tables of studies/pages/validity.md.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import pytest
 import credibly as cr
 from credibly_studies import (
     StudyResult,
+    d21,
     d21_debiasing,
     d21_modes,
     d21_numerals,
@@ -244,3 +245,65 @@ def test_without_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CREDIBLY_DATA", str(tmp_path))
     with pytest.raises(cr.FileError, match="is needed by this study"):
         studies()["d21-table2"].run()
+
+
+def rated(n: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.ones(3), size=n)
+    return probs, np.stack(
+        [rng.multinomial(size, p) for size, p in zip(rng.integers(2, 6, n), probs, strict=True)]
+    )
+
+
+def test_the_printed_loss_subtracts_the_variance_of_the_observation() -> None:
+    probs, counts = rated()
+    parts = d21.decompose_loss(probs, cr.LabelCounts(counts), n_bins=3)
+    mu = counts / counts.sum(axis=1, keepdims=True)
+    loss = np.zeros(3)
+    for c in range(3):
+        bins = np.minimum((probs[:, c] * 3).astype(int), 2)
+        for b in range(3):
+            own, z = mu[bins == b, c], probs[bins == b, c]
+            if own.size > 1:  # D21 eq. 13
+                loss[c] += own.size / 40 * ((own.mean() - z.mean()) ** 2 - own.var() / (own.size - 1))
+    assert parts.per_class.calibration.value == pytest.approx(loss, abs=1e-14)
+    assert parts.calibration.value == pytest.approx(loss.sum(), abs=1e-14)
+    assert parts.dispersion.value == pytest.approx(parts.epistemic.value - loss.sum(), abs=1e-14)
+    assert d21.NOTE in parts.notes
+
+
+def test_printed_losses_leave_out_single_raters_and_follow_weights() -> None:
+    probs, counts = rated()
+    counts[:5] = np.eye(3, dtype=int)[:1]
+    weight = np.linspace(0.0, 2.0, 40)
+    with pytest.warns(UserWarning, match="fewer than 2 raters"):
+        parts = d21.decompose_loss(probs, cr.LabelCounts(counts), n_bins=1, sample_weight=weight)
+    mu, own = counts / counts.sum(axis=1, keepdims=True), slice(5, None)
+
+    def printed(some: slice) -> float:
+        w, total = weight[some], 0.0
+        for c in range(3):
+            d = mu[some, c] - np.average(probs[some, c], weights=w)
+            products = np.outer(w * d, w * d)
+            pairs = np.outer(w, w)
+            total += (products.sum() - np.trace(products)) / (pairs.sum() - np.trace(pairs))
+        return total
+
+    assert parts.calibration.value == pytest.approx(printed(own), abs=1e-14)
+    assert parts.all_rows["calibration"].value == pytest.approx(printed(slice(None)), abs=1e-14)
+
+
+def test_the_average_over_classes_has_the_error_that_table_2_prints() -> None:
+    probs, counts = rated()
+    for decompose in (cr.raters.decompose_disagreement, d21.disagreement):
+        parts = decompose(probs, cr.LabelCounts(counts), n_bins=4)
+        losses = parts.per_class.calibration.value
+        roots = np.sign(losses) * np.sqrt(np.abs(losses))
+        assert parts.class_calibration_error.value == pytest.approx(roots.mean(), abs=1e-14)
+        assert parts.class_average.calibration.value == pytest.approx(losses.mean(), abs=1e-14)
+
+
+def test_eq_13_takes_no_clusters() -> None:
+    probs, counts = rated()
+    with pytest.raises(cr.UnsupportedError, match="inside a cluster"):
+        d21.disagreement(cr.Dataset(cr.Point(probs), cr.LabelCounts(counts), clusters=np.arange(40) // 5))

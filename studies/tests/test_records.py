@@ -23,7 +23,7 @@ def test_the_page_of_claims_is_what_the_results_give() -> None:
 
 
 def test_every_study_has_its_results_on_record_at_full_size() -> None:
-    folder = ROOT / "docs" / "studies" / "results"
+    folder = ROOT / "studies" / "results"
     recorded = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*/result.json")]
     assert {(one["name"], one["size"]) for one in recorded} == {(name, "full") for name in studies()}
     for one in recorded:  # at the size that the command would run now

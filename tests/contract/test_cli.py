@@ -87,7 +87,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--hypothesis",
         "--margin",
     ),
-    "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
+    "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--weights"),
     "compare": (
         *STREAMING,
         "--drop-invalid",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -53,30 +53,16 @@ def run_tool(name: str, *arguments: str | Path, path: Path) -> subprocess.Comple
 # Version and licence
 
 
-def test_version_is_written_once() -> None:
-    assert PYPROJECT["project"]["dynamic"] == ["version"]
-    source = ROOT / PYPROJECT["tool"]["hatch"]["version"]["path"]
-    naming = [
-        path
-        for package in (PACKAGE, STUDIES_PACKAGE)
-        for path in package.rglob("*.py")
-        if "__version__" in path.read_text(encoding="utf-8")
-    ]
-    written = {
-        path
-        for path in naming
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__"
-    }
-    assert written == {source}
-    assert (ROOT / "studies" / STUDIES["tool"]["hatch"]["version"]["path"]).resolve() == source
-    assert re.fullmatch(r"\d+\.\d+\.\d+", credibly.__version__)
+def test_the_version_is_the_tag_of_the_repository() -> None:
+    assert "version" in PYPROJECT["project"]["dynamic"]
+    for project in (PYPROJECT, STUDIES):
+        assert project["tool"]["hatch"]["version"]["source"] == "vcs"
+    assert credibly.__version__ == importlib.metadata.version("credibly")
+    assert re.match(r"\d+\.\d+", credibly.__version__)
 
 
-def test_citation_names_this_version_and_licence() -> None:
-    citation = read("CITATION.cff")
-    assert f"\nversion: {credibly.__version__}\n" in citation
-    assert f"\nlicense: {PYPROJECT['project']['license']}\n" in citation
+def test_citation_names_the_licence() -> None:
+    assert f"\nlicense: {PYPROJECT['project']['license']}\n" in read("CITATION.cff")
 
 
 def test_licence_is_an_spdx_expression_with_its_text() -> None:
@@ -116,6 +102,47 @@ def test_constraints_satisfy_every_declared_dependency(requirement: Requirement)
     assert requirement.specifier.contains(version)
 
 
+def test_hooks_use_the_pinned_ruff() -> None:
+    assert read(".pre-commit-config.yaml").count(f"ruff=={constraints()['ruff']}]") == 2
+
+
+# Placeholders
+
+
+def test_placeholders_are_filled_in_by_one_command(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    held = (
+        "pyproject.toml",
+        "SECURITY.md",
+        "SUPPORT.md",
+        ".github/ISSUE_TEMPLATE/config.yml",
+    )
+    for name in held:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy / name)
+    run("git", "init", "-q", cwd=copy)
+    run("git", "add", "-A", cwd=copy)
+    waiting = run_tool("fill_in.py", path=copy)
+    assert waiting.returncode == 1
+    assert {line.split(":")[0] for line in waiting.stdout.splitlines()} == set(held)
+    words = (
+        "--repository https://host/me/credibly/ --documentation https://docs --maintainer Me --email me@host"
+    )
+    filled = run_tool("fill_in.py", *words.split(), path=copy)
+    assert (filled.returncode, filled.stdout) == (0, "")
+    project = tomllib.loads((copy / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["urls"]["Issues"] == "https://host/me/credibly/issues"
+    assert project["maintainers"] == [{"name": "Me", "email": "me@host"}]
+
+
+def test_an_index_page_has_whole_addresses(tmp_path: Path) -> None:
+    _, metadata, _ = build_wheel(ROOT, tmp_path)
+    page = metadata.partition("\n\n")[2]
+    links = re.findall(r"\]\(([^)]+)\)", page)
+    assert len(links) > 20
+    assert not [link for link in links if not link.startswith("https://")]
+
+
 # The wheel
 
 
@@ -126,7 +153,6 @@ def build_wheel(project: Path, out: Path) -> tuple[set[str], str, str]:
     assert built.returncode == 0, built.stderr
     (wheel,) = out.glob("*.whl")
     name = "-".join(wheel.name.split("-")[:2])
-    assert name.endswith(f"-{credibly.__version__}")
     with zipfile.ZipFile(wheel) as archive:
         about = [
             archive.read(f"{name}.dist-info/{part}").decode() for part in ("METADATA", "entry_points.txt")
@@ -174,7 +200,7 @@ def make_targets() -> set[str]:
 def test_documented_make_targets_exist(document: str) -> None:
     # In code only: "GNU make and Python" is no target.
     commands = re.findall(r"(?:^ {4}|^step |`)make ([a-z-]+)\b", read(document), flags=re.MULTILINE)
-    named = set(commands)
+    named = {*commands, *re.findall(r"^tested ([a-z-]+)", read(document), flags=re.MULTILINE)}
     assert "test" in named
     assert named <= make_targets()
 

@@ -118,7 +118,7 @@ def test_every_file_of_the_layout_is_explained(tool: ModuleType, capsys: pytest.
         assert target in said
     assert tool.main(["one"]) == 2
     assert tool.main(["/nowhere/at/all", "there"]) == 2
-    listed = (ROOT / "docs" / "studies" / "index.md").read_text(encoding="utf-8")
+    listed = (ROOT / "studies" / "README.md").read_text(encoding="utf-8")
     for source in tool.SOURCES:
         name = source.target.rpartition("/")[2]
         assert name in listed, name

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly_studies import d21
 
 pytestmark = pytest.mark.data
 
@@ -42,7 +43,7 @@ def agrees(value: float, known: str) -> bool:
 
 
 def test_loss_on_cifar10h(cifar10h) -> None:
-    parts = cr.raters.decompose_loss(*cifar10h, paper="D21")
+    parts = d21.decompose_loss(*cifar10h)
     assert agrees(parts.expected.value, "0.1507")
     assert agrees(parts.plugin.epistemic.value, "0.07570")
     assert agrees(parts.epistemic.value, "0.07420")
@@ -54,7 +55,7 @@ def test_loss_on_cifar10h(cifar10h) -> None:
 
 
 def test_disagreement_on_cifar10h(cifar10h) -> None:
-    parts = cr.raters.decompose_disagreement(*cifar10h, paper="D21")
+    parts = d21.disagreement(*cifar10h)
     assert agrees(parts.expected.value, "0.08380")
     assert agrees(parts.plugin.calibration.value, "0.015370")
     assert agrees(parts.calibration.value, "0.015282")
@@ -65,7 +66,7 @@ def test_disagreement_on_cifar10h(cifar10h) -> None:
 
 
 def test_loss_on_chaosnli(chaosnli) -> None:
-    parts = cr.raters.decompose_loss(*chaosnli, paper="D21")
+    parts = d21.decompose_loss(*chaosnli)
     assert agrees(parts.expected.value, "0.5088")
     assert agrees(parts.plugin.epistemic.value, "0.1702")
     assert agrees(parts.epistemic.value, "0.1668")

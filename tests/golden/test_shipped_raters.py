@@ -17,6 +17,7 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import dirichlet_multinomial
 
 import credibly as cr
+from credibly_studies import d21
 from golden.shipped import arrays
 
 N_BINS = 15
@@ -83,13 +84,14 @@ def disagreeing_pairs(counts: np.ndarray) -> np.ndarray:
     return np.array(pairs) / [math.comb(int(row.sum()), 2) for row in counts]
 
 
-@pytest.mark.parametrize("paper", [None, "D21"])
+@pytest.mark.parametrize("debias", ["full", "paper"])
 @pytest.mark.parametrize("data", ["digits", "remainders"])
-def test_loss(data: str, paper: str | None, request: pytest.FixtureRequest) -> None:
+def test_loss(data: str, debias: str, request: pytest.FixtureRequest) -> None:
     given, counts = request.getfixturevalue(data)
     probs = given if data == "digits" else softmax(given, axis=-1).mean(axis=1)
-    parts = cr.raters.decompose_loss(cr.Point(probs), cr.LabelCounts(counts), paper=paper)
-    for name, value in loss_terms(probs, counts, "paper" if paper else "full").items():
+    decompose = {"full": cr.raters.decompose_loss, "paper": d21.decompose_loss}[debias]
+    parts = decompose(cr.Point(probs), cr.LabelCounts(counts))
+    for name, value in loss_terms(probs, counts, debias).items():
         first, _, second = name.rpartition(" ")
         found = getattr(getattr(parts, first) if first else parts, second)
         assert found.value == pytest.approx(value, rel=1e-8, abs=1e-12), name
@@ -97,15 +99,16 @@ def test_loss(data: str, paper: str | None, request: pytest.FixtureRequest) -> N
     assert (parts.n, parts.n_left_out, parts.raters) == (len(counts), 0, (least, most))
 
 
-@pytest.mark.parametrize("paper", [None, "D21"])
-def test_disagreement(paper: str | None, digits: tuple[np.ndarray, np.ndarray]) -> None:
+@pytest.mark.parametrize("debias", ["full", "paper"])
+def test_disagreement(debias: str, digits: tuple[np.ndarray, np.ndarray]) -> None:
     probs, counts = digits
     observed, predicted = disagreeing_pairs(counts), 1 - (probs**2).sum(axis=1)
-    parts = cr.raters.decompose_disagreement(cr.Point(probs), cr.LabelCounts(counts), paper=paper)
+    decompose = {"full": cr.raters.decompose_disagreement, "paper": d21.disagreement}[debias]
+    parts = decompose(cr.Point(probs), cr.LabelCounts(counts))
     expected = (observed - 2 * observed * predicted + predicted**2).mean()
     assert parts.expected.value == pytest.approx(expected, rel=1e-9)
     assert parts.plugin.calibration.value == pytest.approx(calibration(observed, predicted, None), rel=1e-9)
-    debiased = calibration(observed, predicted, "paper" if paper else "full")
+    debiased = calibration(observed, predicted, debias)
     assert parts.calibration.value == pytest.approx(debiased, rel=1e-9)
 
 

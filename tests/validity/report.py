@@ -39,7 +39,7 @@ Seconds are the CPU time of one run of the row, all its settings together. The s
 so on, as many as it has runs.
 
 `make validity` runs the board and writes this page; `tests/validity/test_board.py` runs a small copy of it in
-every `make test`.
+every `make test-validity`.
 """
 
 

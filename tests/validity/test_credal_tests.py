@@ -1,7 +1,7 @@
 """Under the hypothesis credal tests reject about as often as their level says; outside the set they reject.
 
 Refits make a test asymptotic, so its size is held to the upper 99.9 % bound of the level plus 2 points; the
-large study behind the default is docs/studies/credal-level.md.
+large study behind the default is studies/pages/credal-level.md.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ NAMES = CLASS_STATISTICS
 REPETITIONS = worlds.repetitions(10, 1000)
 MANY = 300 if worlds.FULL else 180  # pairs of instances cost their square
 # Smoothing pulls their estimates together, so labels more decided than predicted make these errors smaller,
-# and an upper-tailed test cannot notice (docs/studies/omnibus-family.md).
+# and an upper-tailed test cannot notice (studies/pages/omnibus-family.md).
 BLIND = {"kde_ce", "kl_ce"}
 SLACK = 3 * np.sqrt(0.5 / REPETITIONS)  # three standard deviations of a difference of two rates
 

@@ -1,6 +1,6 @@
 """Worlds whose truth is known, and how large the simulations are.
 
-The default is small enough for every `make test`; CREDIBLY_VALIDITY=full is for
+The default is small enough for every `make test-validity`; CREDIBLY_VALIDITY=full is for
 `make simulations`.
 """
 

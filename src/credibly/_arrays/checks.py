@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, is_whole, require
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -145,20 +145,18 @@ def require_shape(array: Array, name: str, *shapes: str) -> None:
 
     The letter k stands for classes, of which there must be at least two.
     """
-    if all(array.ndim != shape.count(",") + (not shape.endswith(",)")) for shape in shapes):
-        raise InputError(
-            f"`{name}`",
-            f"must have shape {' or '.join(shapes)}",
-            f"got shape {tuple(array.shape)}",
-            "Add or drop axes so that the instances come first.",
-        )
-    if 0 in array.shape:
-        raise InputError(
-            f"`{name}`",
-            f"must have shape {' or '.join(shapes)} with at least one instance",
-            f"got shape {tuple(array.shape)}",
-            "Check the filter that selected these rows.",
-        )
+    require(
+        any(array.ndim == shape.count(",") + (not shape.endswith(",)")) for shape in shapes),
+        f"must have shape {' or '.join(shapes)}",
+        "Add or drop axes so that the instances come first.",
+        **{name: array},
+    )
+    require(
+        0 not in array.shape,
+        f"must have shape {' or '.join(shapes)} with at least one instance",
+        "Check the filter that selected these rows.",
+        **{name: array},
+    )
     if shapes[-1].endswith("k)") and array.shape[-1] < 2:
         raise InputError(
             f"`{name}`",
@@ -170,10 +168,12 @@ def require_shape(array: Array, name: str, *shapes: str) -> None:
 
 def require_integer(value: Any, name: str, least: int) -> int:
     """Return `value` as an int of at least `least`; fractions, booleans and strings are refused."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(
-            f"`{name}`", f"must be an integer of at least {least}", f"got {value!r}", f"Try {least}."
-        )
+    require(
+        is_whole(value) and value >= least,
+        f"must be an integer of at least {least}",
+        f"Try {least}.",
+        **{name: value},
+    )
     return int(value)
 
 

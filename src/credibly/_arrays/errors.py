@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import reprlib
-from collections.abc import Iterable
-from numbers import Integral
+from collections.abc import Iterable, Mapping, Sequence, Set
+from numbers import Integral, Number, Real
 from typing import Any
 
 
@@ -145,7 +145,7 @@ def one_of(subject: str, value: object, allowed: Iterable[object]) -> None:
     shown = ", ".join(repr(option) for option in options)
     if not is_word(value):
         raise InputTypeError(
-            subject, f"must be one of {shown}", f"got {reprlib.repr(value)}", "Choose one of these."
+            subject, f"must be one of {shown}", f"got {brief(value)}", "Choose one of these."
         )
     if value not in options:
         remedy = _closest(value, map(str, options)) or "Choose one of these."
@@ -163,7 +163,47 @@ def is_word(value: object) -> bool:
     return True
 
 
+def require(holds: object, rule: str, remedy: str, /, **argument: object) -> None:
+    """Raise unless an argument keeps a rule: the keyword names it, and its value is the evidence.
+
+    >>> require(False, "must lie between 0 and 1", "Write 0.95.", level=95)
+    Traceback (most recent call last):
+    credibly._arrays.errors.InputError: `level` must lie between 0 and 1; got 95. Write 0.95.
+    """
+    if not holds:
+        ((name, value),) = argument.items()
+        raise InputError(f"`{name}`", rule, f"got {brief(value)}", remedy)
+
+
+def require_type(holds: object, rule: str, remedy: str, /, **argument: object) -> None:
+    """Raise `InputTypeError` unless an argument is of the kind that the rule names, as `require` does."""
+    if not holds:
+        ((name, value),) = argument.items()
+        raise InputTypeError(f"`{name}`", rule, f"got {brief(value)}", remedy)
+
+
+def brief(value: object) -> str:
+    """Return a value as an error shows it: arrays by shape, objects by type, others as they are written."""
+    if value is None or isinstance(value, (str, bytes, Number, Sequence, Set, Mapping, type)):
+        return _BRIEF.repr(value)
+    return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else type(value).__name__
+
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = 60
+
+
+def is_number(value: object) -> bool:
+    """Tell whether `value` is one real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_whole(value: object) -> bool:
+    """Tell whether `value` is one whole number; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def require_positive(subject: str, value: Any, remedy: str) -> None:
     """Raise unless `value` is a positive whole number."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+    if not is_whole(value) or value < 1:
         raise InputError(subject, "must be a positive integer", f"got {value!r}", remedy)

@@ -25,7 +25,7 @@ import array_api_compat.numpy
 import numpy as np
 import scipy.special
 
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputTypeError, is_number, require
 
 Array: TypeAlias = Any
 """An array of any library that follows the array API standard; the standard has no static type yet."""
@@ -352,13 +352,12 @@ def memory_limit(n_bytes: int) -> Iterator[None]:
     >>> with cr.memory_limit(64 * 2**20):
     ...     pass
     """
-    if not isinstance(n_bytes, (int, float)) or not _MIB <= n_bytes < float("inf"):
-        raise InputError(
-            "`n_bytes`",
-            "must be at least 1 MiB (1048576)",
-            f"got {n_bytes!r}",
-            "Write 64 * 2**20 for 64 MiB.",
-        )
+    require(
+        is_number(n_bytes) and _MIB <= n_bytes < math.inf,
+        "must be at least 1 MiB (1048576)",
+        "Write 64 * 2**20 for 64 MiB.",
+        n_bytes=n_bytes,
+    )
     token = _budget.set(int(n_bytes))
     try:
         yield

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from credibly._arrays.errors import InputTypeError
+from credibly._arrays.errors import require_type
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
@@ -77,13 +77,12 @@ def as_progress(given: Progress | bool | None) -> Progress | None:
 
 def _line(given: object, arguments: str) -> StatusLine | None:
     """Return a line where one was asked for and someone looks: at a terminal, or at a notebook."""
-    if given is not None and not isinstance(given, bool) and not callable(given):
-        raise InputTypeError(
-            "`progress`",
-            f"must be True, False or callable with ({arguments})",
-            f"got {given!r}",
-            "Leave it out.",
-        )
+    require_type(
+        given is None or isinstance(given, bool) or callable(given),
+        f"must be True, False or callable with ({arguments})",
+        "Leave it out.",
+        progress=given,
+    )
     seen = sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel.")
     return StatusLine(sys.stderr) if given is True and seen else None
 

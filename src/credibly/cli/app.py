@@ -276,10 +276,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception:  # noqa: BLE001 - a defect must not look like the conflict that exit code 1 means
         traceback.print_exc()
         sys.stderr.write(
-            "credibly: this is a bug in credibly, not a problem with your input; please report it.\n"
+            "credibly: this is a bug in credibly, not a problem with your input; please report it at "
+            f"{_issues()}\n"
         )
         return codes.DEFECT
     return codes.RAN
+
+
+def _issues() -> str:
+    """Return the address of the issues, which the package's metadata name."""
+    from importlib.metadata import metadata
+
+    addresses = metadata("credibly").get_all("Project-URL") or ()
+    named = dict(address.split(", ", 1) for address in addresses)
+    return str(named.get("Issues", "its repository"))
 
 
 def _open_closed_streams() -> None:

@@ -22,10 +22,6 @@ LOSS = ("expected", "irreducible", "epistemic", "calibration", "dispersion", "re
 DISAGREEMENT = ("expected", "calibration", "refinement")
 MOST_CLASSES = 100
 
-Debias = Annotated[
-    Literal["full", "paper"],
-    typer.Option("--debias", metavar="full|paper", help="How calibration losses are debiased."),
-]
 Weights = Annotated[
     Literal["instances", "raters"],
     typer.Option(
@@ -58,7 +54,6 @@ def raters_file(
     engine: options.EngineName = "local",
     scheduler: options.Scheduler = None,
     n_bins: options.Bins = 15,
-    debias: Debias = "full",
     weights: Weights = "instances",
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -71,7 +66,7 @@ def raters_file(
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data:
-        loss, pairs = _decomposed(data, n_bins, debias, weights)
+        loss, pairs = _decomposed(data, n_bins, weights)
     if output.as_json:
         output.json(
             {
@@ -109,7 +104,6 @@ def raters_file(
 def _decomposed(
     data: Rows,
     n_bins: int,
-    debias: Literal["full", "paper"],
     weights: Literal["instances", "raters"],
 ) -> tuple[LossDecomposition, DisagreementDecomposition]:
     """Take loss and disagreement apart."""
@@ -120,7 +114,7 @@ def _decomposed(
             "it has one label per instance",
             "Name the counts: `--labels label_counts` for an array of this file, or `--labels FILE`.",
         )
-    settings: dict[str, Any] = {"n_bins": n_bins, "debias": debias}
+    settings: dict[str, Any] = {"n_bins": n_bins}
     if weights == "raters":
         advice = "Leave it out, or use a file that fits into memory."
         whole = in_memory(data, "`--weights raters`", "needs the rows in memory", advice)

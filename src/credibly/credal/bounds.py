@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, is_whole, require
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -181,14 +181,12 @@ def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool
 
 def _checked_event(members: list[Any], n_classes: int) -> list[int]:
     """Return the classes of an event; numbers that mark classes instead of naming them are refused."""
-    whole = all(isinstance(j, int | np.integer) and not isinstance(j, bool) for j in members)
-    if not whole or len(set(members)) < len(members):
-        raise InputError(
-            "`events`",
-            "must hold whole class indices, each at most once",
-            f"got {members}",
-            "Pass sets of class indices, or a boolean array that marks classes.",
-        )
+    require(
+        all(map(is_whole, members)) and len(set(members)) == len(members),
+        "must hold whole class indices, each at most once",
+        "Pass sets of class indices, or a boolean array that marks classes.",
+        events=members,
+    )
     outside = [j for j in members if not 0 <= j < n_classes]
     if outside:
         raise InputError(

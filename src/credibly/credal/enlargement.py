@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import UnsupportedError, is_number, one_of, require
 from credibly._arrays.namespace import Array, as_float64, like, namespace
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.sets import CredalSet
@@ -27,8 +27,7 @@ def enlarged(credal: CredalSet, radius: float, by: By) -> CredalSet:
     Intervals mixed with all distributions are no longer intervals: the narrowest around them are returned.
     """
     one_of("`by`", by, ("vacuous", "ball"))
-    if isinstance(radius, bool) or not isinstance(radius, (int, float, np.floating)) or not 0 <= radius <= 1:
-        raise InputError("`radius`", "must lie between 0 and 1", f"got {radius!r}", "Try 0.1.")
+    require(is_number(radius) and 0 <= radius <= 1, "must lie between 0 and 1", "Try 0.1.", radius=radius)
     if radius == 0:
         return credal
     xp = credal.xp

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import UnsupportedError, one_of, require
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
@@ -271,14 +271,13 @@ def focal_budget(
     listed = [frozenset({j}) for j in range(k)] + [frozenset(range(k))]
     candidates = [*_clusters(probs), *closest_pairs(probs)]
     extra = list(dict.fromkeys(members for members in candidates if 1 < len(members) < k))
-    if not len(listed) <= n_sets <= len(listed) + len(extra):
-        raise InputError(
-            "`n_sets`",
-            f"must lie between {len(listed)} and {len(listed) + len(extra)} for {k} classes",
-            f"got {n_sets}",
-            "Single classes and the set of all classes are always part of a budget; "
-            "list larger budgets yourself.",
-        )
+    require(
+        len(listed) <= n_sets <= len(listed) + len(extra),
+        f"must lie between {len(listed)} and {len(listed) + len(extra)} for {k} classes",
+        "Single classes and the set of all classes are always part of a budget; "
+        "list larger budgets yourself.",
+        n_sets=n_sets,
+    )
     return tuple(listed + extra[: n_sets - len(listed)])
 
 

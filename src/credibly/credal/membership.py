@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_real, require_distributions
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import require
 from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
@@ -163,13 +163,12 @@ def distributions_like(credal: CredalSet, probs: Any, name: str) -> Array:
     else:
         array = beside(as_real(probs, name), probs, credal._leading, what=f"predictions and `{name}`")
     expected = (len(credal), credal.n_classes)
-    if tuple(array.shape) != expected:
-        raise InputError(
-            f"`{name}`",
-            f"must have shape {expected} like the predictions",
-            f"got {tuple(array.shape)}",
-            "Give one distribution per instance.",
-        )
+    require(
+        tuple(array.shape) == expected,
+        f"must have shape {expected} like the predictions",
+        "Give one distribution per instance.",
+        **{name: array},
+    )
     namespace(credal._leading, array, what=f"predictions and `{name}`")
     if not isinstance(probs, Point | LabelCounts):
         remedy = "Use `Point.from_scores` to normalise on purpose."

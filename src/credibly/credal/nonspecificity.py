@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, one_of, require
 from credibly._arrays.namespace import Array, as_float64, clip, device, like, namespace
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal.bounds import singleton_bounds
@@ -219,10 +219,7 @@ def nonspecificity_estimate(
     if count == 0:
         require_few_classes(k, "`n_events=0`", f"Use random events, `n_events={N_EVENTS}`.")
         return _exact(measure, clip(exact_gap_sum(credal), 0.0), settings, ())
-    if count < 64:
-        raise InputError(
-            "`n_events`", "must be 0 (all events) or at least 64", f"got {count}", "Use 512 or more."
-        )
+    require(count >= 64, "must be 0 (all events) or at least 64", "Use 512 or more.", n_events=count)
     gaps, errors, mean_error = sampled_gap_sum(credal, count, seed)
     values = clip(gaps, 0.0)
     mean = scalar(credal.xp.mean(values))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, require
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.distances import soft_target
@@ -59,15 +59,10 @@ def simplex_picture(
     """
     credal = as_set(predictions, n_samples=n_samples, rng=rng)
     if credal.n_classes != 3:
-        raise InputError(
-            "`simplex_picture`",
-            "draws a triangle, for 3 classes",
-            f"got {credal.n_classes}",
-            "Merge classes, or plot `credal.size` instead.",
-        )
+        rule, remedy = "must have 3 classes, the corners of a triangle", "Merge classes, or plot `credal.size`."
+        raise InputError("`predictions`", rule, f"got {credal.n_classes}", remedy)
     row = require_integer(row, "row", 0)
-    if row >= len(credal):
-        raise InputError("`row`", f"must be below {len(credal)}", f"got {row}", "Count instances from 0.")
+    require(row < len(credal), f"must be below {len(credal)}", "Count instances from 0.", row=row)
     one = credal[row : row + 1]
     lower, upper = (to_host(bound) for bound in singleton_bounds(one))
     corners = to_host(vertices(one))[0]

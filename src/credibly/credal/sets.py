@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputTypeError, is_number, require
 from credibly._arrays.philox import takes_rng
 from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_predictions
 
@@ -70,18 +68,11 @@ def as_set(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = N
 
 def require_positive_number(value: Any, name: str, remedy: str) -> None:
     """Raise unless `value` is a positive finite number."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not (number and 0 < value < math.inf):
-        raise InputError(f"`{name}`", "must be a positive number", f"got {value!r}", remedy)
+    require(is_number(value) and 0 < value < math.inf, "must be a positive number", remedy, **{name: value})
 
 
 def require_tolerance(tolerance: float) -> None:
     """Raise unless a certificate of this size can be asked for."""
     require_positive_number(tolerance, "tolerance", "Use 1e-6.")
-    if tolerance < 1e-15:
-        raise InputError(
-            "`tolerance`",
-            "must be at least 1e-15, what double precision can certify",
-            f"got {tolerance:g}",
-            "Use 1e-6.",
-        )
+    rule = "must be at least 1e-15, what double precision can certify"
+    require(tolerance >= 1e-15, rule, "Use 1e-6.", tolerance=tolerance)

@@ -16,6 +16,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.diagnosis.choosing import Tried, Weighing, choose
 from credibly.diagnosis.classes import ClassSubject
@@ -25,12 +26,24 @@ from credibly.diagnosis.screen import screened
 from credibly.diagnosis.table import NONE
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import Attribute, attributes_of
-from credibly.predictions import Dataset, LabelCounts, RealPredictions, Rows, as_point, as_rows, one_rater
+from credibly.predictions import (
+    Dataset,
+    InMemory,
+    LabelCounts,
+    RealPredictions,
+    Rows,
+    as_point,
+    as_rows,
+    one_rater,
+    require_single,
+)
 from credibly.recalibrate.files import named_recalibration
-from credibly.recalibrate.fitting import fold_members
+from credibly.recalibrate.folds import fold_members
 from credibly.results.base import require_level
 
 FOLDS = 5
+FEWEST = 20
+"""Instances below which nothing is diagnosed."""
 FEWEST_DRAWN, MOST_DRAWN = 299, 10**7
 """Replicates of many rows, and labels drawn in all of them."""
 NO_SKILL = 0.02
@@ -88,8 +101,24 @@ def diagnose(
     """
     require_level(level)
     require_resamples(n_resamples)
-    rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-    return diagnosed(rows, groups, level, n_resamples, as_seed(rng))
+    whole = as_rows(predictions, labels, clusters=clusters, blocks=blocks).at_once("`diagnose`")
+    _require_enough(whole)
+    groups = whole.groups if groups is None else groups
+    return diagnosed(InMemory(whole), groups, level, n_resamples, as_seed(rng))
+
+
+def _require_enough(rows: Dataset) -> None:
+    """Raise unless there are distributions, enough rows, and clusters to compare."""
+    require_single(rows, "`diagnose`", weighted=True)
+    number = None if rows.clusters is None else np.unique(rows.clusters).size
+    if len(rows) < FEWEST or number == 1:
+        together = "" if number is None else f" in {counted(number, 'cluster')}"
+        raise UnsupportedError(
+            "`diagnose`",
+            f"needs at least {FEWEST} instances, in at least two clusters if there are any",
+            f"got {counted(len(rows), 'instance')}{together}",
+            "Label more instances.",
+        )
 
 
 def diagnosed(
@@ -121,7 +150,7 @@ def diagnosed(
     gains = _gains(tried, subject.weighing)
     effect = subject.largest(chosen.fault, chosen.by)
     fault, direction = chosen.fault.name, subject.direction(chosen.fault, effect)
-    special, skill = _beyond_repair(subject, chosen)
+    special, skill = _beyond_repair(subject, chosen, rejected)
     if special is not None:
         fault, direction = special, 1
     repair = gains.get(id(chosen))
@@ -137,7 +166,7 @@ def diagnosed(
     if repair is not None and everything is not chosen:
         second = subject.largest(everything.fault, everything.by, chosen.after)
         second = second if _is_clear(second) else None
-    word: Word = "conflict" if rejected or fault == "inverted" else "no conflict found"
+    word: Word = "conflict" if rejected else "no conflict found"
     return Diagnosis(
         fault=fault,
         word="cannot tell" if test is None else word,
@@ -215,7 +244,9 @@ def _is_clear(effect: Effect) -> bool:
     return low > 0.0 or high < 0.0
 
 
-def _beyond_repair(subject: ClassSubject | RealSubject, chosen: Tried) -> tuple[str | None, float]:
+def _beyond_repair(
+    subject: ClassSubject | RealSubject, chosen: Tried, rejected: bool
+) -> tuple[str | None, float]:
     """Return a fault that no recalibration repairs, and how far the model is better than base rates."""
     if isinstance(subject, RealSubject):
         return None, float("nan")
@@ -227,7 +258,7 @@ def _beyond_repair(subject: ClassSubject | RealSubject, chosen: Tried) -> tuple[
         return None, skill
     if _is_shifted(subject, chosen):
         return "labels off by a row", skill
-    if subject.is_inverted:
+    if rejected and subject.is_inverted:
         return "inverted", skill
     keeps_spread = chosen.fault.method == "bias"  # such a fault is told, skill or not
     if not keeps_spread and mean + 1.64 * error < NO_SKILL * weighing.mean(base):

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from credibly.diagnosis import Diagnosis
-from credibly.diagnosis.diagnose import diagnosed
+from credibly.diagnosis.diagnose import FEWEST, diagnosed
 from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.commands import audit_command, file_of, fit_command, plan_command
 from credibly.evaluation.findings import FEW, Finding, Headline
@@ -36,7 +36,6 @@ from credibly.statistics import confidence_gap
 POWER = 0.8
 MOST_DIAGNOSED = 50_000
 """Rows that a diagnosis sees; of more, as many that are evenly spaced."""
-FEWEST_DIAGNOSED = 20
 RARE = 0.1
 """An event less frequent than this is judged by its own frequency."""
 WITHOUT_NUMBERS = ("vector", "curve", "isotonic")
@@ -51,7 +50,7 @@ def _diagnosis_applies(rows: Rows, work: Work) -> str | None:
     some = rows.sample.predictions
     if not work.tests or not isinstance(some, (ClassPredictions, RealPredictions)):
         return NOT_ASKED
-    return None if rows.n >= FEWEST_DIAGNOSED else NOT_ASKED
+    return None if rows.n >= FEWEST else NOT_ASKED
 
 
 def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
@@ -87,7 +86,7 @@ def _headline(rows: Rows, work: Work) -> Headline:
     found: Diagnosis | None = work.found["diagnosis"]
     if not work.tests:
         return _untested(rows, work, "tests were switched off")
-    if found is None and rows.n >= FEWEST_DIAGNOSED:
+    if found is None and rows.n >= FEWEST:
         return _untested(rows, work, "no test takes such predictions")
     limit = _limit(rows, work)
     size = {"n": rows.n, "n_clusters": work.summary.n_clusters, "sure": 1 - work.level}

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from credibly._arrays.philox import Seed
 from credibly.diagnosis import Diagnosis
-from credibly.diagnosis.diagnose import diagnosed
+from credibly.diagnosis.diagnose import FEWEST, FEWEST_DRAWN, MOST_DRAWN, diagnosed
 from credibly.evaluation.findings import Finding
-from credibly.evaluation.headline import FEWEST_DIAGNOSED, MOST_DIAGNOSED, fault_finding
+from credibly.evaluation.headline import MOST_DIAGNOSED, fault_finding
 from credibly.evaluation.rows import class_names
 from credibly.evaluation.sentences import remedy_of
 from credibly.hypotests import calibration_test
@@ -21,7 +21,6 @@ from credibly.statistics import Statistic, classwise_ece, confidence_ece, smooth
 
 LEVEL, N_RESAMPLES, MARGIN = 0.05, 999, 0.02
 """Error rate and replicates of the one test of each model, and the gap that does not matter."""
-_FEWEST_DRAWN, _MOST_DRAWN = 199, 10**7
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +101,7 @@ def model_calibration(
 ) -> ModelCalibration:
     """Diagnose one model, and compare its errors with those of labels drawn from its predictions."""
     rows, given = InMemory(data), data.predictions
-    if len(data) < FEWEST_DIAGNOSED or not isinstance(given, (ClassPredictions, RealPredictions)):
+    if len(data) < FEWEST or not isinstance(given, (ClassPredictions, RealPredictions)):
         return ModelCalibration(None, {}, "", "")
     found = diagnosed(rows, data.groups, LEVEL, N_RESAMPLES, seed)
     finding: Finding | None = None
@@ -115,7 +114,7 @@ def model_calibration(
 def _by_chance(rows: Rows, errors: Sequence[Statistic], seed: Seed) -> dict[str, ErrorByChance]:
     if not errors:
         return {}
-    drawn = min(N_RESAMPLES, max(_FEWEST_DRAWN, _MOST_DRAWN // rows.n))
+    drawn = min(N_RESAMPLES, max(FEWEST_DRAWN, MOST_DRAWN // rows.n))
     tests = calibration_test(rows, statistics=list(errors), n_resamples=drawn, rng=list(seed)).components
     found = {}
     for name, one in tests.items():
@@ -129,6 +128,6 @@ def differences(
     models: Mapping[str, Dataset], errors: Sequence[Statistic], first: str, level: float
 ) -> tuple[CalibrationDifference, ...]:
     """Return paired differences of the errors to those of `first`; none of a few rows, or of one model."""
-    if len(models) < 2 or len(models[first]) < FEWEST_DIAGNOSED:
+    if len(models) < 2 or len(models[first]) < FEWEST:
         return ()
     return error_differences(models, errors, first, level)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import require, require_type
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
@@ -198,13 +198,19 @@ class GatingLearner(Learner):
     name: ClassVar[str] = "gating"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.basis, Basis):
-            raise InputTypeError("`basis`", "must be a Basis", f"got {self.basis!r}", "Use `Basis('raw')`.")
+        require_type(
+            isinstance(self.basis, Basis),
+            "must be a Basis",
+            "Use `Basis('raw')`.",
+            basis=self.basis,
+        )
         require_integer(self.n_folds, "n_folds", 2)
-        if not self.penalties or not all(value > 0 for value in self.penalties):
-            raise InputError(
-                "`penalties`", "must be positive numbers", f"got {self.penalties!r}", "Try (inf, 10.0, 1.0)."
-            )
+        require(
+            self.penalties and all(value > 0 for value in self.penalties),
+            "must be positive numbers",
+            "Try (inf, 10.0, 1.0).",
+            penalties=self.penalties,
+        )
         require_positive_number(self.constant_penalty, "constant_penalty", "Use 0.005.")
 
     def columns(self, points: Points, made: Array) -> Columns:

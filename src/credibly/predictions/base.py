@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from credibly._arrays.checks import as_real
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, require
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -251,13 +251,12 @@ class RealPredictions(Predictions, ABC):
     def _values(self, values: Any) -> Array:
         """Return checked values as (b, n), double precision, beside the predictions."""
         array = beside(as_real(values, "values"), values, self._leading, what="predictions and `values`")
-        if array.ndim not in (1, 2) or array.shape[-1] != len(self):
-            raise InputError(
-                "`values`",
-                f"must have shape ({len(self)},) or (b, {len(self)})",
-                f"got shape {tuple(array.shape)}",
-                "Give one value per instance, instances on the last axis.",
-            )
+        require(
+            array.ndim in (1, 2) and array.shape[-1] == len(self),
+            f"must have shape ({len(self)},) or (b, {len(self)})",
+            "Give one value per instance, instances on the last axis.",
+            values=array,
+        )
         return as_float64(array)
 
     def _levels(self, levels: Any) -> Array:

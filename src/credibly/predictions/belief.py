@@ -18,7 +18,7 @@ from credibly._arrays.checks import (
     require_integer,
     require_shares,
 )
-from credibly._arrays.errors import InputError, InputTypeError, Remedy, one_of
+from credibly._arrays.errors import InputError, InputTypeError, Remedy, one_of, require
 from credibly._arrays.namespace import Array, as_float64, like, to_host, without_rounding
 from credibly._arrays.notes import counted
 from credibly.predictions.base import ClassPredictions
@@ -214,13 +214,12 @@ def check_focal_sets(
 
 
 def _require_columns(array: Array, name: str, sets: tuple[FocalSet, ...]) -> None:
-    if array.shape[-1] != len(sets):
-        raise InputError(
-            f"`{name}`",
-            f"must have one column per focal set ({len(sets)})",
-            f"got shape {tuple(array.shape)}",
-            "Check the order of the columns against `focal_sets`.",
-        )
+    require(
+        array.shape[-1] == len(sets),
+        f"must have one column per focal set ({len(sets)})",
+        "Check the order of the columns against `focal_sets`.",
+        **{name: array},
+    )
 
 
 def _invert(

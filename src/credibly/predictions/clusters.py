@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, is_whole, require, require_type
 from credibly._arrays.namespace import HostArray, is_array, tiles, to_host
 from credibly._arrays.notes import counted
 
@@ -122,21 +122,14 @@ def block_ids(blocks: Any, first: int, rows: int, n: int) -> HostArray:
 
     No block is shorter than `blocks`, the length that was asked for.
     """
-    whole = isinstance(blocks, (int, np.integer)) and not isinstance(blocks, bool)
-    if not whole:
-        raise InputTypeError(
-            "`blocks`",
-            "must be a whole number, the length of a block",
-            f"got {blocks!r}",
-            "Write the number of consecutive rows that may depend on each other; ids go to `clusters`.",
-        )
-    if not 1 <= blocks <= n // 2:
-        raise InputError(
-            "`blocks`",
-            f"must leave at least two blocks of the {n} rows",
-            f"got a length of {blocks}",
-            f"Use at most {n // 2}.",
-        )
+    require_type(
+        is_whole(blocks),
+        "must be a whole number, the length of a block",
+        "Write the number of consecutive rows that may depend on each other; ids go to `clusters`.",
+        blocks=blocks,
+    )
+    rule = f"must leave at least two blocks of the {n} rows"
+    require(1 <= blocks <= n // 2, rule, f"Use at most {n // 2}.", blocks=blocks)
     return np.arange(first, first + rows) * (n // int(blocks)) // n
 
 

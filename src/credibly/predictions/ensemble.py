@@ -16,7 +16,7 @@ from credibly._arrays.checks import (
     require_shape,
     sum_tolerance,
 )
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, require, require_type
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -145,13 +145,12 @@ class Ensemble(ClassPredictions):
         Ensemble
             The predictions.
         """
-        if not isinstance(members, Iterable):
-            raise InputTypeError(
-                "`members`",
-                "must be a sequence with one array (n, k) or Point per member",
-                f"got {type(members).__name__}",
-                "Write `Ensemble.from_members([first, second])`.",
-            )
+        require_type(
+            isinstance(members, Iterable),
+            "must be a sequence with one array (n, k) or Point per member",
+            "Write `Ensemble.from_members([first, second])`.",
+            members=members,
+        )
         arrays = [
             member.probs if isinstance(member, Point) else as_array(member, "members") for member in members
         ]
@@ -339,13 +338,12 @@ def members_second(
     first, second = array.shape[:2]
     what = "draws" if letters[1] == "s" else "members"
     other = f"({', '.join([letters[1], letters[0], *letters[2:]])})"
-    if member_axis is None and first == second > 1:
-        raise InputError(
-            f"`{name}`",
-            f"must say which axis holds the {what} when there are as many {what} as instances",
-            f"got shape {tuple(array.shape)}",
-            f"Pass `member_axis=1` for {shape} or `member_axis=0` for {other}.",
-        )
+    require(
+        member_axis is not None or not first == second > 1,
+        f"must say which axis holds the {what} when there are as many {what} as instances",
+        f"Pass `member_axis=1` for {shape} or `member_axis=0` for {other}.",
+        **{name: array},
+    )
     far_more = second >= MANY_MEMBERS and second >= 8 * first
     if member_axis is None and letters[-1] == "k" and far_more:
         raise InputError(
@@ -354,21 +352,19 @@ def members_second(
             f"got shape {tuple(array.shape)}: {first} instances of {second} members, or the reverse",
             f"Pass `member_axis=0` for {other}, or `member_axis=1` for {shape}.",
         )
-    if member_axis not in (None, 0, 1):
-        raise InputError("`member_axis`", "must be 0 or 1", f"got {member_axis!r}", "Move the axis first.")
+    require(member_axis in (None, 0, 1), "must be 0 or 1", "Move the axis first.", member_axis=member_axis)
     return namespace(array).moveaxis(array, 0, 1) if member_axis == 0 else array
 
 
 def check_weights(weights: Any, members: Array) -> Array:
     """Return weights (m,) of the members, which are the second axis, in the library of `members`."""
     array = beside(as_real(weights, "weights"), weights, members, what="predictions and `weights`")
-    if array.ndim == 2:
-        raise InputError(
-            "`weights`",
-            "must have shape (m,)",
-            f"got shape {tuple(array.shape)}",
-            "Give one weight per member for all instances; only `Gaussian` takes weights (n, m).",
-        )
+    require(
+        array.ndim != 2,
+        "must have shape (m,)",
+        "Give one weight per member for all instances; only `Gaussian` takes weights (n, m).",
+        weights=array,
+    )
     require_shape(array, "weights", "(m,)")
     require_finite(array, "weights")
     values = to_host(as_float64(array))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_type
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.clusters import COPIES, as_ids, as_names
@@ -76,8 +76,12 @@ def as_rows(
     if isinstance(clusters, str) and clusters == COPIES:
         beside = {"groups": groups, "features": features, "classes": classes}
         return as_rows(predictions, labels, sample_weight, **beside).copied()
-    if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
-        raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
+    require_type(
+        classes is None or (not isinstance(classes, str) and hasattr(classes, "__len__")),
+        "must be a sequence of names",
+        "Pass a list.",
+        classes=classes,
+    )
     beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
     if isinstance(predictions, Dataset):
         return _of_dataset(predictions, labels, beside)

@@ -18,7 +18,7 @@ from credibly._arrays.checks import (
     require_rows,
     require_shape,
 )
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, require
 from credibly._arrays.namespace import Array, HostArray, as_float64, is_array, like, namespace, to_host
 from credibly._arrays.philox import as_seed
 from credibly.predictions.base import Predictions
@@ -34,13 +34,12 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
     elif hasattr(table, "to_numpy"):
         table = table.to_numpy()
     values = np.asarray(table)
-    if values.ndim != 2 or 0 in values.shape:
-        raise InputError(
-            "`table`",
-            "must have shape (n, raters)",
-            f"got shape {values.shape}",
-            "Give one row per instance and one column per rater, gaps as None or NaN.",
-        )
+    require(
+        values.ndim == 2 and 0 not in values.shape,
+        "must have shape (n, raters)",
+        "Give one row per instance and one column per rater, gaps as None or NaN.",
+        table=values,
+    )
     gap = np.ma.getmaskarray(table).copy()
     if values.dtype.kind == "O":
         # NaN differs from itself, pandas.NA answers neither way

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from credibly._arrays.checks import as_array, as_real, require_finite
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, require, require_type
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -150,13 +150,12 @@ def as_labels(
             )
         namespace(predictions._leading, labels.counts)
         return Counts(labels.counts[None, ...], weights)
-    if isinstance(labels, Predictions):
-        raise InputTypeError(
-            "`labels`",
-            "must be what was observed",
-            f"got {type(labels).__name__}",
-            "Pass predictions first, then labels: `f(predictions, labels)`.",
-        )
+    require_type(
+        not isinstance(labels, Predictions),
+        "must be what was observed",
+        "Pass predictions first, then labels: `f(predictions, labels)`.",
+        labels=labels,
+    )
     k = predictions.n_classes if isinstance(predictions, OverClasses) else None
     array = labels
     if not _is_literal(predictions, labels):
@@ -273,10 +272,7 @@ def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
     """Return instance weights as (1, n), finite and non-negative."""
     weights = as_real(aligned(sample_weight, predictions.index, "sample_weight")[0], "sample_weight")
     weights = beside(weights, sample_weight, predictions._leading, what="predictions and `sample_weight`")
-    if weights.ndim != 1:
-        raise InputError(
-            "`sample_weight`", "must have shape (n,)", f"got {tuple(weights.shape)}", "Flatten it."
-        )
+    require(weights.ndim == 1, "must have shape (n,)", "Flatten it.", sample_weight=weights)
     require_same_length(predictions, weights, "`sample_weight`")
     require_finite(weights, "sample_weight")
     xp = namespace(weights)

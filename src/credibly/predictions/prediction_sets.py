@@ -8,13 +8,12 @@ Conformal methods give these. `credibly.hypotests.set_coverage` tests their cove
 from __future__ import annotations
 
 import dataclasses
-import reprlib
 from typing import Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.checks import as_array, as_two_reals, require_rows, require_shape
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions.base import OverClasses, Predictions
 from credibly.predictions.labels import Classes, Reals
@@ -22,14 +21,12 @@ from credibly.predictions.labels import Classes, Reals
 
 def require_claimed(claimed: Any) -> float:
     """Return a claimed coverage, strictly between 0 and 1, or raise."""
-    number = isinstance(claimed, (float, int, np.floating, np.integer)) and not isinstance(claimed, bool)
-    if not number or not 0 < claimed < 1:
-        raise InputError(
-            "`claimed`",
-            "must lie strictly between 0 and 1: the share of labels that the sets claim to contain",
-            f"got {reprlib.repr(claimed)}",
-            "Write 0.9 for 90 %; one number for all sets.",
-        )
+    require(
+        is_number(claimed) and 0 < claimed < 1,
+        "must lie strictly between 0 and 1: the share of labels that the sets claim to contain",
+        "Write 0.9 for 90 %; one number for all sets.",
+        claimed=claimed,
+    )
     return float(claimed)
 
 
@@ -162,13 +159,12 @@ class PredictionIntervals(Predictions):
             The intervals.
         """
         both = as_array(ends, "ends")
-        if both.ndim not in (2, 3) or both.shape[1] != 2 or tuple(both.shape[2:]) not in ((), (1,)):
-            raise InputError(
-                "`ends`",
-                "must have shape (n, 2), or (n, 2, 1)",
-                f"got shape {tuple(both.shape)}",
-                "Select one level first: `ends[:, :, 0]`.",
-            )
+        require(
+            both.ndim in (2, 3) and both.shape[1] == 2 and tuple(both.shape[2:]) in ((), (1,)),
+            "must have shape (n, 2), or (n, 2, 1)",
+            "Select one level first: `ends[:, :, 0]`.",
+            ends=both,
+        )
         return cls(both[:, 0, ...], both[:, 1, ...], claimed)
 
     def beyond(self, labels: Reals) -> Array:

@@ -25,7 +25,7 @@ from credibly._arrays.checks import (
     require_finite,
     require_positive_entries,
 )
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, require
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -409,13 +409,12 @@ class Gaussian(RealPredictions):
         """Return the same prediction over other, already valid rows, which bring their own weights (n, m)."""
         other = super().replace_rows(**arrays)
         weights = other.row_arrays().get("weights")
-        if weights is not None and weights.shape[0] != len(other):
-            raise InputError(
-                "`weights`",
-                f"must have one row per instance ({len(other)})",
-                f"got shape {tuple(weights.shape)}",
-                "Give the weights of these rows as well.",
-            )
+        require(
+            weights is None or weights.shape[0] == len(other),
+            f"must have one row per instance ({len(other)})",
+            "Give the weights of these rows as well.",
+            weights=weights,
+        )
         return other
 
     def _cdf(self, values: Array) -> Array:

@@ -21,6 +21,7 @@ eq. 49-51; Hoeffding 1948.
 from __future__ import annotations
 
 import dataclasses
+import math
 from functools import partial
 from typing import Any
 
@@ -34,9 +35,9 @@ from credibly.raters.levels import PLUGIN_REFUSAL, Level, Terms
 from credibly.raters.moments import Evidence, instances_last
 from credibly.raters.population import Population, class_predictions, ratings
 from credibly.raters.rater_statistics import BoundRaterStatistic, RaterStatistic
-from credibly.raters.two_passes import Debias, Summary, check_cut, summarise
+from credibly.raters.two_passes import Cut, Summary, summarise
 from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms
-from credibly.results.estimates import RootEstimate
+from credibly.results.estimates import Estimate, RootEstimate, signed_root
 from credibly.statistics.cells import Binning, Closed
 
 # Combinations of the means of loss, predicted and observed value, and of the calibration loss.
@@ -44,6 +45,7 @@ TERMS: Terms = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "refineme
 SPREAD: Terms = {"predicted": (0, 1, 0, 0), "observed": (0, 0, 1, 0)}
 MEANS: Terms = {"expected": TERMS["expected"], "refinement": TERMS["refinement"], **SPREAD}
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in TERMS if name != "expected"}
+ROOTS_REFUSAL = "roots of calibration losses near 0 have no standard error, nor has their mean"
 
 
 @checked
@@ -55,11 +57,9 @@ def decompose_disagreement(
     n_bins: int = 15,
     binning: Binning = "equal_width",
     closed: Closed = "left",
-    debias: Debias = "full",
     sample_weight: Any = None,
     clusters: Any = None,
     blocks: int | None = None,
-    paper: str | None = None,
 ) -> DisagreementDecomposition:
     """Compare predicted with observed disagreement between raters.
 
@@ -79,8 +79,6 @@ def decompose_disagreement(
         How the bins are chosen.
     closed : {"left", "right"}
         Which end of a bin is included.
-    debias : {"full", "paper"}
-        How the calibration loss is debiased, see `decompose_loss`.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms.
     clusters : array (n,) or "copies", optional
@@ -89,8 +87,6 @@ def decompose_disagreement(
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
         With `clusters` (stores, sensors), consecutive rows of each of them.
-    paper : {"D21"}, optional
-        Use the settings of the paper.
 
     Returns
     -------
@@ -116,7 +112,7 @@ def decompose_disagreement(
     (0.291667, 0.295)
     """
     rows = as_rows(predictions, counts, sample_weight, clusters=clusters, blocks=blocks)
-    cut, paper_notes = check_cut(n_bins, binning, closed, debias, paper)
+    cut = Cut(n_bins, binning, closed)
     if statistic is not None and not isinstance(statistic, RaterStatistic):
         raise InputTypeError(
             "`statistic`",
@@ -126,11 +122,11 @@ def decompose_disagreement(
         )
     order = 2 if statistic is None else statistic.order
     population = Population(rows, order, mean_noted=False)
-    notes = [*population.notes, *paper_notes]
+    notes = list(population.notes)
     if population.reduced_to_mean is not None:
         notes.append(population.reduced_to_mean)
     name = "disagreement" if statistic is None else statistic.name
-    settings = vars(cut) | {"statistic": name, "order": order, "paper": paper}
+    settings = vars(cut) | {"statistic": name, "order": order}
     if statistic is None:
         whole = summarise(population, overall_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
         columns = summarise(population, class_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
@@ -168,11 +164,25 @@ def _result(
         per_class_predicted=None if spread is None else spread["predicted"],
         per_class_observed=None if spread is None else spread["observed"],
         class_average=None if average is None else DisagreementTerms(**average.totals(TERMS)),
+        class_calibration_error=None if columns is None or average is None else mean_of_roots(columns),
         n=population.n,
         n_left_out=population.n_left_out,
         raters=population.raters,
         settings=settings,
         notes=notes,
+    )
+
+
+def mean_of_roots(columns: Summary) -> Estimate:
+    """Return the mean of the calibration errors of the columns."""
+    losses = columns.debiased[1].arrays(TERMS)["calibration"]
+    roots = [signed_root(float(value)) for value in losses.value]
+    return Estimate(
+        "class_calibration_error",
+        math.fsum(roots) / len(roots),
+        None,
+        losses.n,
+        interval_refusal=ROOTS_REFUSAL,
     )
 
 

@@ -20,7 +20,7 @@ from credibly.predictions import Dataset, as_point, as_rows
 from credibly.raters.levels import PLUGIN_REFUSAL, Terms
 from credibly.raters.moments import Evidence, instances_last
 from credibly.raters.population import Population, ratings
-from credibly.raters.two_passes import Debias, check_cut, summarise
+from credibly.raters.two_passes import Cut, summarise
 from credibly.results.decompositions import LossDecomposition, LossTerms
 from credibly.results.estimates import RootEstimate
 from credibly.statistics.cells import Binning, Closed
@@ -52,11 +52,9 @@ def decompose_loss(
     n_bins: int = 15,
     binning: Binning = "equal_width",
     closed: Closed = "left",
-    debias: Debias = "full",
     sample_weight: Any = None,
     clusters: Any = None,
     blocks: int | None = None,
-    paper: str | None = None,
 ) -> LossDecomposition:
     """Split the squared loss into disagreement between raters, miscalibration and lack of discrimination.
 
@@ -73,9 +71,6 @@ def decompose_loss(
         How the bins are chosen.
     closed : {"left", "right"}
         Which end of a bin is included.
-    debias : {"full", "paper"}
-        How the calibration loss is debiased: by the variance of observation minus prediction in a bin, or,
-        as printed in D21, of the observation alone, which subtracts too much in wide bins.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms; with ``counts.totals`` every label counts equally.
     clusters : array (n,) or "copies", optional
@@ -84,8 +79,6 @@ def decompose_loss(
     blocks : int, optional
         For rows in time order: consecutive rows form clusters of at least this length.
         With `clusters` (stores, sensors), consecutive rows of each of them.
-    paper : {"D21"}, optional
-        Use the settings of the paper.
 
     Returns
     -------
@@ -113,10 +106,9 @@ def decompose_loss(
     True
     """
     rows = as_rows(predictions, counts, sample_weight, clusters=clusters, blocks=blocks)
-    cut, paper_notes = check_cut(n_bins, binning, closed, debias, paper)
+    cut = Cut(n_bins, binning, closed)
     population = Population(rows, least=2, mean_noted=True)
-    settings = vars(cut) | {"paper": paper}
-    notes = (*population.notes, *paper_notes)
+    settings, notes = vars(cut), population.notes
     summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), MEANS, settings, notes)
     terms = summary.debiased[0].totals(TERMS)
     all_rows = {name: terms[name] for name in ALL_ROWS_TERMS}

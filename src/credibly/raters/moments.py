@@ -99,10 +99,9 @@ def cell_sums(evidence: Evidence, cells: Array, n_cells: int) -> State:
     z, mu = evidence.predicted, evidence.observed
     state = State(predicted=per_cell(evidence.weighted(z)), observed=per_cell(evidence.weighted(mu)))
     state["square"] = per_cell(evidence.weighted((mu - z) ** 2, 2))
-    state["square_observed"] = per_cell(evidence.weighted(mu**2, 2))
     if evidence.weight is None:
         size = to_host(count_cells(cells, n_cells))[0]
-        state.update(size=size, weight=size, weight2=size, observed2=state["observed"])
+        state.update(size=size, weight=size, weight2=size)
         rows = float(z.shape[1])
         state.update(rows=np.asarray(rows), total=np.asarray(rows), total2=np.asarray(rows))
     else:
@@ -111,7 +110,6 @@ def cell_sums(evidence: Evidence, cells: Array, n_cells: int) -> State:
         state["size"] = per_cell(ones * present)
         state["weight"] = per_cell(evidence.weighted(ones))
         state["weight2"] = per_cell(evidence.weighted(ones, 2))
-        state["observed2"] = per_cell(evidence.weighted(mu, 2))
         state["rows"] = np.asarray(float(xp.sum(present)))
         state["total"] = np.asarray(float(xp.sum(w)))
         state["total2"] = np.asarray(float(xp.sum(w * w)))

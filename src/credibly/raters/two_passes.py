@@ -2,12 +2,8 @@
 
 The calibration loss is a sum over cells of weight share times squared gap. A squared mean is too large by the
 variance of the mean; the debiased value replaces it by the mean over pairs of different rows, d_i d_j, which
-has no such bias:
-
-    full    d = mu_i - z_i          the gap between observation and prediction of the row itself
-    paper   d = mu_i - zbar         D21 eq. 13: predictions in a cell are taken for equal
-
-A cell with one row has no pairs and adds 0.
+has no such bias: d_i = mu_i - z_i is the gap between observation and prediction of the row itself. A cell
+with one row has no pairs and adds 0.
 """
 
 from __future__ import annotations
@@ -15,14 +11,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.order_statistics import order_statistics
 from credibly.predictions import Dataset
@@ -44,8 +38,6 @@ from credibly.statistics.cells import (
 )
 from credibly.statistics.protocol import State
 
-Debias = Literal["full", "paper"]
-
 InCells = tuple[Evidence, Array]
 """Evidence of a tile and the cell of each of its entries."""
 
@@ -54,30 +46,14 @@ _KEPT_ELEMENTS = 2**19
 
 @dataclasses.dataclass(frozen=True)
 class Cut:
-    """How predicted values are binned and calibration losses debiased."""
+    """How predicted values are binned."""
 
     n_bins: int
     binning: Binning
     closed: Closed
-    debias: Debias
 
-
-def check_cut(
-    n_bins: int, binning: Binning, closed: Closed, debias: Debias, paper: str | None
-) -> tuple[Cut, tuple[str, ...]]:
-    """Check the settings of a decomposition and apply a paper's."""
-    check_bins(n_bins, binning, closed)
-    one_of("`debias`", debias, ("full", "paper"))
-    if paper is None:
-        return Cut(n_bins, binning, closed, debias), ()
-    if not isinstance(paper, str) or paper != "D21":
-        raise InputError(
-            "`paper`",
-            "must be 'D21'",
-            f"got {reprlib.repr(paper)}",
-            "Leave it out to use the library's own settings.",
-        )
-    return Cut(n_bins, binning, closed, "paper"), ("paper mode D21 sets debias='paper'",)
+    def __post_init__(self) -> None:
+        check_bins(self.n_bins, self.binning, self.closed)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,15 +77,8 @@ def summarise(
     least: int | None = None,
 ) -> Summary:
     """Read the population twice (small ones once) and return the means behind all terms, with errors."""
-    edges = _edges(population, evidence, cut, least)
+    edges = edges_of(population, evidence, cut, least)
     clusters = population.rows.clusters
-    if clusters is not None and cut.debias != "full":
-        raise UnsupportedError(
-            "a decomposition of rows in clusters",
-            'needs debias="full", which leaves out pairs inside a cluster',
-            f"got debias={cut.debias!r}",
-            "Leave out `debias` and `paper`.",
-        )
     read = _reader(population, partial(_in_cells, evidence, edges, cut, clusters), least)
     raw = read(partial(_cell_sums, cut.n_bins))
     sums = as_units(raw)
@@ -122,7 +91,7 @@ def summarise(
     # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
     shared = n_columns / (n_columns - 1) if n_columns > 1 else 1.0
     rows, columns = rows.with_floor(floor.ravel(), shared), columns.with_floor(floor, 1.0)
-    loss = debiased_loss(sums, cut.debias)
+    loss = debiased_loss(sums)
     per_column = loss.reshape(n_columns, cut.n_bins).sum(axis=1)
     return Summary(
         (rows.with_calibration(loss.sum()), columns.with_calibration(per_column)),
@@ -141,9 +110,10 @@ def _reader(
     return lambda function: reduce(operator.add, (function(*entry) for entry in kept))
 
 
-def _edges(
+def edges_of(
     population: Population, evidence: Callable[[Dataset], Evidence], cut: Cut, least: int | None
 ) -> HostArray:
+    """Return the edges of the bins: the same for all columns, or one row per column."""
     if cut.binning == "equal_width":
         return width_edges(cut.n_bins)
 
@@ -174,7 +144,7 @@ def _in_cells(
     if clusters is not None:
         codes = clusters.codes(tile.clusters)
         own = dataclasses.replace(own, codes=codes, n_clusters=clusters.number)
-    return own, cell_index(_bins_of(own.predicted, edges, cut.closed), cut.n_bins)
+    return own, cell_index(bins_of(own.predicted, edges, cut.closed), cut.n_bins)
 
 
 def _of_cells(
@@ -207,7 +177,7 @@ def _total_weight(values: HostArray, weights: HostArray) -> float:
     return float(weights.sum())
 
 
-def _bins_of(values: Array, edges: HostArray, closed: Closed) -> Array:
+def bins_of(values: Array, edges: HostArray, closed: Closed) -> Array:
     """Return the bin of every value of (c, n); two-dimensional edges have one row per column."""
     if edges.ndim == 1:
         return bin_index(values, edges, closed)
@@ -239,27 +209,22 @@ def plugin_loss(state: State) -> HostArray:
     return np.asarray(weight / state["total"] * gap**2)
 
 
-def pairs(state: State, debias: Debias = "full") -> Pairs:
+def pairs(state: State) -> Pairs:
     """Return the sums and means over pairs of rows, per cell."""
     weight = state["weight"]
     total = state["observed"] - state["predicted"]
-    if debias == "full":
-        square = state["square"]
-    else:
-        centre = state["predicted"] / np.where(weight > 0, weight, 1.0)
-        square = state["square_observed"] - 2 * centre * state["observed2"] + centre**2 * state["weight2"]
     several = state["size"] > 1
     number = np.where(several, weight**2 - state["weight2"], 1.0)
-    mean = np.where(several, (total**2 - square) / number, 0.0)
+    mean = np.where(several, (total**2 - state["square"]) / number, 0.0)
     # a cell of two rows has one product, and both rows would share its spread: half of it would be lost
     spread = np.where(state["size"] == 2, math.sqrt(2.0), 1.0)
     scale = np.where(several, spread * weight / number, 0.0)
     return Pairs(total, mean, spread * mean, scale, state.get("cluster_gap"))
 
 
-def debiased_loss(state: State, debias: Debias) -> HostArray:
+def debiased_loss(state: State) -> HostArray:
     """Return weight share times the mean of d_i d_j over pairs, per cell."""
-    return np.asarray(state["weight"] / state["total"] * pairs(state, debias).mean)
+    return np.asarray(state["weight"] / state["total"] * pairs(state).mean)
 
 
 def least_variance(state: State) -> HostArray:

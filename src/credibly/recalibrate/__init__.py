@@ -9,11 +9,11 @@ from credibly.recalibrate.comparison import recalibration_report
 from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
 from credibly.recalibrate.files import load
-from credibly.recalibrate.fitting import Convergence
 from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
 from credibly.recalibrate.location import LocationScaling, SkewScaling, TailScaling
 from credibly.recalibrate.members import MemberTemperatures
+from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.reals import SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
 

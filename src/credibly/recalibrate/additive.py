@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, Remedy, UnsupportedError
+from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, like, one_blas_thread, softmax, to_host
-from credibly._arrays.notes import counted
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence, FitData, Groups, check_penalty, diverging, with_scores
+from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.folds import check_penalty
+from credibly.recalibrate.groups import Groups, checked_groups, require_rows_by_group, unseen_note
+from credibly.recalibrate.minimum import Convergence, diverging
 from credibly.recalibrate.scores import IMPOSSIBLE, scores_of, shares_of
 
 FREE = 1e-10
@@ -314,40 +316,11 @@ def mapped_additively(
     if found.by_group is None:
         return values * found.slope + like(found.intercepts, values), ()
     assert groups is not None
-    table = np.zeros((len(groups.names), 1 + values.shape[-1]))
-    unseen = [name for name in groups.names if name not in found.by_group]
-    for j, name in enumerate(groups.names):
-        table[j] = np.r_[found.slope, found.intercepts] + found.by_group.get(name, 0.0)
+    all_rows = np.r_[found.slope, found.intercepts]
+    table = np.array([all_rows + found.by_group.get(name, 0.0) for name in groups.names])
     rows = like(table[groups.codes], values)
     rows = rows if values.ndim == 2 else rows[:, None, :]
-    rare = np.isin(groups.codes, [groups.names.index(name) for name in unseen])
-    note = (
-        f"{counted(int(rare.sum()), 'instance')} of {counted(len(unseen), 'group')} that the fit did not see "
-        f"({', '.join(unseen[:3])}{', ...' if len(unseen) > 3 else ''}) got the map of all groups"
-    )
-    return values * rows[..., :1] + rows[..., 1:], (note,) if rare.any() else ()
-
-
-_IN_A_FILE = "Name the column that holds the groups with `--by`."
-
-
-def checked_groups(groups: Any, by_group: Any, n: int) -> Groups | None:
-    """Return the groups of instances to recalibrate; they must be given exactly if the fit had some."""
-    if groups is None and by_group is not None:
-        raise InputError(
-            "`groups`",
-            "must be given: the fit used some",
-            "got none",
-            Remedy("Pass the groups of these instances.", _IN_A_FILE),
-        )
-    if groups is not None and by_group is None:
-        raise InputError(
-            "`groups`",
-            "must be left out: the fit used none",
-            "got some",
-            Remedy("Pass `groups=` to `fit`, too.", "Fit with `--by`, too, or leave it out."),
-        )
-    return None if groups is None else Groups.of(groups, n)
+    return values * rows[..., :1] + rows[..., 1:], unseen_note(groups, found.by_group, "the map")
 
 
 @dataclasses.dataclass(eq=False)
@@ -414,30 +387,6 @@ class AdditiveScaling(Recalibration):
         values, notes = mapped_additively(predictions, self._found, groups, self.zero)
         note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
         return with_scores(predictions, values, note, *notes)
-
-
-def require_rows_by_group(by_group: Any, width: int) -> None:
-    """Raise unless what a file holds of groups are finite numbers, the same number for each."""
-    _require_each(by_group, "by_group", f"{width} finite numbers", lambda row: row.shape == (width,))
-
-
-def require_positive_by_group(values: Any, name: str) -> None:
-    """Raise unless what a file holds of groups is a positive number for each."""
-    _require_each(values, name, "a positive number", lambda row: row.shape == () and bool(row > 0))
-
-
-def _require_each(values: Any, name: str, what: str, sound: Callable[[HostArray], bool]) -> None:
-    rows = values.values() if isinstance(values, dict) else [None]
-    arrays = [np.asarray(row) for row in rows]
-    if values is not None and not all(
-        row.dtype.kind in "iuf" and bool(np.isfinite(row).all()) and sound(row) for row in arrays
-    ):
-        raise InputError(
-            "a recalibration",
-            f"must hold {what} per group as {name!r}",
-            f"got {str(values)[:80]}",
-            "Save it again, or fit again.",
-        )
 
 
 @dataclasses.dataclass(eq=False)

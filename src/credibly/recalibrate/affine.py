@@ -6,8 +6,6 @@
 
 Guo et al. 2017; Kull et al. 2019; Mimori et al. 2021 (D21). Where no logits were given, u are the
 log-probabilities. The members of an ensemble share one map, which is fitted to each member's own loss.
-
-The log loss of softmax(W u + b) per label, with its gradient and Hessian.
 """
 
 from __future__ import annotations
@@ -39,20 +37,16 @@ from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.additive import PRIOR
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import (
+from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.folds import PENALTIES, Folds, check_penalty, choose_penalty
+from credibly.recalibrate.minimum import (
     NEARLY_STILL,
-    PENALTIES,
     STILL,
     Convergence,
-    FitData,
-    Folds,
     Objective,
-    check_penalty,
-    choose_penalty,
     diverging,
     minimum,
     newton_minimum,
-    with_scores,
 )
 from credibly.recalibrate.scores import IMPOSSIBLE, scores_of, shares_of
 

@@ -34,16 +34,8 @@ from credibly._arrays.namespace import Array, HostArray, as_float64, like, names
 from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import (
-    Convergence,
-    FitData,
-    Folds,
-    check_penalty,
-    checked,
-    choose_penalty,
-    fold_members,
-    minimum,
-)
+from credibly.recalibrate.fit_data import FitData, checked
+from credibly.recalibrate.folds import Folds, check_penalty, choose_penalty, fold_members
 from credibly.recalibrate.heads import (
     centre_and_scale,
     features_of_width,
@@ -52,6 +44,7 @@ from credibly.recalibrate.heads import (
     standardised,
     train,
 )
+from credibly.recalibrate.minimum import Convergence, minimum
 from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, shares_of, weights_of
 
 _LARGE = 1e4

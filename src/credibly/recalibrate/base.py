@@ -16,7 +16,8 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array
 from credibly.predictions import ClassPredictions, Ensemble, as_point, cluster_codes
-from credibly.recalibrate.fitting import Convergence, FitData, checked, digest_of, fit_data
+from credibly.recalibrate.fit_data import FitData, checked, digest_of, fit_data
+from credibly.recalibrate.minimum import Convergence
 from credibly.results.base import jsonable
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.reals import RealData, mean_losses
 
 

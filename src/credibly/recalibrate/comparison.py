@@ -42,7 +42,9 @@ from credibly.raters.disagreement import overall_evidence
 from credibly.raters.loss import loss_evidence
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.files import named_recalibration
-from credibly.recalibrate.fitting import FitData, Groups, checked, fold_members
+from credibly.recalibrate.fit_data import FitData, checked
+from credibly.recalibrate.folds import fold_members
+from credibly.recalibrate.groups import Groups
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, mean_error

@@ -24,8 +24,9 @@ from credibly.hypotests import inflate, witness_test
 from credibly.predictions import ClassPredictions, Ensemble
 from credibly.predictions.ensemble import weighted_mean
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence, FitData, with_scores
+from credibly.recalibrate.fit_data import FitData, with_scores
 from credibly.recalibrate.members import MemberTemperatures, divided
+from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, weights_of
 from credibly.recalibrate.temperature import TemperatureScaling
 from credibly.results.base import require_level

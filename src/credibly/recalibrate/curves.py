@@ -23,7 +23,8 @@ from credibly._arrays.namespace import Array, HostArray, as_float64, like, logsu
 from credibly.predictions import ClassPredictions, Intervals, Point
 from credibly.recalibrate.additive import FREE
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence, FitData, diverging, with_scores
+from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.minimum import Convergence, diverging
 from credibly.recalibrate.scores import scores_of
 
 KNOTS = (0.2, 0.4, 0.6, 0.8)

@@ -1,8 +1,6 @@
-"""Recalibrations as scikit-learn estimators, and statistics as its scorers.
+"""For scikit-learn: recalibrations as estimators, and statistics as scorers.
 
-scikit-learn is not needed for anything else here; importing this module needs it.
-
-Statistics as scorers of scikit-learn.
+Importing this module needs scikit-learn; nothing else here does.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, like, namespace, to_host
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence, FitData, with_scores
+from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.scores import mean_scores, scores_of
 
 MOST_NOISE = 1.0 - 1e-9

@@ -30,7 +30,8 @@ from credibly.predictions import (
 from credibly.predictions.quantiles import table_cdf, table_quantiles
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.curves import isotonic_map, isotonic_steps
-from credibly.recalibrate.fitting import Convergence, FitData, with_scores
+from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.reals import RealData, RealRecalibration, mean_losses
 from credibly.statistics.coverage import quantile_grid
 

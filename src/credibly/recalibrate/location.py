@@ -21,19 +21,10 @@ from scipy.special import gammaln, ndtr, ndtri, stdtrit
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly.predictions import Gaussian, Quantiles, RealPredictions, Samples
-from credibly.recalibrate.additive import checked_groups
-from credibly.recalibrate.fitting import Convergence, Groups
+from credibly.recalibrate.groups import Groups, checked_groups, unseen_note, variance_between
 from credibly.recalibrate.levels import IsotonicRecalibration, label_levels
-from credibly.recalibrate.reals import (
-    OWN,
-    RealData,
-    RealRecalibration,
-    centre_of,
-    mean_losses,
-    scaled,
-    unseen_note,
-    variance_between,
-)
+from credibly.recalibrate.minimum import Convergence
+from credibly.recalibrate.reals import OWN, RealData, RealRecalibration, centre_of, mean_losses, scaled
 
 TERMS = ("shift", "slope", "scale", "spread")
 FREE = 1e-8

@@ -23,7 +23,9 @@ from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, tiles
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence, FitData, check_penalty, dense, with_scores
+from credibly.recalibrate.fit_data import FitData, dense, with_scores
+from credibly.recalibrate.folds import check_penalty
+from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.scores import scores_of, shares_of
 
 LIMITS = (1e-3, 1e4)

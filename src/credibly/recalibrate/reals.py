@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any, ClassVar, Literal
 
@@ -20,7 +20,6 @@ import numpy as np
 from credibly._arrays.checks import scalar
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
-from credibly._arrays.notes import counted
 from credibly._arrays.row_search import count_at_most
 from credibly.credal.sets import require_positive_number
 from credibly.predictions import (
@@ -34,10 +33,17 @@ from credibly.predictions import (
 )
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.predictions.quantiles import in_common_terms
-from credibly.recalibrate.additive import checked_groups, require_positive_by_group
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence, Groups, digest_of
+from credibly.recalibrate.fit_data import digest_of
+from credibly.recalibrate.groups import (
+    Groups,
+    checked_groups,
+    require_positive_by_group,
+    unseen_note,
+    variance_between,
+)
 from credibly.recalibrate.heads import features_of_width, standardised
+from credibly.recalibrate.minimum import Convergence
 from credibly.statistics.crps import crps, crps_and_slope
 
 LIMITS = (1e-9, 1e9)
@@ -447,29 +453,6 @@ def _given(features: Any) -> Any:
             Remedy("Pass `features=`, or leave out `by`.", _IN_A_FILE),
         )
     return features
-
-
-def variance_between(apart: HostArray, precision: HostArray) -> float:
-    """Return the variance of what groups have of their own, as far as chance does not explain it.
-
-    It makes sum(apart^2 / (variance + 1 / precision)) the number of groups less one (Paule and Mandel 1982).
-    """
-    wanted = max(len(apart) - 1.0, 1.0)
-    low, high = 0.0, float(apart @ apart)
-    for _ in range(60):
-        between = 0.5 * (low + high)
-        more = float((apart**2 * precision / (1.0 + between * precision)).sum()) > wanted
-        low, high = (between, high) if more else (low, between)
-    return high
-
-
-def unseen_note(groups: Groups, known: Container[str], what: str) -> tuple[str, ...]:
-    """Say how many instances have groups that the fit did not see, and what they get."""
-    new = np.array([name not in known for name in groups.names])
-    if not new.any():
-        return ()
-    where = f"{counted(int(new[groups.codes].sum()), 'instance')} of {counted(int(new.sum()), 'group')}"
-    return (f"{where} that the fit did not see: they get {what} of all instances",)
 
 
 def _mean(values: Array, weight: Array) -> float:

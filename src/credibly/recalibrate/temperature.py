@@ -22,16 +22,12 @@ from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, is_numpy, namespace, rows_within_budget, tiles
 from credibly.predictions import ClassPredictions
-from credibly.recalibrate.additive import (
-    Additive,
-    checked_groups,
-    fit_additive,
-    mapped_additively,
-    require_positive_by_group,
-)
+from credibly.recalibrate.additive import Additive, fit_additive, mapped_additively
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence, FitData, Groups, with_scores
+from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.groups import Groups, checked_groups, require_positive_by_group
 from credibly.recalibrate.members import shared_temperature
+from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.scores import IMPOSSIBLE, scores_of
 
 LIMITS = (1e-12, 1e12)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, is_number, require
 from credibly._arrays.namespace import is_array, to_host
 
 if TYPE_CHECKING:
@@ -164,14 +164,12 @@ class WithPvalue(Tested):
 
 def require_level(level: float, name: str = "`level`", remedy: str = "Write 0.95 for 95 %.") -> None:
     """Raise unless `level` is a share strictly between 0 and 1."""
-    if not isinstance(level, (float, int, np.floating)) or not 0 < level < 1:
+    if not is_number(level) or not 0 < level < 1:
         raise InputError(name, "must lie strictly between 0 and 1", f"got {level!r}", remedy)
 
 
 def require_margin(margin: float) -> float:
     """Return a share that does not matter, or raise."""
-    if not isinstance(margin, (float, int, np.floating)) or isinstance(margin, bool) or not 0 <= margin < 1:
-        raise InputError(
-            "`margin`", "must be at least 0 and below 1", f"got {margin!r}", "Write 0.02 for two points."
-        )
+    rule = "must be at least 0 and below 1"
+    require(is_number(margin) and 0 <= margin < 1, rule, "Write 0.02 for two points.", margin=margin)
     return float(margin)

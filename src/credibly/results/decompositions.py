@@ -205,6 +205,8 @@ class DisagreementDecomposition(RaterDecomposition, DisagreementTerms[Estimate])
         Mean predicted and observed value per class.
     class_average : DisagreementTerms of Estimate or None
         Average of `per_class` over the classes.
+    class_calibration_error : Estimate or None
+        Average of the signed roots of their calibration losses (D21 Table 2).
     n : int
         Number of instances with enough raters.
     n_left_out : int
@@ -225,6 +227,7 @@ class DisagreementDecomposition(RaterDecomposition, DisagreementTerms[Estimate])
     per_class_predicted: Estimates | None
     per_class_observed: Estimates | None
     class_average: DisagreementTerms[Estimate] | None
+    class_calibration_error: Estimate | None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Mapping
 
-from credibly._arrays.errors import InputError, nearest, one_of
+from credibly._arrays.errors import nearest, one_of, require
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result
 
@@ -62,10 +62,9 @@ class PowerCurve(Result):
             hypothesis = "independent" if "independent" in self.power else next(iter(self.power))
         one_of("`hypothesis`", hypothesis, self.power)
         power = self.power[hypothesis]
-        if statistic not in power:
-            raise InputError(
-                "`statistic`", "must be one of the check", f"got {statistic!r}", nearest(statistic, power)
-            )
+        require(
+            statistic in power, "must be one of the check", nearest(statistic, power), statistic=statistic
+        )
         ordered = sorted(zip(self.grid.tolist(), power[statistic] >= self.wanted, strict=True))
         below = [amount for amount, found in itertools.takewhile(lambda at: at[1], ordered)]
         above = [amount for amount, found in itertools.takewhile(lambda at: at[1], reversed(ordered))]

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.errors import nearest, require
 from credibly.results.base import Result
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.estimates import Estimate
@@ -117,10 +117,9 @@ class RecalibrationReport(Result):
         known = {name for one in self.methods.values() for name in one.changes}
         if statistic is None:
             statistic = "crps" if "crps" in known else "log_loss"
-        if statistic not in known:
-            raise InputError(
-                "`statistic`", "must be one of the report", f"got {statistic!r}", nearest(statistic, known)
-            )
+        require(
+            statistic in known, "must be one of the report", nearest(statistic, known), statistic=statistic
+        )
         found = {
             name: one.changes[statistic].difference.value
             for name, one in self.methods.items()

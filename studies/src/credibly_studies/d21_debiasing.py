@@ -19,6 +19,7 @@ from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.predictions import Point
 from credibly.raters import decompose_loss
+from credibly_studies import d21
 from credibly_studies.judging import Interval, holds, normal_interval, told
 from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
@@ -109,7 +110,7 @@ def errors(cell: Drawn) -> HostArray:
     for repetition in range(cell.repetitions):
         sample = world.draw(cell.n, rng=np.random.default_rng([*cell.seed, repetition]))
         own = decompose_loss(sample.predictions, sample.labels, n_bins=N_BINS)
-        printed = decompose_loss(sample.predictions, sample.labels, n_bins=N_BINS, debias="paper")
+        printed = d21.decompose_loss(sample.predictions, sample.labels, n_bins=N_BINS)
         plugin = own.plugin
         losses = [
             plugin.epistemic,

@@ -17,7 +17,7 @@ from credibly.recalibrate import (
     VectorScaling,
 )
 from credibly.recalibrate.comparison import stitched
-from credibly.recalibrate.fitting import fold_members
+from credibly.recalibrate.folds import fold_members
 from credibly_studies.inputs import public_arrays
 
 PENALTIES = (0.1, 1.0, 10.0)

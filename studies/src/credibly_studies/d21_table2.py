@@ -5,9 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
-
-from credibly._arrays.namespace import to_host
 from credibly.evaluation import shown
 from credibly.plots.raters import LossMapDisplay
 from credibly.predictions import ClassPredictions, LabelCounts
@@ -135,13 +132,11 @@ def measured(predictions: ClassPredictions, counts: LabelCounts) -> dict[str, Me
         pairs.calibration_error,
     )  # fmt: skip
     found = {name: (one.value, offered_interval(one)) for name, one in zip(TERMS, estimates, strict=False)}
-    classes, each = pairs.class_average, pairs.per_class
-    assert classes is not None and each is not None
-    losses = to_host(each.calibration.value)
-    error = float((np.sign(losses) * np.sqrt(np.abs(losses))).mean())  # the paper prints means over classes
+    classes, error = pairs.class_average, pairs.class_calibration_error
+    assert classes is not None and error is not None
     return found | {
         "class-wise D loss": (classes.expected.value, offered_interval(classes.expected)),
-        "class-wise D error": (error, None),
+        "class-wise D error": (error.value, None),
     }
 
 

@@ -42,7 +42,7 @@ def public_data(*parts: str) -> Path:
             f"'{'/'.join(parts)}'",
             "is needed by this study",
             "the environment variable CREDIBLY_DATA names no folder",
-            "Set it to the folder of the public data sets, see docs/studies/index.md.",
+            "Set it to the folder of the public data sets, see studies/README.md.",
         )
     path = Path(named).joinpath(*parts)
     if not path.exists():
@@ -50,7 +50,7 @@ def public_data(*parts: str) -> Path:
             f"'{path}'",
             "is needed by this study",
             "it is not there",
-            "Set CREDIBLY_DATA to the folder of the public data sets, see docs/studies/index.md.",
+            "Set CREDIBLY_DATA to the folder of the public data sets, see studies/README.md.",
         )
     return path
 
@@ -78,7 +78,7 @@ def public_arrays(path: str, *names: str) -> tuple[np.ndarray[Any, Any], ...]:
             f"'{found}'",
             f"must hold {', '.join(names[:3])}",
             f"{absent[0]!r} is not there",
-            "Make it again, see docs/studies/index.md.",
+            "Make it again, see studies/README.md.",
         )
     return tuple(np.asarray(held[name]) for name in names or held)
 

@@ -113,7 +113,7 @@ def credal_test(
     Notes
     -----
     The test does not hold its level: the error of learning is not in the replicates, and bootstrapped
-    instances lower `kde_ce` of predictions near corners (docs/studies/j25.md).
+    instances lower `kde_ce` of predictions near corners (studies/pages/j25.md).
     """
     chosen = as_statistic(statistics)
     require_resamples(n_resamples)

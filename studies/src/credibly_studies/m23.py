@@ -122,7 +122,7 @@ def credal_test(
     M23 rejects where t > q, the (1 - alpha)-quantile of D values; here where (1 + #{values >= t}) / (D + 1)
     <= alpha: at D = 100 and alpha = 5 % that is at most 4 larger values, the printed rule allows 5. The test
     does not hold its level: with bootstrapped instances binned errors of many classes reject a perfect model
-    (docs/studies/m23.md).
+    (studies/pages/m23.md).
     """
     chosen = as_statistic(statistics)
     if chosen.name in PAPER_SETTINGS["M23"] and chosen == type(chosen)():  # settings of the caller win

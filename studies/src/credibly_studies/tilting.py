@@ -1,4 +1,4 @@
-"""A learner that scores members by what they say, compared with the default in docs/studies/credal-level."""
+"""A learner that scores members by what they say, compared with the default in studies/pages/credal-level."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_soft_targets_beyond_16_classes() -> None:
         ([0, 5], {}, "must lie between 0 and 1"),
         (np.array([[1, 0], [0, 1]]), {}, r"got integers of shape \(2, 2\)\. Use `LabelCounts"),
         (np.array([[0.5, 0.6], [0.5, 0.5]]), {}, r"row 0 sums to 1\.1"),
-        (np.array([[0.5, 0.5]]), {}, r"must have shape \(2, 2\) like the predictions; got \(1, 2\)"),
+        (np.array([[0.5, 0.5]]), {}, r"must have shape \(2, 2\) like the predictions; got shape \(1, 2\)"),
         ([0, 1], {"divergence": "k"}, "`divergence` must be one of"),
         ([0, 1], {"tolerance": 0}, "`tolerance` must be a positive number"),
     ],

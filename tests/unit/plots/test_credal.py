@@ -78,7 +78,7 @@ def test_marks_of_the_triangle_are_the_data() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: simplex_picture([[0.5, 0.5]]), "for 3 classes; got 2"),
+        (lambda: simplex_picture([[0.5, 0.5]]), "must have 3 classes, the corners of a triangle; got 2"),
         (lambda: simplex_picture(MEMBERS, row=1), "`row` must be below 1"),
         (lambda: simplex_picture(MEMBERS, row=-1), "`row` must be an integer of at least 0"),
         (lambda: SimplexDisplay(simplex_picture(MEMBERS), class_names=["a"]), "must be three names"),

@@ -179,7 +179,7 @@ def test_from_members(library):
         ([FIRST, FIRST[:1]], r"got 2 arrays with shapes \[\(1, 2\), \(2, 2\)\]"),
         ([INSTANCES_FIRST], r"shapes \[\(2, 3, 2\)\]"),
         ([FIRST[:, 0]], r"shapes \[\(2,\)\]"),
-        (None, "must be a sequence with one array .* got NoneType"),
+        (None, "must be a sequence with one array .* got None"),
         ([cr.Ensemble(INSTANCES_FIRST)], "a Ensemble is not an array"),
     ],
 )

@@ -133,7 +133,7 @@ def test_text_beside_real_values_is_not_told_about_classes():
         ([1, -1, 1], "non-negative with a positive sum; got minimum -1"),
         ([1, math.nan, 1], "`sample_weight` must be finite; row 1"),
         (2.0, r"`sample_weight` must have shape \(n,\)"),
-        ([[1], [1], [1]], r"must have shape \(n,\); got \(3, 1\)"),
+        ([[1], [1], [1]], r"must have shape \(n,\); got shape \(3, 1\)"),
         (["a", "b", "c"], "`sample_weight` must hold numbers"),
         (np.ma.array([1.0, 1.0, 1.0], mask=[0, 0, 1]), "`sample_weight` must not be masked"),
     ],

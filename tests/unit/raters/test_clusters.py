@@ -48,8 +48,3 @@ def test_every_row_its_own_cluster_is_no_cluster() -> None:
         own, other = getattr(plain, name), getattr(alone, name)
         assert other.value == pytest.approx(own.value)
         assert other.stderr == pytest.approx(own.stderr)
-
-
-def test_the_paper_takes_no_clusters() -> None:
-    with pytest.raises(cr.UnsupportedError, match="inside a cluster"):
-        cr.raters.decompose_loss(PROBS, cr.LabelCounts(COUNTS), paper="D21", blocks=5)

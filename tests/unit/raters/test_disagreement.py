@@ -10,6 +10,7 @@ import pytest
 
 import credibly as cr
 from credibly.raters.disagreement import pair_moments
+from credibly_studies import d21
 from libraries import Library
 from raters import probability, sets
 
@@ -106,8 +107,8 @@ def test_all_terms_against_enumeration(n_bins: int) -> None:
 
 def test_identity_and_roots() -> None:
     probs, counts = example()
-    for settings in ({}, {"paper": "D21"}):
-        parts = cr.raters.decompose_disagreement(probs, cr.LabelCounts(counts), **settings)
+    for decompose in (cr.raters.decompose_disagreement, d21.disagreement):
+        parts = decompose(probs, cr.LabelCounts(counts))
         for part in (parts, parts.plugin, parts.class_average):
             assert part.expected.value == pytest.approx(
                 part.calibration.value + part.refinement.value, abs=1e-14

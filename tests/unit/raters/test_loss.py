@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import credibly as cr
 import strategies
+from credibly_studies import d21
 from libraries import Library
 
 TERMS = ("expected", "epistemic", "irreducible", "calibration", "dispersion", "refinement")
@@ -97,12 +98,13 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.slow
-@given(strategies.points(n=9), st.integers(0, 2**32 - 1), st.sampled_from(["full", "paper"]))
-def test_identities_hold_exactly(point: cr.Point, seed: int, debias: str) -> None:
+@given(strategies.points(n=9), st.integers(0, 2**32 - 1), st.booleans())
+def test_identities_hold_exactly(point: cr.Point, seed: int, printed: bool) -> None:
     rng = np.random.default_rng(seed)
     totals = rng.integers(2, 5, size=9)
     counts = rng.multinomial(totals, rng.dirichlet(np.ones(point.n_classes), size=9))
-    parts = cr.raters.decompose_loss(point, cr.LabelCounts(counts), n_bins=5, debias=debias)
+    decompose = d21.decompose_loss if printed else cr.raters.decompose_loss
+    parts = decompose(point, cr.LabelCounts(counts), n_bins=5)
     for part in (parts, parts.plugin, parts.per_class):
         value = {name: np.asarray(getattr(part, name).value) for name in TERMS}
         assert np.allclose(value["expected"], value["epistemic"] + value["irreducible"], atol=1e-14)
@@ -181,24 +183,6 @@ def test_classes_with_few_bins_have_no_interval_of_their_calibration() -> None:
     assert calibration[1].interval() == pytest.approx((low[1], high[1]))
     with pytest.raises(cr.UnsupportedError, match="fewer than 5 non-empty bins contribute"):
         calibration[0].interval()
-
-
-def test_paper_mode_subtracts_the_variance_of_the_observation() -> None:
-    probs, counts = example()
-    parts = cr.raters.decompose_loss(probs, cr.LabelCounts(counts), n_bins=3, paper="D21")
-    mu = counts / counts.sum(axis=1, keepdims=True)
-    loss = 0.0
-    for c in range(3):
-        bins = np.minimum((probs[:, c] * 3).astype(int), 2)
-        for b in range(3):
-            own, z = mu[bins == b, c], probs[bins == b, c]
-            if own.size > 1:  # D21 eq. 13
-                loss += own.size / 40 * ((own.mean() - z.mean()) ** 2 - own.var() / (own.size - 1))
-    assert parts.calibration.value == pytest.approx(loss, abs=1e-14)
-    assert parts.settings["debias"] == "paper"
-    assert "paper mode D21 sets debias='paper'" in parts.notes
-    same = cr.raters.decompose_loss(probs, cr.LabelCounts(counts), n_bins=3, debias="paper")
-    assert same.calibration.value == parts.calibration.value
 
 
 def test_weights_are_relative_and_zero_is_absence() -> None:
@@ -357,8 +341,6 @@ def test_the_result_is_json() -> None:
     ("settings", "words"),
     [
         ({"n_bins": 0}, "`n_bins` must be a positive integer"),
-        ({"debias": "none"}, "`debias` must be one of 'full', 'paper'"),
-        ({"paper": "C25"}, "`paper` must be 'D21'; got 'C25'"),
         ({"binning": "equal"}, "`binning` must be one of"),
         ({"sample_weight": np.ones(3)}, r"`sample_weight` must have one entry per prediction \(40\); got 3"),
     ],

@@ -11,7 +11,8 @@ from scipy.special import log_softmax, logsumexp
 
 import credibly as cr
 from credibly.recalibrate.comparison import cross_fitted
-from credibly.recalibrate.fitting import fit_data, fold_members
+from credibly.recalibrate.fit_data import fit_data
+from credibly.recalibrate.folds import fold_members
 from recalibrations import draw, members, world
 
 BIAS = np.array([1.0, 0.0, -0.5])

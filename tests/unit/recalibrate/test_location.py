@@ -8,6 +8,7 @@ from scipy.integrate import quad
 from scipy.special import ndtri
 
 import credibly as cr
+from credibly.recalibrate.groups import variance_between
 from credibly.recalibrate.location import (
     fit_skew,
     moments_of,
@@ -16,7 +17,6 @@ from credibly.recalibrate.location import (
     skew_quantiles,
     working_spread,
 )
-from credibly.recalibrate.reals import variance_between
 
 N = 2000
 RNG = np.random.default_rng(3)

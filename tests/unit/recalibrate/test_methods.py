@@ -560,7 +560,7 @@ def test_no_file_and_no_object(tmp_path: Path) -> None:
 
 
 def test_folds_inside_a_fit_keep_clusters_whole() -> None:
-    from credibly.recalibrate.fitting import fold_members
+    from credibly.recalibrate.folds import fold_members
 
     ids = np.repeat(["a", "b", "c", "d", "e", "f", "g"], [5, 1, 9, 4, 6, 2, 3])
     parts = fold_members(30, 3, 0, ids)

@@ -73,7 +73,9 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
     assert np.array_equal(first.std, second.std)
     other = found.apply(given[:2], groups=["other", "low"])
     assert np.allclose(other.std, [found.scale, found.scales["low"]])
-    assert "1 instance of 1 group that the fit did not see: they get the scale of all" in other.notes[-1]
+    assert (
+        "1 instance of 1 group that the fit did not see (other): they get the scale of all" in other.notes[-1]
+    )
     with pytest.raises(cr.InputError, match="must be given: the fit used some"):
         found.apply(given[:2])
     with pytest.raises(cr.InputError, match="must be left out: the fit used none"):

@@ -68,7 +68,7 @@ MOST_UNASKED_ROWS = 1000
 """Instances whose pairs are compared where nobody asked for that: the test then takes seconds for any n."""
 
 OMNIBUS = ("skce", "log_loss")
-"""The family with the largest smallest power of 98 tried (docs/studies/omnibus-family.md)."""
+"""The family with the largest smallest power of 98 tried (studies/pages/omnibus-family.md)."""
 
 
 @takes_rng

@@ -85,7 +85,7 @@ def credal_test(
     -----
     A learner that cannot represent the truth inside the set rejects sets that contain it; the witness does
     not. At a nominal 5 %, weights alone rejected 0 to 10 % of the sets that contain the truth in eleven
-    simulated worlds (40 data sets each), where both together rejected none (docs/studies/set-truths.md). If
+    simulated worlds (40 data sets each), where both together rejected none (studies/pages/set-truths.md). If
     a direction picks the member that is the truth, weights alone rejected up to 100 % and both together at
     most 4 % (docs/validity.md). With one member, or equal members, "in the set" and "calibrated" mean the
     same, and the test is `calibration_test`.

@@ -277,7 +277,7 @@ def validity_test(
     distribution of the other raters of the instance (plus two pseudo-raters, who follow the mean prediction
     flattened by a quarter) and pi is the distribution in the set nearest to g. Its mean is at most 0 for
     every distribution of the set, and near 0 where the truth is on the boundary, so the sum over instances
-    neither rewards truths inside their sets nor punishes those at the boundary (docs/studies/validity.md).
+    neither rewards truths inside their sets nor punishes those at the boundary (studies/pages/validity.md).
     Its null is drawn at the hardest of the corners of each set, its mean and the distribution nearest to the
     observed labels; the p-value of an instance is the largest over these. Corners of intervals and beliefs
     with more than 4 classes: each class first and last, 2k of them.

@@ -41,7 +41,7 @@ SET_STATISTIC = "skce"
 """What weights of a set are judged by where no statistic is named."""
 
 FOLDS = 4
-"""Folds for cross-fitting if neither `split` nor `cv` is given (docs/studies/credal-level.md)."""
+"""Folds for cross-fitting if neither `split` nor `cv` is given (studies/pages/credal-level.md)."""
 
 _RESAMPLES = 999
 
@@ -132,7 +132,7 @@ def weights_test(
     The hypothesis is "a combination that these weights can represent is calibrated": a learner that cannot
     represent the truth inside the set rejects sets that contain it. `witness_test` does not, and
     `credal_test` asks both. At a nominal 5 %, learned weights rejected 0 to 10 % of the sets that contain the
-    truth in eleven simulated worlds (40 data sets each; docs/studies/set-truths.md), whose truths are points
+    truth in eleven simulated worlds (40 data sets each; studies/pages/set-truths.md), whose truths are points
     that the learner is given. Alone they are no test of "the set contains the truth": if the truth is the
     member that is largest in some direction, they rejected 100, 64 and 7 % (three directions, 90 data sets
     each; docs/validity.md), and `credal_test` at most 4 %. With refits the level is asymptotic. Their labels

@@ -1,0 +1,119 @@
+"""Groups of instances: which has which, and how far what a group has of its own is pulled towards all."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Container
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, Remedy
+from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.notes import counted
+
+
+@dataclasses.dataclass(frozen=True)
+class Groups:
+    """Groups of instances: names in order, and the number of each instance's name."""
+
+    names: tuple[str, ...]
+    codes: HostArray
+
+    @classmethod
+    def of(cls, groups: Any, n: int) -> Groups:
+        """Return the groups of n instances; what is such an object already stays as it is."""
+        if not isinstance(groups, Groups):
+            values = np.asarray(to_host(groups) if hasattr(groups, "__array_namespace__") else groups)
+            if values.shape == (n,):
+                names, codes = np.unique(values.astype(str), return_inverse=True)
+                return cls(tuple(map(str, names)), codes)
+            shape = values.shape
+        elif len(groups.codes) == n:
+            return groups
+        else:
+            shape = groups.codes.shape
+        raise InputError(
+            "`groups`",
+            f"must have one entry per prediction ({n})",
+            f"got shape {shape}",
+            "Check that both come from the same split.",
+        )
+
+    def take(self, rows: HostArray) -> Groups:
+        """Return the groups of some instances; names that none of them has stay."""
+        return Groups(self.names, self.codes[rows])
+
+
+_IN_A_FILE = "Name the column that holds the groups with `--by`."
+
+
+def checked_groups(groups: Any, by_group: Any, n: int) -> Groups | None:
+    """Return the groups of instances to recalibrate; they must be given exactly if the fit had some."""
+    if groups is None and by_group is not None:
+        raise InputError(
+            "`groups`",
+            "must be given: the fit used some",
+            "got none",
+            Remedy("Pass the groups of these instances.", _IN_A_FILE),
+        )
+    if groups is not None and by_group is None:
+        raise InputError(
+            "`groups`",
+            "must be left out: the fit used none",
+            "got some",
+            Remedy("Pass `groups=` to `fit`, too.", "Fit with `--by`, too, or leave it out."),
+        )
+    return None if groups is None else Groups.of(groups, n)
+
+
+def unseen_note(groups: Groups, known: Container[str], what: str) -> tuple[str, ...]:
+    """Say how many instances have groups that the fit did not see, and what they get."""
+    new = np.array([name not in known for name in groups.names])
+    rows = int(new[groups.codes].sum())
+    if not rows:
+        return ()
+    names = [name for name, unseen in zip(groups.names, new, strict=True) if unseen]
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    where = (
+        f"{counted(rows, 'instance')} of {counted(len(names), 'group')} that the fit did not see ({shown})"
+    )
+    return (f"{where}: they get {what} of all instances",)
+
+
+def variance_between(apart: HostArray, precision: HostArray) -> float:
+    """Return the variance of what groups have of their own, as far as chance does not explain it.
+
+    It makes sum(apart^2 / (variance + 1 / precision)) the number of groups less one (Paule and Mandel 1982).
+    """
+    wanted = max(len(apart) - 1.0, 1.0)
+    low, high = 0.0, float(apart @ apart)
+    for _ in range(60):
+        between = 0.5 * (low + high)
+        more = float((apart**2 * precision / (1.0 + between * precision)).sum()) > wanted
+        low, high = (between, high) if more else (low, between)
+    return high
+
+
+def require_rows_by_group(by_group: Any, width: int) -> None:
+    """Raise unless what a file holds of groups are finite numbers, the same number for each."""
+    _require_each(by_group, "by_group", f"{width} finite numbers", lambda row: row.shape == (width,))
+
+
+def require_positive_by_group(values: Any, name: str) -> None:
+    """Raise unless what a file holds of groups is a positive number for each."""
+    _require_each(values, name, "a positive number", lambda row: row.shape == () and bool(row > 0))
+
+
+def _require_each(values: Any, name: str, what: str, sound: Callable[[HostArray], bool]) -> None:
+    rows = values.values() if isinstance(values, dict) else [None]
+    arrays = [np.asarray(row) for row in rows]
+    if values is not None and not all(
+        row.dtype.kind in "iuf" and bool(np.isfinite(row).all()) and sound(row) for row in arrays
+    ):
+        raise InputError(
+            "a recalibration",
+            f"must hold {what} per group as {name!r}",
+            f"got {str(values)[:80]}",
+            "Save it again, or fit again.",
+        )

@@ -1,0 +1,178 @@
+"""Diagnoses of classes: what is asked of the rules, whatever the worlds of the board."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.diagnosis.choosing import Tried, Weighing, choose
+from credibly.diagnosis.screen import Family, screened
+from credibly.diagnosis.table import Fault
+
+
+def world(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Right probabilities, and labels drawn from them."""
+    rng = np.random.default_rng(seed)
+    logits = 1.5 * rng.normal(size=(n, k))
+    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return probs, (rng.random((n, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(0, k - 1)
+
+
+def powered(probs: np.ndarray, power: float) -> np.ndarray:
+    sharp = probs**power
+    return np.asarray(sharp / sharp.sum(axis=1, keepdims=True))
+
+
+# The one test
+
+
+def test_the_one_test_ranks_the_observation_among_its_replicates() -> None:
+    """Rows are exchangeable, so the p-value of row 0 is its rank, whatever the families look like."""
+    rng = np.random.default_rng(0)
+    pvalues = []
+    for _ in range(400):
+        shared = rng.normal(size=(40, 1))
+        families = [
+            Family("a", shared + rng.normal(size=(40, 5))),
+            Family("b", rng.exponential(size=(40, 10)), pooled=True),
+            Family("c", shared**3, weight=3.0),
+        ]
+        found = screened(families, others=np.log(rng.random(40)))
+        assert found is not None
+        pvalues.append(found.pvalue)
+    ranks = np.round(40 * np.array(pvalues)).astype(int)
+    assert ranks.min() == 1
+    assert ranks.max() == 40
+    counts = np.bincount(ranks, minlength=41)[1:].reshape(8, 5).sum(axis=1)
+    assert ((counts - 50.0) ** 2 / 50.0).sum() < 24.3  # 99.9 % of a chi-square with 7 degrees of freedom
+
+
+def test_what_cannot_vary_is_not_tested() -> None:
+    assert screened([Family("a", np.ones((50, 3)))]) is None
+    one = np.vstack([np.full((1, 2), 9.0), np.random.default_rng(1).normal(size=(99, 2))])
+    found = screened([Family("still", np.ones((100, 3))), Family("moves", one)], floor=0.125)
+    assert found is not None
+    assert found.shown == "moves"
+    assert found.pvalue == 0.125  # not 0.01: so few clusters cannot show more
+
+
+# The rule
+
+
+def tried(gains: dict[str, tuple[int, float]], noise: float = 0.0) -> list[Tried]:
+    rng = np.random.default_rng(0)
+    base = rng.exponential(size=400)
+    found = [Tried(Fault("none", 0, "", "confidence"), None, base, None)]
+    for name, (order, gain) in gains.items():
+        own = base - gain + noise * rng.normal(size=400)
+        found.append(Tried(Fault(name, order, name, "confidence"), None, own, None))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("gains", "lead", "everything"),
+    [
+        ({"small": (1, 0.10), "large": (3, 0.10)}, "small", "small"),
+        ({"small": (1, 0.05), "large": (3, 0.10)}, "large", "large"),
+        ({"small": (1, 0.0985), "large": (3, 0.10)}, "small", "large"),
+        ({"small": (1, -0.1), "large": (3, -0.2)}, "none", "none"),
+        ({"one": (1, 0.08), "other": (1, 0.10)}, "other", "other"),
+    ],
+)
+def test_the_smallest_repair_with_enough_of_the_gain_leads(
+    gains: dict[str, tuple[int, float]], lead: str, everything: str
+) -> None:
+    """Without noise in the differences a standard error excuses nothing: 98 % lead, all explains all."""
+    first, whole = choose(tried(gains), Weighing(np.ones(400)), (1.5, 1.0))
+    assert (first.fault.name, whole.fault.name) == (lead, everything)
+
+
+def test_a_difference_within_chance_does_not_pay_for_a_larger_repair() -> None:
+    gains = {"small": (1, 0.095), "large": (3, 0.10)}
+    first, whole = choose(tried(gains, noise=0.2), Weighing(np.ones(400)), (1.5, 1.0))
+    assert (first.fault.name, whole.fault.name) == ("small", "small")
+
+
+def test_standard_errors_allow_for_weights_and_clusters() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=50)
+    plain = Weighing(np.ones(50))
+    assert plain.stderr(values) == pytest.approx(values.std() / np.sqrt(50))
+    twice = Weighing(np.full(50, 2.0), np.arange(50))
+    repeated = Weighing(np.ones(100), np.repeat(np.arange(50), 2))
+    assert twice.mean(values) == pytest.approx(repeated.mean(np.repeat(values, 2)))
+    assert twice.stderr(values) == pytest.approx(repeated.stderr(np.repeat(values, 2)))
+
+
+# Whole diagnoses
+
+
+def test_labels_of_several_raters_are_all_counted() -> None:
+    probs, _ = world(1500, 3)
+    counts = cr.LabelCounts(np.random.default_rng(3).multinomial(4, probs))
+    found = cr.diagnose(powered(probs, 2.0), counts, rng=0)
+    assert (found.fault, found.direction) == ("temperature", 1)
+    said = found.effect
+    stated = powered(probs, 2.0)
+    top = stated.argmax(axis=1)
+    shares = counts.counts / counts.counts.sum(axis=1, keepdims=True)
+    assert said.stated == pytest.approx(stated.max(axis=1).mean())
+    assert said.observed == pytest.approx(shares[np.arange(1500), top].mean())
+
+
+def test_rows_that_repeat_are_no_more_evidence_in_clusters() -> None:
+    probs, labels = world(60, 3, seed=5)
+    many, ids = np.tile(powered(probs, 1.4), (20, 1)), np.tile(np.arange(60), 20)
+    alone = cr.diagnose(many, np.tile(labels, 20), rng=0)
+    together = cr.diagnose(many, np.tile(labels, 20), clusters=ids, rng=0)
+    assert alone.word == "conflict"
+    assert together.pvalue > 10 * alone.pvalue
+    assert together.n_clusters == 60
+
+
+def test_groups_come_with_the_data() -> None:
+    probs, labels = world(3000, 3, seed=2)
+    site = np.where(np.arange(3000) % 10 == 0, "a", "b")
+    stated = np.where((site == "a")[:, None], powered(probs, 3.0), probs)
+    asked = cr.diagnose(stated, labels, groups={"site": site}, rng=0)
+    assert asked.fault == "group temperature"
+    assert asked.effect.claim.group == ("site", "a")
+    assert asked.repair is not None
+    assert (asked.repair.method, asked.repair.by) == ("temperature", "site")
+    assert abs(asked.effect.remains) < abs(asked.effect.size) / 3
+
+
+def test_an_order_that_chance_explains_is_not_called_inverted() -> None:
+    """What is said has to pass the one test, a confidence that seems to mislead too."""
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        probs, labels = world(40, 2, seed=100 + seed)
+        found = cr.diagnose(probs, labels, rng=int(rng.integers(9)), n_resamples=99)
+        assert (found.word == "conflict") == (found.pvalue <= found.level)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        (lambda p, y: (p[:19], y[:19], {}), cr.UnsupportedError, "at least 20 instances"),
+        (lambda p, y: (p, y, {"clusters": np.zeros(60)}), cr.UnsupportedError, "60 instances in 1 cluster"),
+        (lambda p, y: (cr.PredictionSets(p > 0.3, 0.9), y, {}), cr.InputTypeError, "needs predicted prob"),
+        (lambda p, y: (p, y, {"groups": np.zeros(3)}), cr.InputError, "one entry per prediction"),
+        (lambda p, y: (p, y, {"level": 2}), cr.InputError, "strictly between 0 and 1"),
+    ],
+)
+def test_bad_input(given: Callable[..., Any], error: type[Exception], match: str) -> None:
+    predictions, labels, settings = given(*world(60, 3))
+    with pytest.raises(error, match=match):
+        cr.diagnose(predictions, labels, **settings)
+
+
+def test_chunks_are_refused_in_words(tmp_path: Any) -> None:
+    probs, labels = world(60, 3)
+    np.savez(tmp_path / "p.npz", probs=probs, y=labels)
+    with pytest.raises(cr.UnsupportedError, match="`diagnose` of rows in chunks"):
+        cr.diagnose(cr.scan(tmp_path / "p.npz"))
