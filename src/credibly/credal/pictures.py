@@ -59,8 +59,8 @@ def simplex_picture(
     """
     credal = as_set(predictions, n_samples=n_samples, rng=rng)
     if credal.n_classes != 3:
-        rule, remedy = "must have 3 classes, the corners of a triangle", "Merge classes, or plot `credal.size`."
-        raise InputError("`predictions`", rule, f"got {credal.n_classes}", remedy)
+        rule, found = "must have 3 classes, the corners of a triangle", f"got {credal.n_classes}"
+        raise InputError("`predictions`", rule, found, "Merge classes, or plot `credal.size`.")
     row = require_integer(row, "row", 0)
     require(row < len(credal), f"must be below {len(credal)}", "Count instances from 0.", row=row)
     one = credal[row : row + 1]
