@@ -31,10 +31,9 @@ from credibly.hypotests.resampling.choices import (
     with_label_in_mean,
 )
 from credibly.hypotests.resampling.loop import Resampled, targets_of
-from credibly.hypotests.resampling.parts import comes_in_parts
 from credibly.hypotests.resampling.pvalues import omnibus, single_result
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.hypotests.resampling.requests import Asking, Request, answered
+from credibly.hypotests.resampling.requests import Asking, Request, answered, comes_in_parts
 from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     Classes,
