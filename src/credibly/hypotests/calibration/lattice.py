@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, require, require_type
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
 from credibly.predictions.clusters import as_names
@@ -226,16 +226,11 @@ def _columns(groups: Any, n: int) -> dict[str, HostArray]:
     if is_frame(groups):
         groups = {str(name): groups[name] for name in column_names(groups)}
     if not isinstance(groups, Mapping):
-        if isinstance(groups, str) or groups is None:
-            raise InputTypeError(
-                "`groups`",
-                "must be a table, a mapping of names to columns, or one column",
-                f"got {groups!r}",
-                'Pass `groups={"age": age, "sex": sex}`.',
-            )
+        rule = "must be a table, a mapping of names to columns, or one column"
+        given = not (isinstance(groups, str) or groups is None)
+        require_type(given, rule, 'Pass `groups={"age": age, "sex": sex}`.', groups=groups)
         groups = {"group": groups}
-    if not groups:
-        raise InputError("`groups`", "must have at least one attribute", "got none", "Name one.")
+    require(groups, "must have at least one attribute", "Name one.", groups=groups)
     columns = {}
     for name, values in groups.items():
         column = as_names(values, f"groups[{str(name)!r}]")

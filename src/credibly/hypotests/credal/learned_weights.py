@@ -41,8 +41,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.credal.combinations import LearnedCombination
-from credibly.hypotests.credal.pairs import values_of_pairs
-from credibly.hypotests.credal.task import WeightsTask
+from credibly.hypotests.credal.task import WeightsTask, values_of_pairs
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import check_features, set_features
 from credibly.learners.linear import FittedWeights, GatingLearner, Learner, Lesson, LinearFit

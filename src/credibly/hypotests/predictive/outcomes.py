@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError, require
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.hypotests.predictive.one_more_member import FEW_MEMBERS, OneMore, equal_members
 from credibly.hypotests.resampling.choices import is_joint
@@ -100,7 +100,12 @@ def grouping_of(rows: Rows, levels: Mapping[str, tuple[str, ...]]) -> Grouping |
         return None
     sizes = group_sizes(rows)
     if len(sizes) > MOST_GROUPS:
-        raise _too_many(len(sizes))
+        raise InputError(
+            "the groups",  # of the argument, or of a file
+            f"must be at most {MOST_GROUPS}",
+            f"got {len(sizes)}",
+            "Use a coarser grouping; perhaps this column identifies single instances.",
+        )
     names = tuple(_name(level, levels) if levels else str(level) for level, _ in sizes)
     return Grouping(sizes, names, levels or {_ONE: names})
 
@@ -108,8 +113,7 @@ def grouping_of(rows: Rows, levels: Mapping[str, tuple[str, ...]]) -> Grouping |
 def _combined(groups: Any, n: int) -> tuple[HostArray, dict[str, tuple[str, ...]]]:
     """Return the number of every row's combination of factors, and the levels of the factors."""
     named = groups if isinstance(groups, Mapping) else {_ONE: groups}
-    if not named:
-        raise InputError("`groups`", "must have at least one factor", "got none", "Leave it out.")
+    require(named, "must have at least one factor", "Leave it out.", groups=named)
     members = {str(name): _factor(values, str(name), n) for name, values in named.items()}
     levels, index = {}, np.zeros(n, dtype=np.int64)
     for name, values in members.items():
@@ -134,15 +138,6 @@ def _count_groups(chunk: Dataset) -> dict[Any, int]:
     own = _factor(chunk.groups, _ONE, len(chunk.predictions))
     levels, counts = np.unique(own, return_counts=True)
     return dict(zip(levels.tolist(), counts.tolist(), strict=True))
-
-
-def _too_many(found: int) -> InputError:
-    return InputError(
-        "the groups",  # of the argument, or of a file
-        f"must be at most {MOST_GROUPS}",
-        f"got {found}",
-        "Use a coarser grouping; perhaps this column identifies single instances.",
-    )
 
 
 def _factor(values: Any, name: str, n: int) -> HostArray:
