@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -42,7 +43,6 @@ from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples
 from credibly.predictions import (
     Belief,
     ClassPredictions,
-    Dataset,
     Ensemble,
     Intervals,
     Predictions,
@@ -263,14 +263,10 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
     )
     if whole is not None:
         return whole.groups, ()
-    parts = list(rows.map(_own_groups))
+    parts = list(rows.map(attrgetter("groups")))
     if not isinstance(parts[0], Mapping):
         return np.concatenate(parts), ()
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, ()
-
-
-def _own_groups(chunk: Dataset) -> Any:
-    return chunk.groups
 
 
 def _measures(

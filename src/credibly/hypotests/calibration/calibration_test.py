@@ -232,7 +232,8 @@ def asking_consistency(
     if rows.clusters is not None:
         return wild(chosen, rows, rows.clusters, seed, n_resamples, progress)
     if not all(comes_in_parts(one, rows) for one in chosen):
-        rows = InMemory(_together(rows, chosen))
+        _require_means(chosen, rows)
+        rows = InMemory(for_pairs(rows))
     require_drawable(rows.sample.predictions, chosen)
     targets = targets_of(chosen, rows, in_parts=True)
     ((found,),) = yield [Request(targets, rows, [consistent(seed)], n_resamples, progress)]
@@ -259,15 +260,6 @@ def _results(
         )
         for one in found
     ]
-
-
-def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
-    """Return all rows as one dataset; of classes in chunks only the mean predictions are gathered."""
-    whole = rows.loaded()
-    if whole is None:
-        _require_means(chosen, rows)
-        whole = for_pairs(rows)
-    return whole
 
 
 def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:

@@ -125,7 +125,10 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     conditions: list[tuple[tuple[str, str], ...]] = [()]
     sizes, inside = [n], [np.arange(len(counts))]
     small = 0
-    for subset in _subsets(len(attributes), depth):
+    sizes_tried = range(1, min(depth, len(attributes)) + 1)
+    for subset in (
+        one for most in sizes_tried for one in itertools.combinations(range(len(attributes)), most)
+    ):
         radix = [len(attributes[at].levels) for at in subset]
         levels, own, _ = _distinct_rows(unique[:, subset], radix)
         size = np.bincount(own, weights=counts).astype(np.int64)
@@ -179,11 +182,6 @@ def crossed_levels(groups: Any, n: int) -> HostArray:
     attributes = attributes_of(groups, n)
     words = [np.array(one.levels)[one.codes] for one in attributes]
     return np.array([" / ".join(row) for row in zip(*words, strict=True)])
-
-
-def _subsets(n_attributes: int, depth: int) -> list[tuple[int, ...]]:
-    most = min(depth, n_attributes)
-    return [one for size in range(1, most + 1) for one in itertools.combinations(range(n_attributes), size)]
 
 
 def _distinct_rows(table: HostArray, radix: Sequence[int]) -> tuple[HostArray, HostArray, HostArray]:

@@ -28,7 +28,7 @@ from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.predictive.outcomes import has_members
+from credibly.hypotests.predictive.outcomes import require_hypothesis
 from credibly.hypotests.resampling.choices import Bind, drawing_notes, require_cells
 from credibly.hypotests.resampling.loop import Target
 from credibly.hypotests.resampling.pvalues import (
@@ -89,7 +89,7 @@ def envelope(curves: HostArray, level: float) -> tuple[float, HostArray, HostArr
 
 def curve_pvalues(curves: HostArray) -> HostArray:
     """Return the p-value that every curve would have among all of them, (1 + b,); the largest is 1."""
-    pooled = pooled_pvalues(curves.T, ("two-sided",) * curves.shape[1])
+    pooled = pooled_pvalues(curves.T)
     # whole numbers: equal ranks must compare as equal
     ranks = np.sort(np.rint(pooled * curves.shape[0]).astype(np.int64), axis=0)
     order = np.lexsort(ranks[::-1])  # the last key is the first to decide
@@ -271,8 +271,7 @@ def asking_shares(
     share, usual = _SHARES[name]
     bind = partial(share, usual if levels is None else levels)
     few, clusters = rows.sample.predictions[:1], rows.clusters
-    if hypothesis == "bayesian":
-        require_members(few)
+    require_hypothesis(few, hypothesis)
     require_cells(few, bind(few))
     if clusters is not None and hypothesis == "bayesian":
         raise UnsupportedError(
@@ -407,14 +406,3 @@ def _wild_curves(
     size = 8 * (number + 4 * len(bound.terms.levels))
     curves = [shares(drawn) for _, drawn in sign_tiles(seed, number, n_resamples, size)]
     return np.concatenate([shares(np.ones((1, number))), *curves]), shares(np.zeros((1, number)))[0]
-
-
-def require_members(predictions: Predictions) -> None:
-    """Raise unless there is an axis of members to draw one from."""
-    if not has_members(predictions):
-        raise UnsupportedError(
-            'hypothesis="bayesian"',
-            "draws one member for all instances, so the members are needed",
-            f"got {predictions!r}, one distribution per instance",
-            'Pass the members, or use hypothesis="independent".',
-        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +28,6 @@ from credibly.hypotests.predictive.one_more_member import (
     vectors_per_member,
 )
 from credibly.hypotests.predictive.outcomes import (
-    Grouping,
     crossed,
     grouping_of,
     hypothesis_check,
@@ -49,7 +49,6 @@ from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     ClassPredictions,
-    Dataset,
     Predictions,
     Quantiles,
     Rows,
@@ -279,7 +278,7 @@ def asking_check(
         n_resamples=int(n_resamples),
         kind=type(stored).__name__,
         factors={} if grouping is None else grouping.factors,
-        limits=limits_of(stored, names, n_resamples, _together(chosen, grouping)),
+        limits=limits_of(stored, names, n_resamples, len(chosen) * (len(sizes) or 1)),
         notes=tuple(dict.fromkeys(notes)),
         settings={
             **settings,
@@ -311,16 +310,8 @@ def _signed(
 
 def _numbers(parts: Sequence[Rows], clusters: Clusters) -> list[int]:
     """Return how many clusters each part has rows of."""
-    return [len(np.unique(np.concatenate(list(part.map(partial(_codes, clusters)))))) for part in parts]
-
-
-def _codes(clusters: Clusters, chunk: Dataset) -> HostArray:
-    return np.unique(clusters.codes(chunk.clusters))
-
-
-def _together(chosen: Sequence[Statistic], grouping: Grouping | None) -> int:
-    """Return how many p-values are adjusted for each other."""
-    return len(chosen) * (1 if grouping is None else len(grouping.names))
+    ids = (np.concatenate(list(part.map(attrgetter("clusters")))) for part in parts)
+    return [len(np.unique(clusters.codes(own))) for own in ids]
 
 
 def _chosen(predictions: Predictions, statistics: Any) -> tuple[list[Statistic], list[str]]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
-from operator import add
+from operator import add, attrgetter
 
 import numpy as np
 
@@ -125,10 +125,6 @@ class WildSums:
         return reduce(add, (bound.wild_sums(one, codes, self.clusters.number)[1] for one in every))
 
 
-def _ids(chunk: Dataset) -> HostArray:
-    return np.asarray(chunk.clusters)
-
-
 def wild(
     chosen: Sequence[Statistic],
     rows: Rows,
@@ -216,7 +212,9 @@ def _all_at_once(one: Statistic, rows: Rows, clusters: Clusters) -> tuple[Bound,
         return Pairs.over(one, rows).wild_sums(clusters.number)
     part = rows.take(one.chosen) if isinstance(one, Subsampled) else rows.loaded()
     if part is None:
-        part = dataclasses.replace(for_pairs(rows), clusters=np.concatenate(list(rows.map(_ids))))
+        part = dataclasses.replace(
+            for_pairs(rows), clusters=np.concatenate(list(rows.map(attrgetter("clusters"))))
+        )
     bound = (
         one.bind_part(part.predictions, rows.n)
         if isinstance(one, Subsampled)
