@@ -141,6 +141,10 @@ class Plan:
 
 BIASED_UPWARDS = "near calibration this error is biased upwards, and no interval around it can be trusted"
 """Refusal of sums of squares and absolute differences, which are above zero even for a calibrated model."""
+GROWS_WITH_N = (
+    "it is a test statistic: it grows with n if the model is miscalibrated, so its value is not a "
+    "property of the model that an interval could enclose"
+)
 SECOND_LOOK = "its standard error needs a second pass over all rows"
 """Refusal of sums that do not tell the standard error but let every row know its influence on the value."""
 

@@ -20,20 +20,17 @@ from credibly._arrays.namespace import Array, is_array, like, namespace
 from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
 from credibly.statistics.adaptive import t_cal
-from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
+from credibly.statistics.binned import classwise_ece, confidence_ece, hosmer_lemeshow, top_label_ece
 from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
-from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
-from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
+from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps, spiegelhalter_z
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
-from credibly.statistics.skce import skce
+from credibly.statistics.skce import mmd_ce, skce
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
-from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.walks import ecce, truthful_ce
 
