@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError, is_number, one_of, require
 from credibly._arrays.namespace import Array, namespace, row_sums
 from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, Binning, bin_index, class_cells
 from credibly.statistics.proper import top_label
@@ -42,10 +42,12 @@ class BinnedError(BinnedStatistic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.p, (int, float, np.number)) or not self.p >= 1:
-            raise InputError(
-                "`p`", "must be a number of at least 1", f"got {self.p!r}", "Use 1, 2 or `math.inf`."
-            )
+        require(
+            is_number(self.p) and self.p >= 1,
+            "must be a number of at least 1",
+            "Use 1, 2 or `math.inf`.",
+            p=self.p,
+        )
         one_of("`debiased`", self.debiased, (True, False))
         if self.debiased and self.p != 2:
             raise InputError(

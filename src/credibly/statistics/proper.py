@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_numpy, namespace, tiles, to_host
 from credibly.predictions import label_dtype
 from credibly.statistics.linear import LinearStatistic
@@ -225,10 +225,8 @@ class LogLoss(ProperScore):
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.clip, (int, float)) or not 0 <= self.clip < 1:
-            raise InputError(
-                "`clip`", "must be at least 0 and below 1", f"got {self.clip!r}", "Use 0 for none."
-            )
+        inside = is_number(self.clip) and 0 <= self.clip < 1
+        require(inside, "must be at least 0 and below 1", "Use 0 for none.", clip=self.clip)
 
     def of_labels(self, probs: Array, labels: Array) -> Array:
         """The same for the label alone: k times fewer logarithms."""

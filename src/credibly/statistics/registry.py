@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of
+from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of, require_type
 from credibly._arrays.namespace import Array, is_array, like, namespace
 from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
@@ -163,10 +163,7 @@ def statistic(
     >>> float(cr.statistic(top_two, tail="two-sided")([[0.5, 0.3, 0.2]], [1]))
     1.0
     """
-    if not callable(function):
-        raise InputTypeError(
-            "`function`", "must be callable", f"got {function!r}", "Pass `T(predictions, labels)`."
-        )
+    require_type(callable(function), "must be callable", "Pass `T(predictions, labels)`.", function=function)
     one_of("`tail`", tail, ("greater", "two-sided"))
     label = str(name or getattr(function, "__name__", type(function).__name__))
     return UserStatistic(function, label, tail, batched)

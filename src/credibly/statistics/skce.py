@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, one_of, require
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -315,26 +315,18 @@ class MmdCe(KernelError):
         if self.label_kernel == "ordinal":
             return np.exp(-np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(np.float64))
         matrix = np.asarray(self.label_kernel)
-        if matrix.shape[0] != k:
-            raise InputError(
-                "`label_kernel`",
-                f"must be ({k}, {k}) for {k} classes",
-                f"got {matrix.shape}",
-                "Give one row and one column per class.",
-            )
+        fits = matrix.shape[0] == k
+        remedy = "Give one row and one column per class."
+        require(fits, f"must be ({k}, {k}) for {k} classes", remedy, label_kernel=matrix.shape)
         return matrix
 
 
 def check_label_kernel(matrix: HostArray) -> None:
     """Raise unless the matrix is a kernel: square, finite, symmetric, no negative eigenvalue."""
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
-    if not square or not np.isfinite(matrix.astype(np.float64)).all():
-        raise InputError(
-            "`label_kernel`",
-            "must be a square matrix of finite numbers",
-            f"got shape {matrix.shape}",
-            'Use "delta", "ordinal" or a (k, k) matrix.',
-        )
+    finite = square and np.isfinite(matrix.astype(np.float64)).all()
+    remedy = 'Use "delta", "ordinal" or a (k, k) matrix.'
+    require(finite, "must be a square matrix of finite numbers", remedy, label_kernel=matrix)
     scale = max(1.0, float(np.abs(matrix).max()))
     if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-12 * scale):
         raise InputError("`label_kernel`", "must be symmetric", "it is not", "Use `(L + L.T) / 2`.")

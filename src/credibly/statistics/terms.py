@@ -298,7 +298,7 @@ class Terms(ABC):
     def per_cell(self, values: Array, weights: Array | None = None) -> Array:
         """Sum values (b, n, m) over the cells of their rows, (b, cells)."""
         if weights is not None:
-            values = _times(weights[:, :, None], values)
+            values = weighted(weights[:, :, None], values)
         b, n, m = values.shape
         if self.cell is not None:
             flat, cells = _in_a_row(values), self._cells_in_a_row()
@@ -325,7 +325,7 @@ def _in_a_row(values: Array) -> Array:
     return namespace(values).reshape(values, (values.shape[0], -1))
 
 
-def _times(weights: Array, values: Array) -> Array:
+def weighted(weights: Array, values: Array) -> Array:
     """Return the product; an instance of weight 0 is not there, also where its value is infinite."""
     xp = namespace(values)
     return weights * xp.where(weights > 0, values, xp.zeros_like(values))
@@ -333,7 +333,7 @@ def _times(weights: Array, values: Array) -> Array:
 
 def total_of(values: Array, weights: Array | None) -> Array:
     """Sum values (b, n), (b, 1)."""
-    values = values if weights is None else _times(weights, values)
+    values = values if weights is None else weighted(weights, values)
     return namespace(values).sum(values, axis=1)[:, None]
 
 
@@ -355,7 +355,7 @@ class Means(Terms):
         if self.part is None:
             return in_cache(self._observed, labels)["observed"]
         values, weights = self.contributions(labels), labels.weights
-        return group_sums(values if weights is None else _times(weights, values), self.part, self.n_parts)
+        return group_sums(values if weights is None else weighted(weights, values), self.part, self.n_parts)
 
     def _observed(self, labels: Labels) -> State:
         return State(observed=total_of(self.contributions(labels), labels.weights))
