@@ -198,7 +198,7 @@ def corp_curves(
             counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
             at=groups.predicted[groups.kept],
             score=score,
-            gap=float(np.sum(groups.size * np.abs(groups.predicted - fitted)) / groups.n),
+            gap=groups.mean(np.abs(groups.predicted - fitted)),
             n=groups.n,
             level=level,
             n_resamples=n_drawn,
@@ -295,6 +295,14 @@ class _Groups:
         ordered = np.take(events, self.order, axis=1)
         return np.add.reduceat(ordered, self.starts, axis=1, dtype=np.float64)
 
+    def mean(self, values: HostArray) -> float:
+        """Return the mean over instances of one number per group."""
+        return float(np.sum(self.size * values) / self.n)
+
+    def each(self, values: HostArray) -> HostArray:
+        """Return numbers of groups for each of their instances, in order."""
+        return np.repeat(values, self.size.astype(np.int64))
+
     def fits(self, events: HostArray) -> HostArray:
         """Return the recalibrated value of every group, (b, n) -> (b, g)."""
         return isotonic_fits(self.sums(events) / self.size, self.size)
@@ -327,20 +335,15 @@ def _pooled(values: HostArray, weights: HostArray | None, tied: HostArray | None
             break
         start, first, total = start[begin], np.searchsorted(begin, first), np.add.reduceat(total, begin)
         weight = None if weight is None else np.add.reduceat(weight, begin)
-        mean = total / (_lengths(start, b * g) if weight is None else weight)
+        mean = total / (np.diff(start, append=b * g) if weight is None else weight)
         begins = _begins(mean, first)
     else:  # something heavy takes in one neighbour after the other, for which a loop is faster
         from scipy.optimize import isotonic_regression  # slow to load
 
-        weight = _lengths(start, b * g) if weight is None else weight
+        weight = np.diff(start, append=b * g) if weight is None else weight
         rows = np.split(np.arange(mean.size), first[1:])
         mean = np.concatenate([isotonic_regression(mean[own], weights=weight[own]).x for own in rows])
-    return np.repeat(mean, _lengths(start, b * g)).reshape(b, g)
-
-
-def _lengths(start: HostArray, end: int) -> HostArray:
-    """Return how many places each pool has."""
-    return np.diff(start, append=end)
+    return np.repeat(mean, np.diff(start, append=b * g)).reshape(b, g)
 
 
 def _begins(mean: HostArray, first: HostArray) -> HostArray:
@@ -375,9 +378,7 @@ def _split(
     """Return the mean score and its parts, each from one number per instance."""
     happened = events[groups.order].astype(np.float64)
     losses = partial(_cost, score, happened)
-    said, recalibrated = (
-        losses(np.repeat(one, groups.size.astype(np.int64))) for one in (groups.predicted, fitted)
-    )
+    said, recalibrated = losses(groups.each(groups.predicted)), losses(groups.each(fitted))
     constant = losses(np.full(groups.n, happened.mean()))
     with np.errstate(invalid="ignore"):
         parts = {
@@ -421,7 +422,7 @@ def _signed_curves(
     """Return curves of events whose clusters have drawn signs, (b, kept)."""
     number = int(codes.max()) + 1
     predicted = np.empty(groups.n)
-    predicted[groups.order] = np.repeat(groups.predicted, groups.size.astype(np.int64))
+    predicted[groups.order] = groups.each(groups.predicted)
     apart = events - predicted
     found = []
     for _, drawn in sign_tiles(seed, number, n_resamples, 64 * groups.n):
@@ -502,8 +503,7 @@ def _within(
     """Return the smallest and the largest mean distance of curves inside a band from p."""
     nearest = distance(np.clip(p, low, high), p)
     farthest = np.maximum(distance(low, p), distance(high, p))
-    smallest, largest = (float(np.sum(groups.size * one) / groups.n) for one in (nearest, farthest))
-    return smallest, largest
+    return groups.mean(nearest), groups.mean(farthest)
 
 
 def _apart(groups: _Groups, low: HostArray, high: HostArray, divergence: Distance) -> tuple[float, float]:

@@ -87,6 +87,10 @@ class Lattice:
     attributes: tuple[str, ...]
     notes: tuple[str, ...]
 
+    def summed(self, cells: HostArray) -> HostArray:
+        """Add numbers of cells (..., cells) up in every group, (..., groups)."""
+        return np.asarray((self.membership @ cells.T).T)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Groups in words: "age 31 to 45, sex F"."""
