@@ -137,7 +137,24 @@ def wild_sums(
     wider = widening(predicted, seen)[..., None]
 
     def effects(critical: float) -> tuple[HostArray, HostArray]:
-        return _not_rejected(residual, seen, shared, weight, predicted, lattice.sizes, critical)
+        """Return the smallest and largest effect e of every group that its own test would not reject.
+
+        The test of e has the cluster sums S_c - e n_c in place of S_c, so that it does not reject where
+
+            (S - e n)^2 <= q^2 max( sum_c (S_c - e n_c)^2, P ),    q the critical score, P of independent rows:
+
+        the union of the solutions of two quadratic inequalities, both of which hold S / n. Where n^2 is at
+        most q^2 sum n_c^2, too few clusters decide and every effect is possible.
+        """
+        sizes, square = lattice.sizes.astype(np.float64), critical**2
+        even = critical * np.sqrt(predicted) / sizes
+        lead = np.broadcast_to(sizes**2 - square * weight, residual.shape)
+        middle, last = residual * sizes - square * shared, residual**2 - square * seen
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
+            below, above = (middle - root) / lead, (middle + root) / lead
+        low = np.where(lead > 0, np.minimum(mean - even, below), -np.inf)
+        return low, np.where(lead > 0, np.maximum(mean + even, above), np.inf)
 
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         size = 24 * residual.size + 8 * n_clusters
@@ -160,37 +177,6 @@ def wild_sums(
         effects,
         here,
     )
-
-
-def _not_rejected(
-    residual: HostArray,
-    seen: HostArray,
-    shared: HostArray,
-    weight: HostArray,
-    predicted: HostArray,
-    sizes: HostArray,
-    critical: float,
-) -> tuple[HostArray, HostArray]:
-    """Return the smallest and largest effect e of every group that its own test would not reject.
-
-    The test of e has the cluster sums S_c - e n_c in place of S_c, so that it does not reject where
-
-        (S - e n)^2 <= q^2 max( sum_c (S_c - e n_c)^2, P ),      q the critical score, P of independent rows:
-
-    the union of the solutions of two quadratic inequalities, both of which hold S / n. Where n^2 is at most
-    q^2 sum n_c^2, too few clusters decide and every effect is possible.
-    """
-    square = critical**2
-    even = critical * np.sqrt(predicted) / sizes
-    low, high = residual / sizes - even, residual / sizes + even
-    lead = np.broadcast_to(sizes.astype(np.float64) ** 2 - square * weight, residual.shape)
-    middle, last = residual * sizes - square * shared, residual**2 - square * seen
-    bounded = lead > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
-        below, above = (middle - root) / lead, (middle + root) / lead
-    low = np.where(bounded, np.minimum(low, below), -np.inf)
-    return low, np.where(bounded, np.maximum(high, above), np.inf)
 
 
 # P-values

@@ -151,10 +151,8 @@ def _joint(requests: Sequence[Request]) -> list[Answer]:
                 sources.append((draw, wishes))
             every = [wishes.setdefault(target.key, Wish(target)) for target in one.targets]
             wanted.append([(wish, wish.add(target)) for wish, target in zip(every, one.targets, strict=True)])
-    first = requests[0]
-    by_members = any(one.by_members for one in requests)
     asked = [(draw, list(wishes.values())) for draw, wishes in sources]
-    _evaluate(asked, first.rows, first.n_resamples, first.progress, by_members)
+    _evaluate(asked, requests[0], any(one.by_members for one in requests))
     read = iter([[wish.found(at) for wish, at in line] for line in wanted])
     return [[next(read) for _ in one.draws] for one in requests]
 
@@ -167,14 +165,9 @@ def _same(one: Draw, other: Draw) -> bool:
     return one is other or (kept and one.seed == other.seed)
 
 
-def _evaluate(
-    asked: Sequence[tuple[Draw, list[Wish]]],
-    rows: Rows,
-    n_resamples: int,
-    progress: Progress | None,
-    by_members: bool,
-) -> None:
+def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_members: bool) -> None:
     """Evaluate everything that sources are asked for."""
+    rows, n_resamples, progress = first.rows, first.n_resamples, first.progress
     whole, given = rows.loaded(), rows.sample.predictions
     # shares of labels at quantiles, which have no statistic of their own, make no tables of mixtures
     tables = max(
