@@ -141,7 +141,7 @@ def wild_sums(
 
         The test of e has the cluster sums S_c - e n_c in place of S_c, so that it does not reject where
 
-            (S - e n)^2 <= q^2 max( sum_c (S_c - e n_c)^2, P ),    q the critical score, P of independent rows:
+            (S - e n)^2 <= q^2 max( sum_c (S_c - e n_c)^2, P ),   q the critical score, P of independent rows:
 
         the union of the solutions of two quadratic inequalities, both of which hold S / n. Where n^2 is at
         most q^2 sum n_c^2, too few clusters decide and every effect is possible.
