@@ -362,11 +362,12 @@ def _in_blocks(
     """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
     assert wish.target.statistic is not None
     pairs = Pairs.over(wish.target.statistic, rows, draw.pose)
+    bound = pairs.bound
     for reps in tiles(n_resamples, pairs.vectors_at_once()):
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
         state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
-        wish.see(pairs.bound, state)
-        pairs.bound.notes = (*said, *pairs.notes_of(state))  # of all rows, not of the few that it is bound to
+        wish.see(bound, state)
+        bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
 
 
 def _drawn_for(draw: LabelSource, reps: slice, block: Block) -> Labels:
