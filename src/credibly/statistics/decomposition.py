@@ -145,7 +145,7 @@ def _standard_errors(task: StatisticsTask, rows: Rows, total: Sums, error: Estim
 
 def _without_clusters(task: StatisticsTask, total: Sums) -> tuple[Error, Error]:
     """Leave every cluster out of both parts."""
-    bounds, _ = task.of_sample
+    bounds, _ = task.bound_to(task.sample)
     k = task.sample.predictions.n_classes  # type: ignore[attr-defined]
     (error, moved, sizes), (loss, rest, _) = (
         without_each(one, total.states[of_clusters(one)]) for one in bounds

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,19 +120,17 @@ class StatisticsTask(Task):
         """Plan the statistics for these rows."""
         return cls(tuple(planned(statistics, rows)), rows.sample, rows.clusters)
 
-    @cached_property
-    def of_sample(self) -> tuple[list[Bound], tuple[str, ...]]:
-        """Every statistic bound to the sample, and the notes of its rows."""
-        return self._bound(self.sample)
-
     def bound_to(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
-        """Bind every statistic to some rows, and return the notes of these; to rows in memory once."""
-        return self.of_sample if rows is self.sample else self._bound(rows)
-
-    def _bound(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
+        """Bind every statistic to some rows, and return the notes of these; to the sample once."""
+        if rows is self.sample and "of_sample" in self.__dict__:
+            known: tuple[list[Bound], tuple[str, ...]] = self.__dict__["of_sample"]
+            return known
         given = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
-        return [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
+        made = [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
+        if rows is self.sample:
+            self.__dict__["of_sample"] = made
+        return made
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return the observed sums of every statistic."""
@@ -149,7 +147,7 @@ class StatisticsTask(Task):
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the value of every statistic, with its standard error where merged sums tell it."""
         found = {}
-        for bound in self.of_sample[0]:
+        for bound in self.bound_to(self.sample)[0]:
             name = bound.statistic.name
             one = bound.estimate(total.states[name], self.sample.batch, total.notes)
             if self.clusters is not None:
