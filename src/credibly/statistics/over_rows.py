@@ -135,13 +135,13 @@ class StatisticsTask(Task):
     def sums(self, chunk: Dataset) -> Sums:
         """Return the observed sums of every statistic."""
         bounds, notes = self.bound_to(chunk)
-        states = {bound.statistic.name: bound.observed_sums(chunk.batch) for bound in bounds}
-        if self.clusters is not None:
-            codes = self.clusters.codes(chunk.clusters)
-            for bound in bounds:
+        codes = None if self.clusters is None else self.clusters.codes(chunk.clusters)
+        states: dict[str, State] = {}
+        for bound in bounds:
+            states[bound.statistic.name] = bound.observed_sums(chunk.batch)
+            if self.clusters is not None and codes is not None:
                 own = bound.cluster_sums(chunk.batch, codes, self.clusters.number)
-                if own is not None:
-                    states[of_clusters(bound)] = own
+                states |= {} if own is None else {of_clusters(bound): own}
         return Sums(states, notes)
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
@@ -236,7 +236,13 @@ def estimates_over(
         task = StatisticsTask.of(sums, rows)
         total = _summed(task.sums, rows, progress)
         found = task.finish(total)
-        _look_again(found, task, rows, total)
+        again = {
+            name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK
+        }
+        looked = _summed(_Influence(task, again), rows).states if again else {}
+        for name, moments in looked.items():
+            error = standard_error_of(moments)[0]
+            found[name] = dataclasses.replace(found[name], stderr=error, interval_refusal=None)
     if len(found) == len(statistics):
         return found
     for one in statistics:
@@ -256,15 +262,6 @@ def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | No
     if progress is not None:
         progress(rows.n, rows.n)
     return total
-
-
-def _look_again(found: dict[str, Estimate], task: StatisticsTask, rows: Rows, total: Sums) -> None:
-    """Add the standard errors that only a second pass over the rows can tell, by the influence of each."""
-    again = {name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK}
-    if again:
-        for name, moments in _summed(_Influence(task, again), rows).states.items():
-            error = standard_error_of(moments)[0]
-            found[name] = dataclasses.replace(found[name], stderr=error, interval_refusal=None)
 
 
 def estimate_at_once(bound: Bound, labels: Labels, codes: HostArray | None = None) -> Estimate:
