@@ -56,17 +56,14 @@ class BinnedError(BinnedStatistic):
                 f"got p={self.p!r}",
                 "Pass `p=2, debiased=True`; the value is then the squared error and may be negative.",
             )
-        promised = type(self).traits
+        # edges depend on weights, which only rows have: predictions that are bound alone give equal ones
+        promised = dataclasses.replace(type(self).traits, multiplicities=self.binning != "equal_mass")
         if self.debiased:
             # noise takes it below 0, which is no end of the values a calibrated model can show
             promised = dataclasses.replace(promised, duplicate_invariant=False, range=None)
-        if self.binning == "equal_mass":
-            # edges depend on weights, which only rows have: predictions that are bound alone give equal ones
-            promised = dataclasses.replace(promised, multiplicities=False)
-        object.__setattr__(self, "traits", promised)
-        if self.debiased:
             object.__setattr__(self, "needs", frozenset({"expected", "square"}))
             object.__setattr__(self, "refusal", None)
+        object.__setattr__(self, "traits", promised)
 
     def value(self, sums: State) -> Array:
         """Return (sum |cell| / n |observed - expected|^p)^(1/p), or the debiased squared error."""
