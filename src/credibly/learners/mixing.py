@@ -316,12 +316,13 @@ def fit_weights(
 
 def _loss(columns: Columns, points: Array, labels: Array, counted: Array | None, penalty: Array) -> Loss:
     """Sums of log losses and penalties, and their slopes."""
-    xp = columns.xp
+    xp, alike = columns.xp, columns.alike
     likely = likelihoods(points, labels)
 
     def loss(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
-        kept, own = _of_rows(counted, rows), _of_rows(likely, rows)
-        if columns.alike:
+        own = _of_rows(likely, rows)
+        kept = None if counted is None else _of_rows(counted, rows)
+        if alike:
             total, slope = _slope_alike(parameters, own, kept, xp)
         else:
             total, slope = _slope(columns.logits(parameters), own, xp)

@@ -36,7 +36,7 @@ def _power_sums(value: Array, weights: Array | None) -> dict[str, Array]:
     sums = {"n": xp.zeros_like(value[:, 0]) + float(value.shape[1])}
     sums["infinite"] = row_sums(xp.astype(xp.isinf(value), xp.float64))
     powers = [xp.ones_like(value[:, :1]), value, square, square * value]
-    plain = [sums["n"], *(row_sums(power) for power in powers[1:])] if weights is None else []
+    plain = [sums["n"], *map(row_sums, powers[1:])] if weights is None else []
     weight = weights
     for j in (1, 2, 3):
         for i in range(j + 1):
