@@ -85,7 +85,7 @@ PAPERS
 ## What is not at hand
 
 The networks behind the large tables of M23 and J25 and behind P21's corrupted images, D21's blood cells,
-and five of C25's ten models are not public; we judge their printed numbers, and ask the question of smaller
+and four of C25's ten models are not public; we judge their printed numbers, and ask the question of smaller
 models. P21's grid of settings with 2000 epochs takes days, so its UCI study on record is another design;
 the data sets whose baselines were not trained to what is printed are named there and say nothing.
 
@@ -110,7 +110,8 @@ learned weights are the same in all 24 rows.""",
 predictions of all kinds. The public predictions of RS-NN and EDL give the printed digits, EDL only with the
 paper's list of focal sets. Divergence and non-specificity rise together in general, as printed; among wrong
 predictions alone they do not. Non-specificity is closely tied to confidence, against the sentence about
-Fig. 17. Half of the sentences about rankings are denied by the tables they refer to.""",
+Fig. 17. More than half of the
+sentences that its tables can judge are denied by them.""",
     "D21": """Mimori et al., *Diagnostic uncertainty calibration*. Losses over several raters. All
 propositions hold in simulations, and so do both panels of Fig. 1. Table 2 adds up in every row, and
 contradicts one sentence: temperature and vector scaling improve the calibration loss in three of six

@@ -12,8 +12,8 @@ from credibly_studies.d21_mode_claims import over_repetitions
 from credibly_studies.judging import above, denied, told
 from credibly_studies.outcomes import Share, all_of, more_than
 from credibly_studies.p21_claims import MORE_PASSES, SHIFT
-from credibly_studies.p21_corruption_tables import ECE, READINGS, TABLE_4_CHECKS, Row, beyond, shifted_checks
-from credibly_studies.results import Claim, Outcome
+from credibly_studies.p21_corruption_tables import ECE, READINGS, TABLE_4_CHECKS, Row, beyond, by_corruption
+from credibly_studies.results import Claim, Outcome, StudyTable
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:
@@ -42,19 +42,22 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
             )
             else "not confirmed",
         ),
-        *_shift_claims(rows),
+        *shift_claims(by_corruption(rows)),
         _recalibration_claim(rows),
     ]
 
 
-def _shift_claims(rows: Sequence[Row]) -> list[Claim]:
+def shift_claims(found: StudyTable) -> list[Claim]:
     """Return who passes the checks of corrupted images, as Table 4 counts them.
 
-    Corruptions of the same images are no independent cases: trainings are.
+    Trainings see the same corrupted images, so corruptions are the cases, not trainings.
     """
+    records = found.records()
     shares = {
-        (check, reading): _passed(rows, name, reading)
-        for name, check in TABLE_4_CHECKS.items()
+        (check, reading): np.array(
+            [row["passed"] for row in records if (row["check"], row["model"]) == (check, reading)]
+        )
+        for check in TABLE_4_CHECKS.values()
         for reading in READINGS
     }
     more = {
@@ -68,28 +71,19 @@ def _shift_claims(rows: Sequence[Row]) -> list[Claim]:
         Claim(
             *MORE_PASSES,
             "",
-            f"digits, {n} trainings, share of checks passed as one member minus that as the mean: "
+            f"digits, {n} corruptions, share of checks passed as one member minus that as the mean: "
             + "; ".join(f"{check} {told(*one)}, {verdicts[check]}" for check, one in more.items()),
             all_of(*verdicts.values()),
         ),
         Claim(
             *SHIFT,
             "",
-            f"digits, {n} trainings, share of checks passed: "
+            f"digits, {n} corruptions, share of checks passed: "
             + "; ".join(f"{check} {told(*one)}" for check, one in dropout.items()),
             all_of(*(above(ends, 0.5) for _, ends in dropout.values())),
             "small networks are sure about images unlike any they have seen: at severity 5 nothing passes",
         ),
     ]
-
-
-def _passed(rows: Sequence[Row], statistic: str, reading: str) -> HostArray:
-    """Return the share of checks passed by each training, (trainings,)."""
-    own = shifted_checks(rows, statistic, reading)
-    trainings = sorted({row.repetition for row in own})
-    return np.array(
-        [np.mean([not row.certain for row in own if row.repetition == training]) for training in trainings]
-    )
 
 
 def _recalibration_claim(rows: Sequence[Row]) -> Claim:

@@ -126,8 +126,9 @@ def _claims(shares: dict[tuple[str, str], Share], size: LocationSize) -> list[Cl
         return near(shares[data, hypothesis], wanted, error)
 
     def rejected(data: str) -> str:
-        words = ", ".join(f"{hypothesis} check {shares[data, hypothesis]}" for hypothesis in HYPOTHESES)
-        return f"eq. 3.1, {data}: rejected by the {words}"
+        bayesian, independent = (shares[data, hypothesis] for hypothesis in HYPOTHESES)
+        words = f"rejected by the Bayesian check {bayesian}, by the independent one {independent}"
+        return f"eq. 3.1, {data}: {words}"
 
     def both(data: str) -> Outcome:
         return all_of(*(outcome(data, hypothesis) for hypothesis in HYPOTHESES))

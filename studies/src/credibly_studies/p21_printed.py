@@ -268,8 +268,7 @@ def _claims() -> list[Claim]:
         ),
         printed_claim(
             *ORDER,
-            f"{alone[0]} pairs of models agree and {alone[1]} do not; with MC dropout {mixed[0]} and "
-            f"{mixed[1]}",
+            f"{alone[0]} pairs of models agree, {alone[1]} differ; with MC dropout {mixed[0]} and {mixed[1]}",
             holds([alone[0] > 5 * alone[1], mixed[0] <= 2 * mixed[1]]),
         ),
         printed_claim(

@@ -21,7 +21,7 @@ from credibly_studies.d21_mode_claims import over_repetitions
 from credibly_studies.descent import Activation, Layers
 from credibly_studies.inputs import trained
 from credibly_studies.judging import Interval, above, denied, told
-from credibly_studies.outcomes import Share, all_of, more_than
+from credibly_studies.outcomes import Share, all_of, any_of, more_than
 from credibly_studies.p21 import (
     FunctionsDisplay,
     MemberFunctions,
@@ -303,8 +303,8 @@ def claims(checks: Checks) -> list[Claim]:
             "drawn",
             "share of the gap between the lowest and the highest mean: "
             + "; ".join(f"{name} {told(*one)}" for name, one in held.items()),
-            all_of(*(above(one[1], 0.5) for one in held.values())),
-            "encompassed: on more than half of the gap; the independent reading has the same band, but "
+            any_of(all_of(*(above(one[1], 0.5) for one in held.values()))),
+            "ten briefly trained networks cannot deny it; the independent reading has the same band, but "
             "no member that is a function",
         ),
         Claim(

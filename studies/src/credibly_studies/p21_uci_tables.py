@@ -248,7 +248,7 @@ def _orders(given: Tables2, why: str) -> Claim:
     return Claim(
         *ORDER,
         "",
-        f"{', '.join(given) or 'no data set'}: {alone[0]} pairs of models agree and {alone[1]} do not; "
+        f"{', '.join(given) or 'no data set'}: {alone[0]} pairs of models agree, {alone[1]} differ; "
         f"with MC dropout {mixed[0]} and {mixed[1]}",
         more_than(pairs, 0.5) if pairs.total else "cannot tell",
         why,
