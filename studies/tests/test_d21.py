@@ -193,7 +193,7 @@ def test_table2(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(d21_recalibrated, "PENALTIES", (10.0,))  # none is chosen by a split
     result = studies()["d21-table2"].run()
     (alpha,) = [one for one in result.findings.claims if "predicted disagreement" in one.statement]
-    assert alpha.found.startswith("in 7 of 8 cases")
+    assert int(alpha.found.split()[1]) >= 6  # of 8: after ts, vs and ms on both data sets
     assert (
         alpha.outcome == "not confirmed"
     )  # raw networks of ChaosNLI predict too little disagreement already

@@ -190,9 +190,9 @@ def test_figures_as_printed(figures: StudyResult) -> None:
     assert abs(float(str(walk["standard errors from exact"]))) < 4
     assert exact["draws"] == "rejection (exact)"
     places = [claim.place for claim in figures.findings.claims]
-    figures = ("Fig. 5",) * 3 + ("Fig. 6",) * 2 + ("Fig. 7",) * 2
+    pictured = ("Fig. 5",) * 3 + ("Fig. 6",) * 2 + ("Fig. 7",) * 2
     assert places == [
-        *(f"J25 App. A, {one}" for one in figures),
+        *(f"J25 App. A, {one}" for one in pictured),
         "J25 App. D, Fig. 8",
         "J25 App. B, Example 2",
     ]
