@@ -13,10 +13,10 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import UnsupportedError, one_of, require
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, clip, like, namespace, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
-from credibly.credal.bounds import event_bounds, event_table
+from credibly.credal.bounds import event_bounds, event_table, mass_bounds
 from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import Belief, Point
@@ -67,11 +67,11 @@ class MassFunction(Result):
 
     def belief(self, events: Any = None) -> Array:
         """Return the masses inside each event, (n, e). Default: every single class."""
-        return self._sum(events, lambda overlap, own: overlap == own)
+        return self._sum(events, upper=False)
 
     def plausibility(self, events: Any = None) -> Array:
         """Return the masses that meet each event, (n, e)."""
-        return self._sum(events, lambda overlap, own: overlap > 0)
+        return self._sum(events, upper=True)
 
     def pignistic(self) -> Point:
         """Spread every mass evenly over its set.
@@ -104,13 +104,10 @@ class MassFunction(Result):
             )
         return Belief(self.masses, self.focal_sets, self.n_classes)
 
-    def _sum(self, events: Any, counts: Any) -> Array:
-        xp = namespace(self.masses)
-        asked = [{j} for j in range(self.n_classes)] if events is None else events
-        table, single = event_table(asked, self.n_classes)
-        sets = self.membership
-        held = counts(sets @ table.T, sets.sum(axis=1)[:, None])
-        summed = as_float64(self.masses) @ like(held.astype(np.float64), self.masses, dtype=xp.float64)
+    def _sum(self, events: Any, *, upper: bool) -> Array:
+        table, single = event_table(np.eye(self.n_classes) > 0 if events is None else events, self.n_classes)
+        asked = like(table, self.masses, dtype=namespace(self.masses).float64)
+        summed = mass_bounds(self.masses, self.membership, asked, upper=upper)
         return summed[:, 0] if single else summed
 
 
@@ -184,14 +181,12 @@ def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negativ
         noted = f"masses on a budget of {len(sets)} sets of {k} classes, remainder on all classes"
     xp = namespace(masses)
     below = int(xp.sum(xp.astype(masses < -1e-12, xp.int64)))
-    notes: tuple[str, ...] = (
-        noted,
-        Note("negative", "masses are negative", below, masses.shape[0] * masses.shape[1]),
-    )
     if negative == "clamp":
         masses = clamped(masses, sets.index(frozenset(range(k))))
-        notes = (notes[0], f"{below} negative masses were set to 0 and their rows renormalised")
-    return MassFunction(masses, sets, k, notes)
+        changed = f"{below} negative masses were set to 0 and their rows renormalised"
+        return MassFunction(masses, sets, k, (noted, changed))
+    kept = Note("negative", "masses are negative", below, masses.shape[0] * masses.shape[1])
+    return MassFunction(masses, sets, k, (noted, kept))
 
 
 def _invert_on(credal: CredalSet, sets: tuple[FocalSet, ...]) -> tuple[Array, tuple[FocalSet, ...]]:
@@ -216,12 +211,10 @@ def _invert_on(credal: CredalSet, sets: tuple[FocalSet, ...]) -> tuple[Array, tu
 def clamped(masses: Array, full: int) -> Array:
     """Negative masses become 0, what is missing to 1 goes to the full set, rows are divided by their sum."""
     xp = namespace(masses)
-    kept = xp.where(masses > 0, masses, xp.zeros_like(masses))
     inner = like(np.arange(masses.shape[1]) != full, masses)
-    kept = xp.where(inner, kept, xp.zeros_like(kept))
+    kept = xp.where(inner, clip(masses, 0.0), xp.zeros_like(masses))
     missing = 1.0 - xp.sum(kept, axis=1, keepdims=True)
-    missing = xp.where(missing > 0, missing, xp.zeros_like(missing))
-    kept = xp.where(inner, kept, missing)
+    kept = xp.where(inner, kept, clip(missing, 0.0))
     return kept / xp.sum(kept, axis=1, keepdims=True)
 
 
