@@ -12,10 +12,11 @@ import pytest
 
 import credibly as cr
 from credibly.scale.engines import as_engine
-from credibly_studies import Run, StudyResult, p21_printed, p21_uci
+from credibly_studies import Run, StudyResult, StudyTable, p21_printed, p21_uci
 from credibly_studies.outcomes import Share, near
 from credibly_studies.p21 import is_beyond_quantiles, is_beyond_replicates, paper_pvalue, predictive_check
 from credibly_studies.p21_corruption import CORRUPTION, corrupted
+from credibly_studies.p21_corruption_claims import shift_claims
 from credibly_studies.p21_location import LOCATION, LocationSize, work
 from credibly_studies.p21_quadratic import QUADRATIC, QuadraticSize
 from credibly_studies.p21_shift_printed import PVALUES, beyond, surely_passed
@@ -219,6 +220,20 @@ def test_a_temperature_lowers_the_log_loss_of_images_as_they_are(corruption: Stu
         for variant in ("raw", "recalibrated")
     )
     assert after < raw
+
+
+@pytest.mark.parametrize(("differ", "outcome"), [(2, "cannot tell"), (12, "confirmed")])
+def test_corruptions_are_the_cases_of_a_shift(differ: int, outcome: str) -> None:
+    """Five trainings see the same corrupted images: two corruptions that differ are two cases, not ten."""
+    columns = ("check", "model", "corruption", "severity", "trainings", "passed")
+    rows = [
+        (check, model, "noise", place, 5, float(place < differ and model != "independent"))
+        for check in ("ECE", "accuracy")
+        for model in ("independent", "Bayesian", "MC dropout")
+        for place in range(15)
+    ]
+    more, _ = shift_claims(StudyTable("corruptions", "", columns, rows))
+    assert more.outcome == outcome
 
 
 @pytest.mark.parametrize("kind", ["noise", "blur", "rotation"])
