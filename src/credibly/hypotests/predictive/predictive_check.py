@@ -28,8 +28,7 @@ from credibly.hypotests.predictive.one_more_member import (
     vectors_per_member,
 )
 from credibly.hypotests.predictive.outcomes import (
-    crossed,
-    grouping_of,
+    groups_of,
     hypothesis_check,
     limits_of,
     of_any_member,
@@ -205,10 +204,7 @@ def asking_check(
 ) -> Asking[PredictiveCheck]:
     """Return the check of rows, and of their groups where `grouped`; see :func:`predictive_check`."""
     require_single(rows.sample, "`predictive_check`")
-    grouping = None
-    if grouped:
-        rows, levels = crossed(rows)
-        grouping = grouping_of(rows, levels)
+    rows, grouping = groups_of(rows) if grouped else (rows, None)
     stored = given = rows.sample.predictions
     if are_drawn_labels(rows):
         rows = rows.changed(with_label_as_member)
