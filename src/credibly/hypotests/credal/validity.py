@@ -49,8 +49,8 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress, tell
 from credibly._arrays.sums import count_cells
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.distances import nearest_distribution
 from credibly.credal.extreme_points import vertices
+from credibly.credal.filling import nearest_distribution
 from credibly.credal.objectives import value
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.calibration.calibration_test import require_resamples
