@@ -233,12 +233,7 @@ def read_labels(
         if k == 2 and names is None:
             array, found = signs(array)
             notes += found
-        if (
-            is_numpy(array)
-            and array.dtype.kind == "b"
-            and names is not None
-            and set(names) == {"True", "False"}
-        ):
+        if is_numpy(array) and array.dtype.kind == "b" and set(names or ()) == {"True", "False"}:
             array, found = named_classes(array.astype(np.str_), names)
             notes += found
         elif is_numpy(array) and array.dtype.kind in "iub":
@@ -301,9 +296,11 @@ def _wrong_weight(got: str) -> InputError:
 
 def one_distribution(predictions: Predictions) -> tuple[Predictions, tuple[str, ...]]:
     """Return what sums over instances need: the mean of class predictions, others as they are; and notes."""
-    if not isinstance(predictions, Point) and isinstance(predictions, ClassPredictions):
-        return as_point(predictions)
-    return predictions, predictions.notes
+    return (
+        as_point(predictions)
+        if isinstance(predictions, ClassPredictions)
+        else (predictions, predictions.notes)
+    )
 
 
 def as_point(predictions: Predictions) -> tuple[Point, tuple[str, ...]]:
