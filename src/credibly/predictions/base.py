@@ -52,7 +52,9 @@ class Predictions:
 
     def once(self, key: Hashable, make: Callable[[], Array]) -> Array:
         """Return what `make` returns; a copy that remembers calls it once, where memory allows to keep it."""
-        memo = {} if self.memo is None else self.memo
+        memo = self.memo
+        if memo is None:
+            return make()
         if key not in memo:
             found = make()
             held = 8 * sum(math.prod(one.shape) for one in (*memo.values(), found))
