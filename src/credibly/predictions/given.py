@@ -102,12 +102,16 @@ def _rows_of(predictions: Any, labels: Any, beside: dict[str, Any], classes: Seq
         }
         beside |= dict.fromkeys(said)
         return _of_dataset(loaded(predictions, labels, classes=classes, **said), None, beside)
-    predictions, labels, beside, notes = _pixels(predictions, labels, beside)
+    notes: tuple[str, ...] = ()
+    if getattr(predictions, "ndim", None) == 4 and is_array(predictions):
+        predictions, labels, beside, notes = _pixels(predictions, labels, beside)
     given, labels = as_pair(predictions, labels)
     if classes is not None and given.classes is None:
         given = named(given, tuple(str(name) for name in classes))
     new, found = _read(given, labels, beside, ordered=classes is not None)
-    plain = with_notes(named(given, None), (*notes, *found))
+    plain = given if given.classes is None and given.index is None else named(given, None)
+    if notes or found:
+        plain = with_notes(plain, (*notes, *found))
     return InMemory(Dataset(plain, new.pop("labels", None), classes=given.classes, index=given.index, **new))
 
 
@@ -197,16 +201,13 @@ def _pixels(
 ) -> tuple[Any, Any, dict[str, Any], tuple[str, ...]]:
     """Return the pixels of images (b, h, w, k) as rows, each image as a cluster, and the note that says so.
 
-    Anything else is returned as it is.
+    Those with labels of fewer axes are returned as they are.
     """
-    plain = predictions, labels, beside, ()
-    if isinstance(predictions, Predictions) or not is_array(predictions) or predictions.ndim != 4:
-        return plain
     shape = tuple(int(length) for length in predictions.shape)
     b, n, k = shape[0], shape[0] * shape[1] * shape[2], shape[3]
     own = None if labels is None else _shape(labels)
     if own is not None and len(own) < 3:
-        return plain  # refused as four axes are, with what images need
+        return predictions, labels, beside, ()  # refused as four axes are, with what images need
     if own is not None and own not in (shape[:3], (*shape[:3], 1)):
         first = shape[:1] + shape[2:]
         raise InputError(
