@@ -76,8 +76,7 @@ def _require_squares(variance: Array, least: float) -> None:
 def squared_z(labels: Array, mean: Array, variance: Array, drawn: bool) -> Array:
     """Return (labels - mean)^2 / variance; infinite where equal draws differ from the label."""
     found = (labels - mean) ** 2 / variance
-    xp = namespace(found)
-    return xp.where(found < NO_SPREAD, found, xp.full_like(found, xp.inf)) if drawn else found
+    return namespace(found).where(found < NO_SPREAD, found, np.inf) if drawn else found
 
 
 def scatter_of_squares(predictions: RealPredictions) -> Array:

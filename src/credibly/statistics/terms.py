@@ -315,8 +315,7 @@ class Terms(ABC):
 
 def weighted(weights: Array, values: Array) -> Array:
     """Return the product; an instance of weight 0 is not there, also where its value is infinite."""
-    xp = namespace(values)
-    return weights * xp.where(weights > 0, values, xp.zeros_like(values))
+    return weights * namespace(values).where(weights > 0, values, 0.0)
 
 
 def total_of(values: Array, weights: Array | None) -> Array:
@@ -401,8 +400,7 @@ class Outcomes(Means):
 
     def _possible(self) -> Array:
         """Return the amounts; an outcome of chance 0 counts for nothing, even if it is infinite."""
-        xp = namespace(self.amount)
-        return xp.where(self.chance > 0, self.amount, xp.zeros_like(self.amount))
+        return namespace(self.amount).where(self.chance > 0, self.amount, 0.0)
 
     def contributions(self, labels: Labels) -> Array:
         """Return what labels add, (b, n)."""
@@ -410,8 +408,7 @@ class Outcomes(Means):
             frequency = frequencies(labels)
             xp = namespace(frequency)
             # A class nobody chose adds nothing, also where its loss would be infinite.
-            chosen = xp.where(frequency > 0, self.amount[None, ...], xp.zeros_like(self.amount)[None, ...])
-            return xp.sum(frequency * chosen, axis=-1)
+            return xp.sum(weighted(frequency, self.amount[None, ...]), axis=-1)
         if self._alone is not None and len(labels) == 1:
             return self._alone(labels.values)
         return gather(self.amount, labels.values)
