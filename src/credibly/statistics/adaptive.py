@@ -20,9 +20,10 @@ from typing import Any, ClassVar
 
 from credibly._arrays.errors import is_whole, one_of, require
 from credibly._arrays.namespace import Array, namespace
+from credibly.statistics.batches import positive
 from credibly.statistics.cells import CellStatistic, dyadic_cells
 from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, positive
+from credibly.statistics.terms import Events
 from credibly.statistics.walks import Target
 
 _REFUSAL = (

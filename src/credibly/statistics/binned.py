@@ -25,10 +25,11 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, is_number, one_of, require
 from credibly._arrays.namespace import Array, namespace, row_sums
+from credibly.statistics.batches import positive
 from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, Binning, bin_index, class_cells
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import GROWS_WITH_N, LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, positive
+from credibly.statistics.terms import Events
 
 _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 

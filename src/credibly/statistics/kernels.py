@@ -33,7 +33,7 @@ from credibly._arrays.namespace import (
 )
 from credibly.predictions import ClassPredictions, Dataset, Predictions, Rows, as_point
 from credibly.predictions.rows import weights_of_rows
-from credibly.statistics.terms import positive
+from credibly.statistics.batches import positive
 
 KernelName = Literal["exponential", "gaussian"]
 KERNELS = ("exponential", "gaussian")

@@ -24,9 +24,9 @@ from credibly.predictions import Counts, Labels, Predictions, Quantiles
 from credibly.predictions.labels import one_distribution
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
+from credibly.statistics.batches import total_of
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.seen import EachChoice
-from credibly.statistics.terms import total_of
 
 
 @dataclasses.dataclass(frozen=True)

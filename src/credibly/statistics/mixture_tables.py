@@ -33,8 +33,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import Gaussian, Labels
-from credibly.statistics.protocol import replicates
-from credibly.statistics.terms import total_of
+from credibly.statistics.batches import replicates, total_of
 
 Loss = Callable[[Array], Array]
 """From labels (b, n) to contributions (b, n)."""

@@ -28,9 +28,10 @@ import numpy as np
 from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_numpy, namespace, tiles, to_host
 from credibly.predictions import label_dtype
+from credibly.statistics.batches import gather, positive
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.protocol import CLASS_LABELS, GROWS_WITH_N, LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, Outcomes, Terms, gather, positive
+from credibly.statistics.terms import Events, Outcomes, Terms
 
 
 @dataclasses.dataclass(frozen=True)

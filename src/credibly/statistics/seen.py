@@ -8,7 +8,8 @@ from typing import Any, Literal
 from credibly._arrays.namespace import Array, HostArray, namespace
 from credibly.predictions import Labels, Quantiles, Reals, Samples
 from credibly.predictions.samples import Pool
-from credibly.statistics.protocol import Bound, State, Statistic, replicates, stacked
+from credibly.statistics.batches import replicates, stacked
+from credibly.statistics.protocol import Bound, State, Statistic
 
 
 class SeenBound(Bound):

@@ -39,6 +39,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.samples import Pool
+from credibly.statistics.batches import label_values
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
@@ -57,7 +58,7 @@ from credibly.statistics.pairwise import (
     require_pairs,
     require_same_n,
 )
-from credibly.statistics.protocol import ALL_LABELS, CLASS_LABELS, Bound, Plan, Story, Traits, label_values
+from credibly.statistics.protocol import ALL_LABELS, CLASS_LABELS, Bound, Plan, Story, Traits
 from credibly.statistics.real_kernels import (
     STANDARDISED,
     RealPlan,

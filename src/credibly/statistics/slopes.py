@@ -24,6 +24,7 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly.predictions import Dataset, Labels, Predictions, RealPredictions, Rows, Samples
+from credibly.statistics.batches import positive
 from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import SECOND_LOOK, Plan, State, Story, Traits
 from credibly.statistics.regression import REAL_TRAITS
@@ -35,7 +36,6 @@ from credibly.statistics.spread import (
     squared_z,
     variance_of,
 )
-from credibly.statistics.terms import positive
 
 _FLAT = 1e-10
 """Variance of log sigma^2, or spread of means in units of their size, that is left by rounding."""

@@ -23,9 +23,10 @@ import numpy as np
 
 from credibly._arrays.errors import is_number, one_of, require
 from credibly._arrays.namespace import Array, HostArray, like, namespace
+from credibly.statistics.batches import positive
 from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
 from credibly.statistics.protocol import Plan, State, Story, Traits
-from credibly.statistics.terms import Events, positive
+from credibly.statistics.terms import Events
 from credibly.statistics.walks import Target
 
 _CELLS = 1024

@@ -42,10 +42,10 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.notes import counted
 from credibly.predictions import Labels
+from credibly.statistics.batches import label_values, positive, replicates, stacked, total_weight, weighted
 from credibly.statistics.kernels import as_number, distinct_rows, exponential, flushed, set_diagonal, taken
 from credibly.statistics.pairwise import BandwidthPlan, Meeting, PairBound, Sides, product
-from credibly.statistics.protocol import Bound, State, label_values, replicates, stacked, total_weight
-from credibly.statistics.terms import positive, weighted
+from credibly.statistics.protocol import Bound, State
 
 if TYPE_CHECKING:
     from credibly.statistics.kde import SmoothedError

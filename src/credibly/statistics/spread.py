@@ -29,12 +29,13 @@ from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPre
 from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut, Pool
+from credibly.statistics.batches import gather, in_cache, positive, weighted, widening
 from credibly.statistics.cells import bin_index, inner_edges
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.protocol import BIASED_UPWARDS, Plan, State, Story, Traits, in_cache, widening
+from credibly.statistics.protocol import BIASED_UPWARDS, Plan, State, Story, Traits
 from credibly.statistics.regression import REAL_TRAITS, RealMean
-from credibly.statistics.terms import Losses, Terms, gather, positive, weighted, why_pools_are_infinite
+from credibly.statistics.terms import Losses, Terms, why_pools_are_infinite
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""

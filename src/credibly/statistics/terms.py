@@ -39,7 +39,8 @@ from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_or
 from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.protocol import State, in_cache, needs_values, widening
+from credibly.statistics.batches import frequencies, gather, in_cache, total_of, weighted, widening
+from credibly.statistics.protocol import State, needs_values
 
 PLUGIN_REFUSAL = (
     "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
@@ -61,21 +62,6 @@ _IN_CACHE = 3 * 2**18  # entries up to which a product with an indicator beats a
 def are_sparse(sizes: HostArray) -> bool:
     """Tell whether the median filled cell holds too few instances for a standard error."""
     return bool(np.median(sizes[sizes > 0]) < _FEW)
-
-
-def gather(table: Array, labels: Array) -> Array:
-    """Return table[i, labels[b, i]] as (b, n)."""
-    if is_numpy(table):
-        flat = labels + np.arange(0, table.size, table.shape[1])[None, :]
-        return np.take(table.ravel(), flat)
-    xp = namespace(table)
-    index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
-    return xp.take_along_axis(table, index, axis=1).T
-
-
-def frequencies(labels: Counts) -> Array:
-    """Return the share of raters of every class, (b, n, k)."""
-    return Counts(labels.values).block(slice(None), slice(None))
 
 
 class Terms(ABC):
@@ -311,22 +297,6 @@ class Terms(ABC):
         """Sum values (n, m) of the host by part of the rows and cell, (number, cells)."""
         found: HostArray = self.split(codes, number).per_cell(values[None, ...])
         return found.reshape(number, -1)
-
-
-def weighted(weights: Array, values: Array) -> Array:
-    """Return the product; an instance of weight 0 is not there, also where its value is infinite."""
-    return weights * namespace(values).where(weights > 0, values, 0.0)
-
-
-def total_of(values: Array, weights: Array | None) -> Array:
-    """Sum values (b, n), (b, 1)."""
-    values = values if weights is None else weighted(weights, values)
-    return namespace(values).sum(values, axis=1)[:, None]
-
-
-def positive(values: Array) -> Array:
-    """Return sums that can be divided by: 1 where there is nothing."""
-    return namespace(values).where(values > 0, values, 1.0)
 
 
 class Means(Terms):
