@@ -51,12 +51,6 @@ share of such pairs from which on differences of all pairs are faster."""
 _FEW_CLASSES = 64  # on an accelerator adding up class by class beats one thread block per pair
 
 
-def check_kernel(kernel: str, bandwidth: Any, rule: str) -> None:
-    """Raise unless the kernel is known and the bandwidth is positive or the name of a rule."""
-    one_of("`kernel`", kernel, KERNELS)
-    check_bandwidth(bandwidth, rule)
-
-
 def check_bandwidth(bandwidth: Any, rule: str, name: str = "`bandwidth`") -> None:
     """Raise unless the bandwidth is a positive number or the name of the rule."""
     if isinstance(bandwidth, str):

@@ -530,6 +530,7 @@ def _settable(statistic: type[Statistic]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(statistic) if not field.name.startswith("_"))
 
 
+ONE_CLASS: frozenset[LabelKind] = frozenset({"classes"})
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
 REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
 ALL_LABELS = CLASS_LABELS | REAL_LABELS

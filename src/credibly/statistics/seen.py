@@ -71,8 +71,9 @@ class SeenBound(Bound):
     @property
     def shared(self) -> Hashable:
         """Equal where statistics that share work see the same part of the rows."""
-        inner = None if self.chosen is None else self.inner.shared
-        return None if inner is None or self.chosen is None else (self.chosen.tobytes(), inner)
+        if self.chosen is None or self.inner.shared is None:
+            return None
+        return self.chosen.tobytes(), self.inner.shared
 
     def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
         """Return the sums of all over the part."""

@@ -41,11 +41,11 @@ from credibly.predictions import (
 from credibly.predictions.samples import Pool
 from credibly.statistics.batches import label_values
 from credibly.statistics.kernels import (
+    KERNELS,
     MEDIAN_ROWS,
     KernelName,
     as_number,
     check_bandwidth,
-    check_kernel,
     largest_term,
     median_distance,
     spaced_probs,
@@ -107,7 +107,8 @@ class KernelError(PairStatistic):
     bandwidth: float | Literal["median"] = "median"
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel, self.bandwidth, "median")
+        one_of("`kernel`", self.kernel, KERNELS)
+        check_bandwidth(self.bandwidth, "median")
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidth."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -429,17 +430,16 @@ class ExpectedNormalisedError(OfSpread):
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:
     """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
-    inner = np.asarray(inner_edges(rows, variance_of, n_bins, "left"), dtype=np.float64)
+    inner = np.asarray(inner_edges(rows, partial(stated_by, which=1), n_bins, "left"), dtype=np.float64)
     if isinstance(rows.sample.predictions, Samples):  # a variance is found in two ways, up to rounding
         inner = inner * (1.0 - 1e-9)
     return np.pad(inner, 1, constant_values=(0.0, np.inf))
 
 
-def variance_of(rows: Dataset) -> Array:
-    """Return the stated variance of every row, (n,)."""
-    given = rows.predictions
-    assert isinstance(given, RealPredictions)
-    return mean_and_variance(given)[1]
+def stated_by(rows: Dataset, which: int) -> Array:
+    """Return the stated mean (0) or variance (1) of every row, (n,)."""
+    assert isinstance(rows.predictions, RealPredictions)
+    return mean_and_variance(rows.predictions)[which]
 
 
 spread_ratio = SpreadRatio()
