@@ -193,7 +193,7 @@ class Linear(Bound):
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what the statistic has to say about the sums."""
-        return self.statistic.observed_notes(self._settled(sums))
+        return self.statistic.observed_notes(self.terms.settled(sums)[0])
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums that the predictions expect, and per cluster what the labels add beyond them."""
