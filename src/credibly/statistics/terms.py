@@ -105,11 +105,6 @@ class Terms(ABC):
         first = self.n_cells * self.part[:, None]
         return first + (to_host(self.cell) if is_numpy(first) else self.cell)
 
-    def _cells_in_a_row(self) -> Array:
-        """Return the cells of every row in its part, (1, n m)."""
-        cells = self.cells_of_parts()
-        return namespace(cells).reshape(cells, (1, -1))
-
     def observed(self, labels: Labels) -> Array:
         """Return what labels add to every cell, (b, cells); terms with other sums have none."""
         raise NotImplementedError
@@ -266,7 +261,8 @@ class Terms(ABC):
 
     def _size(self, weights: Array | None) -> Array:
         if self.cell is not None and weights is None:
-            return count_cells(self._cells_in_a_row(), self.n_parts * self.n_cells)
+            cells = self.cells_of_parts()
+            return count_cells(namespace(cells).reshape(cells, (1, -1)), self.n_parts * self.n_cells)
         reference = self.reference
         xp = namespace(reference)
         if self.cell is None and self.part is None:
@@ -280,13 +276,12 @@ class Terms(ABC):
         """Sum values (b, n, m) over the cells of their rows, (b, cells)."""
         if weights is not None:
             values = weighted(weights[:, :, None], values)
-        b, n, m = values.shape
+        xp, (b, n, m) = namespace(values), values.shape
         if self.cell is not None:
-            flat, cells = namespace(values).reshape(values, (b, n * m)), self._cells_in_a_row()
+            flat, cells = xp.reshape(values, (b, n * m)), xp.reshape(self.cells_of_parts(), (1, n * m))
             if b > 1:
-                cells = namespace(cells).broadcast_to(cells, flat.shape)
+                cells = xp.broadcast_to(cells, flat.shape)
             return count_cells(cells, self.n_parts * self.n_cells, flat)
-        xp = namespace(values)
         if self.part is None:
             return xp.sum(values, axis=1)
         columns = xp.reshape(xp.permute_dims(values, (0, 2, 1)), (b * m, n))
