@@ -79,8 +79,8 @@ LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
 _LEARNED = r"weights_test (constant|boundary|gating)|witness_test|credal_test|inflate|evaluate"
 _OF_SETS = (
     r"(upper_probability|lower_\w+) hull|(size|mass_function|contains|boundary|"
-    r"nonspecificity\w*|distance \w+|epistemic_score)\b.* hull|"
-    r"rank_models|score_stability|compare|detection"
+    r"nonspecificity\w*|distance|epistemic_score)\b.* hull|"
+    r"rank_models|compare|detection"
 )
 OTHERWISE: dict[str, dict[str, str]] = {
     "ensemble": {rf"{_LEARNED}|validity_test|error_over_weights": HULL},

@@ -84,8 +84,7 @@ QUICK = ("points", "prediction sets", "quantiles")
 POINTS = {"right": PROBS, "sharp": SHARP, "opposite": SHARP[:, ::-1]}
 MODELS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "points": (POINTS, LABELS, {}),
-    "sets": ({**POINTS, "ensemble": cr.Ensemble(MEMBERS), "belief": BELIEF}, LABELS,
-             {"alternatives": ["hartley"], "stability": True}),
+    "sets": ({**POINTS, "ensemble": cr.Ensemble(MEMBERS), "belief": BELIEF}, LABELS, {}),
     "reals": ({"narrow": GAUSSIAN, "wide": cr.Gaussian(MEAN, 2 * STD), "draws": cr.Samples(DRAWS),
                "far": cr.Gaussian(MEAN + 5, STD)}, REALS, {}),
     "classes by scores": (POINTS, LABELS, {"statistics": ["rps", "brier"]}),

@@ -129,7 +129,7 @@ def deviances(credal: CredalSet, counts: HostArray) -> HostArray:
         rows, table = rows[first], table[first]
     raters = table.sum(axis=1)
     target = like(table / raters[:, None], credal._leading)
-    nearest = nearest_distribution(credal[rows], target, "kl", TOLERANCE)
+    nearest = nearest_distribution(credal[rows], target, TOLERANCE)
     found = 2.0 * raters * to_host(value("kl", nearest, target))
     return np.asarray(found[back].reshape(b, n))
 
@@ -161,7 +161,7 @@ def _left_out(credal: CredalSet, rows: HostArray, table: HostArray, prior: HostA
     whose = rows[which][first]
     g = others[first] + prior[whose]
     g /= g.sum(axis=1, keepdims=True)
-    nearest = to_host(nearest_distribution(credal[whose], like(g, credal._leading), "kl", TOLERANCE))
+    nearest = to_host(nearest_distribution(credal[whose], like(g, credal._leading), TOLERANCE))
     ratio = np.where(g > 0, g / np.where(nearest > 0, nearest, 1.0), 0.0)
     gained = table[which, label] * (ratio[back, label] - 1.0)
     return np.bincount(which, weights=gained, minlength=len(table))
@@ -370,7 +370,7 @@ class _Part:
         self.first_row, self.first_rater = first
         self.raters = raters = counts.sum(axis=1)
         target = like(counts / raters[:, None], credal._leading)
-        self.fitted: Array = nearest_distribution(credal, target, "kl", TOLERANCE)
+        self.fitted: Array = nearest_distribution(credal, target, TOLERANCE)
         self.points = candidates(credal, self.fitted)
         drawn, shares = draw_from_candidates(self.points, raters, seed, n_resamples, first[1])
         self.counts = both = np.concatenate([counts[None], drawn])
