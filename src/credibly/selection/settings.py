@@ -60,17 +60,17 @@ def checked_settings(
 ) -> ScoreSettings:
     """Return the settings of a score, or raise where they cannot be those of one."""
     require_tradeoff(tradeoff)
-    if measure in _REFUSED:
+    if isinstance(measure, str) and measure in _REFUSED:
         raise UnsupportedError(
             f'`measure="{measure}"`',
             "cannot be added to a distance",
-            f"it {_REFUSED[str(measure)]}",
+            f"it {_REFUSED[measure]}",
             'Use "hartley", or look at it alone with `nonspecificity`.',
         )
     if measure is not None and not callable(measure):
         one_of("`measure`", measure, MEASURES)
     draws = require_integer(n_samples, "n_samples", 1)
-    return ScoreSettings(float(tradeoff), measure or "hartley", draws, as_seed(rng))
+    return ScoreSettings(float(tradeoff), "hartley" if measure is None else measure, draws, as_seed(rng))
 
 
 def imprecision_of(credal: CredalSet, measure: ScoreMeasure, seed: Seed) -> tuple[Array, tuple[str, ...]]:

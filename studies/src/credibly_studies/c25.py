@@ -75,7 +75,7 @@ def distance(predictions: Any, labels: Any, *, divergence: Divergence = "kl", cl
     >>> import credibly as cr
     >>> from credibly_studies.c25 import distance
     >>> distance(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]), [0], divergence="js").round(4)
-    array([0.0689])
+    array([0.0956])
     """
     one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
     given, labels = as_pair(predictions, labels)
