@@ -722,7 +722,7 @@ def study() -> Any:
 
 def files() -> Iterator[Case]:
     """Yield what is read back from every format, and predictions made in other ways."""
-    for ending in ("npz", "json", "parquet", "csv", "nc"):
+    for ending in ("npz", "parquet", "csv"):
         for kind, labels in (
             ("point", "classes"),
             ("ensemble", "classes"),
