@@ -16,12 +16,12 @@ from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, like, namespace, xlogy
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
+from credibly.credal.filling import nearest_distribution
 from credibly.credal.membership import distributions_like
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import terms, value
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
-from credibly.predictions import Belief, Classes, Ensemble, Intervals, LabelCounts, Point, as_labels, as_pair
+from credibly.predictions import Belief, Classes, Ensemble, LabelCounts, Point, as_labels, as_pair
 from credibly.predictions.label_checks import number_of_axes
 
 DISTANCE_TOLERANCE = 1e-9
@@ -159,17 +159,4 @@ def _to_nearest(credal: CredalSet, target: Array, tolerance: float) -> Array:
         mixed = (weights[:, None, :] @ (members / unit[:, None, :]))[:, 0, :]
         total = xp.sum(terms("kl", mixed, target) - xlogy(target, unit), axis=-1)
         return xp.where(total > 0, total, xp.zeros_like(total))
-    return value("kl", nearest_distribution(credal, target, tolerance), target)
-
-
-def nearest_distribution(credal: CredalSet, target: Array, tolerance: float) -> Array:
-    """Return the distribution of each set with the smallest divergence from its target, (n, k)."""
-    if isinstance(credal, Point):
-        return as_float64(credal.probs)
-    if isinstance(credal, Intervals):
-        return nearest_in_intervals(credal, target)
-    if isinstance(credal, Belief):
-        return nearest_in_belief(credal, target, "kl", tolerance)
-    members = as_float64(credal.probs)
-    weights = nearest_weights("kl", members, target, tolerance)
-    return (weights[:, None, :] @ members)[:, 0, :]
+    return value("kl", nearest_distribution(credal, target, "kl", tolerance), target)

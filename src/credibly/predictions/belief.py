@@ -152,9 +152,13 @@ class Belief(ClassPredictions):
         Point
             The pignistic probability of every instance.
         """
-        table = self.membership
-        spread = like(table / table.sum(axis=1, keepdims=True), self.masses)
-        return Point._trusted(without_rounding(as_float64(self.masses) @ spread, len(self.focal_sets)))
+
+        def spread() -> Array:
+            table = self.membership
+            shares = like(table / table.sum(axis=1, keepdims=True), self.masses)
+            return without_rounding(as_float64(self.masses) @ shares, len(self.focal_sets))
+
+        return Point._trusted(self.once("mean", spread))
 
     @property
     def mean_note(self) -> str:

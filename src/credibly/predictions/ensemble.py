@@ -188,7 +188,7 @@ class Ensemble(ClassPredictions):
         digits, are equal numbers whatever the order of the members, the array library and the device: a mean
         within its rounding error of such a fraction is set to the number nearest to it.
         """
-        return Point._trusted(weighted_mean(self.probs, self.weights))
+        return Point._trusted(self.once("mean", lambda: weighted_mean(self.probs, self.weights)))
 
     @property
     def holds_drawn_labels(self) -> bool:
@@ -283,6 +283,9 @@ class WithoutMember(Ensemble):
 
     def mean(self) -> Point:
         """Return the mean of the others."""
+        return Point._trusted(self.once("mean", self._mean))
+
+    def _mean(self) -> Array:
         whole, xp = self.whole, self.whole.xp
         share = 1.0 / whole.n_members if whole.weights is None else float(to_host(whole.weights)[self.member])
         own = share * as_float64(self.left_out)
@@ -290,7 +293,7 @@ class WithoutMember(Ensemble):
         # where nearly all probability is the member's own, the difference has no digits left
         lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * own, axis=1)))
         if lost.size == len(whole):
-            return Point._trusted(weighted_mean(self.probs, self.weights))
+            return weighted_mean(self.probs, self.weights)
         rest = without_rounding(rest / (1.0 - share), 2 * whole.n_members)
         if lost.size:
             at = like(lost, rest)
@@ -299,7 +302,7 @@ class WithoutMember(Ensemble):
                 rest = rest.index_copy(0, at, exact)
             else:
                 rest[lost] = exact
-        return Point._trusted(rest)
+        return rest
 
 
 _CANCELLED = 1e-2

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import InvalidRowsError, describe_rows
+from credibly._arrays.checks import InvalidRowsError, describe_rows, require_rows
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array, is_numpy, is_torch, namespace, to_host
+from credibly._arrays.sums import count_cells
 from credibly.predictions.label_counts import LabelCounts
 
 ONE_COLUMN = "labels came as one column and are read as a vector"
@@ -315,9 +316,7 @@ def _could_count(table: Array) -> bool:
 def _could_rate(table: Array, known: list[str]) -> bool:
     """Tell whether every cell is a class or missing."""
     values = {_word(value) for value in np.unique(table).tolist()} - {""}
-    numbers = numbers_of(known)
-    allowed = set(known) | (set() if numbers is None else {str(number) for number in numbers})
-    return bool(values) and values <= allowed
+    return bool(values) and values <= _places(known).keys()
 
 
 def _word(value: Any) -> str:
@@ -334,21 +333,22 @@ def _rated(table: Array, known: list[str], shape: tuple[int, ...]) -> tuple[Labe
 
 def counts_of_raters(table: Array, known: Sequence[str]) -> LabelCounts:
     """Count the classes that raters gave: one row per instance, one column per rater, blanks left out."""
-    places = {name: j for j, name in enumerate(known)}
-    numbers = numbers_of(list(known))
-    for j, number in enumerate(numbers or ()):
-        places.setdefault(str(number), j)
-    counts = np.zeros((table.shape[0], len(known)), dtype=np.int64)
-    for row, cells in enumerate(table.tolist()):
-        for cell in map(_word, cells):
-            if not cell:
-                continue
-            if cell not in places:
-                raise InputError(
-                    "`raters`",
-                    f"must be among the classes ({', '.join(list(known)[:6])})",
-                    f"row {row} holds {cell!r}",
-                    "Correct the names, or name the classes.",
-                )
-            counts[row, places[cell]] += 1
-    return LabelCounts(counts)
+    places = {"": len(known), **_places(known)}
+    values, at = np.unique(table, return_inverse=True)
+    words = [_word(value) for value in values.tolist()]
+    cells = np.array([places.get(word, -1) for word in words])[at.reshape(table.shape)]
+    require_rows(
+        (cells, at.reshape(table.shape)),
+        lambda found, _: found < 0,
+        name="raters",
+        rule=f"must be among the classes ({', '.join(list(known)[:6])})",
+        fact=lambda found, value: f"holds {words[value[found < 0][0]]!r}",
+        remedy="Correct the names, or name the classes.",
+    )
+    return LabelCounts(count_cells(cells, len(known)))
+
+
+def _places(known: Sequence[str]) -> dict[str, int]:
+    """Return the places of classes by their names, and by the numbers at the end of these."""
+    numbered = {str(number): place for place, number in enumerate(numbers_of(known) or ())}
+    return numbered | {name: place for place, name in enumerate(known)}

@@ -18,7 +18,7 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import is_whole, one_of, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.statistics.cells import CellStatistic, dyadic_cells
 from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
@@ -80,10 +80,8 @@ class TCal(CellStatistic):
     def __post_init__(self) -> None:
         one_of("`target`", self.target, ("top_label", "classwise"))
         given = self.most_bins
-        if not isinstance(given, int) or not 1 <= given <= 2**13 or given & (given - 1):
-            raise InputError(
-                "`most_bins`", "must be a power of two from 1 to 8192", f"got {given!r}", "Try 64."
-            )
+        power = is_whole(given) and 1 <= given <= 2**13 and not given & (given - 1)
+        require(power, "must be a power of two from 1 to 8192", "Try 64.", most_bins=given)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return the events of the finest bins."""
@@ -95,10 +93,10 @@ class TCal(CellStatistic):
 
     def value(self, sums: State) -> Array:
         """Return the largest over bin counts; 0 where chance leaves nothing to vary."""
-        bins = [sums["size"], sums["observed"] - sums["expected"], sums["square"]]
-        bins += [sums["variance"], sums["fourth"]]
-        xp = namespace(bins[1])
-        largest = xp.full_like(bins[1][:, 0], -xp.inf)
+        gap = sums["observed"] - sums["expected"]
+        bins = [sums["size"], gap, sums["square"], sums["variance"], sums["fourth"]]
+        xp = namespace(gap)
+        largest = xp.full_like(gap[:, 0], -xp.inf)
         for _ in range(self.most_bins.bit_length()):
             largest = xp.maximum(largest, _in_its_spread(*bins))
             if bins[0].shape[1] % 2 == 0:

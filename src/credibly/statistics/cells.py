@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, one_of, require_positive
+from credibly._arrays.errors import one_of, require, require_positive
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -58,8 +58,7 @@ _FEW_BINS = 64
 def check_bins(n_bins: int, binning: str, closed: str) -> None:
     """Raise unless the three settings describe bins."""
     require_positive("`n_bins`", n_bins, "Try 15.")
-    if n_bins > MOST_BINS:
-        raise InputError("`n_bins`", f"must be at most {MOST_BINS}", f"got {n_bins}", "Try 15.")
+    require(n_bins <= MOST_BINS, f"must be at most {MOST_BINS}", "Try 15.", n_bins=n_bins)
     one_of("`binning`", binning, ("equal_width", "equal_mass"))
     one_of("`closed`", closed, ("left", "right"))
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import require
 from credibly._arrays.namespace import Array, is_numpy, namespace
 from credibly.predictions import Predictions, Rows, as_point
 from credibly.statistics.kernels import as_number, check_bandwidth, spaced_probs
@@ -111,8 +111,7 @@ class KdeCe(SmoothedError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= self.p < float("inf"):
-            raise InputError("`p`", "must be at least 1 and finite", f"got {self.p!r}", "Use 1 or 2.")
+        require(1 <= self.p < float("inf"), "must be at least 1 and finite", "Use 1 or 2.", p=self.p)
 
     def deviation(self, estimate: Array, probs: Array) -> Array:
         """sum_c |E_c - f_c|^p."""
@@ -176,10 +175,7 @@ class KlCe(SmoothedError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.clip < 1:
-            raise InputError(
-                "`clip`", "must be at least 0 and below 1", f"got {self.clip!r}", "Use 0 for none."
-            )
+        require(0 <= self.clip < 1, "must be at least 0 and below 1", "Use 0 for none.", clip=self.clip)
 
     def size_of_terms(self, logs: Array) -> float:
         """Of logarithms, which are subtracted."""

@@ -68,12 +68,6 @@ class LinearStatistic(Statistic):
         """Return what the sums over observed labels make worth knowing."""
         return ()
 
-    def error_of(
-        self, stderr: float | None, refusal: str | None, sums: State
-    ) -> tuple[float | None, str | None]:
-        """Return the standard error of the value from that of the mean, by the slope of one in the other."""
-        return stderr, refusal
-
     def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of a (weighted) mean, with n - 1 in the variance, or why there is none.
 
@@ -82,7 +76,7 @@ class LinearStatistic(Statistic):
         stderr, refusal = standard_error_of(sums, self.term_size)
         if stderr is not None and bound.interval_method(labels) == "wilson":
             refusal = None
-        return self.error_of(stderr, refusal, sums)
+        return stderr, refusal
 
     def influence(self, terms: Any, sums: State, labels: Labels) -> Array:
         """Return the influence of each row on the value, (n,), where one look at the sums is not enough."""

@@ -9,7 +9,7 @@ lies below a level.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,29 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.row_search import SortedRows, count_at_most
 from credibly._arrays.sums import count_cells
-from credibly.predictions import Classes, Labels, Predictions, Quantiles, Reals
+from credibly.predictions import Classes, Labels, Predictions, Quantiles
 from credibly.predictions.passes import on_host
 from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import State
 from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms, gather
+
+
+def _counted(places: Sequence[Array], size: int, weights: Array | None) -> Array:
+    """Count labels by two places each, (b, n): one block of `size` cells after the other."""
+    first, second = places
+    counts = count_cells(first, size, weights)
+    others = counts if second is first else count_cells(second, size, weights)
+    return namespace(counts).concat([counts, others], axis=1)
+
+
+def _passed(sums: State) -> tuple[Array, Array]:
+    """Return how many labels are up to each cell but the last, (b, cells - 1), by either place."""
+    xp, size = namespace(sums["observed"]), sums["observed"].shape[1] // 2
+    blocks = sums["observed"][:, :size], sums["observed"][:, size:]
+    first, second = (xp.cumulative_sum(one, axis=1)[:, :-1] for one in blocks)
+    return first, second
 
 
 class LevelTerms(Terms):
@@ -72,26 +88,12 @@ class Places(LevelTerms):
 
     def __init__(self, table: Array, heights: Array, *, in_cells: bool = False) -> None:
         self.rows, self.heights, self.in_cells = SortedRows(table), heights, in_cells
-        self.n, self.levels = int(table.shape[0]), heights
+        self.n, self.levels, self.reference = int(table.shape[0]), heights, heights
         self.n_cells = 2 * (int(heights.shape[0]) + 1)
-
-    @property
-    def reference(self) -> Array:
-        """The levels."""
-        return self.heights
-
-    def places(self, labels: Labels) -> tuple[Array, Array]:
-        """Return how many quantiles are below each of the labels (b, n), and how many at most as large."""
-        below, reached = self.rows.passed(labels.values)
-        return below, reached
 
     def observed(self, labels: Labels) -> Array:
         """Count the labels (or their weights) by the quantiles they passed."""
-        size = self.n_cells // 2
-        below, reached = self.places(labels)
-        counts = count_cells(below, size, labels.weights)
-        others = counts if reached is below else count_cells(reached, size, labels.weights)
-        return namespace(counts).concat([counts, others], axis=1)
+        return _counted(self.rows.passed(labels.values), self.n_cells // 2, labels.weights)
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return how many labels there are, and how many are expected between neighbouring quantiles."""
@@ -101,16 +103,9 @@ class Places(LevelTerms):
         steps = xp.concat([self.heights, edge + 1.0]) - xp.concat([edge, self.heights])
         return State(size=size, expected=size * xp.concat([steps, steps])[None, :])
 
-    def passed(self, sums: State) -> tuple[Array, Array]:
-        """Return how many labels are at most each quantile, and how many are below it, (b, l) each."""
-        xp, size = namespace(sums["observed"]), self.n_cells // 2
-        blocks = sums["observed"][:, :size], sums["observed"][:, size:]
-        below, reached = (xp.cumulative_sum(one, axis=1)[:, :-1] for one in blocks)
-        return below, reached
-
     def shares(self, sums: State) -> Array:
         """Return the share of labels at most as large as each quantile."""
-        return self.passed(sums)[0] / sums["size"]
+        return _passed(sums)[0] / sums["size"]
 
     def wild_sums(
         self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
@@ -120,7 +115,7 @@ class Places(LevelTerms):
         total = np.bincount(codes, weight, minlength=number)
         expected = on_host(self.fixed(labels.weights, needs))
         counts = []
-        for place in self.places(labels):
+        for place in self.rows.passed(labels.values):
             cells = codes * size + to_host(place)[0].astype(np.intp)
             counts.append(np.bincount(cells, weight, minlength=number * size).reshape(number, size))
         if self.in_cells:
@@ -164,7 +159,7 @@ class PooledPlaces(OfPlaces):
         n, p = pool.values.shape
         xp = namespace(pool.values)
         row = xp.arange(p, dtype=xp.float64, device=device(pool.values))[None, :]
-        passed = again(LeftOut(row)).places(Reals(row))
+        passed = again(LeftOut(row)).rows.passed(row)
         found: tuple[list[Array], ...] = ([], [])
         for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
             own, seen = pool.values[rows, :], pool.labels[rows, :]
@@ -179,9 +174,8 @@ class PooledPlaces(OfPlaces):
 
     def observed(self, labels: Labels) -> Array:
         """Count the chosen labels by the ends they pass."""
-        size = self.n_cells // 2
-        counts = [count_cells(gather(one, labels.values), size, labels.weights) for one in self.tables]
-        return namespace(counts[0]).concat(counts, axis=1)
+        places = [gather(one, labels.values) for one in self.tables]
+        return _counted(places, self.n_cells // 2, labels.weights)
 
     def wild_sums(
         self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
@@ -217,14 +211,11 @@ class Coded(Terms):
         """Count labels by the first and by the last cell they may lie in."""
         xp, size = namespace(labels.values), int(self.heights.shape[0]) + 1
         code = xp.astype(labels.values, xp.int32)
-        both = [count_cells(one, size, labels.weights) for one in (code // size, code % size)]
-        return xp.concat(both, axis=1)
+        return _counted((code // size, code % size), size, labels.weights)
 
     def passed(self, sums: State) -> tuple[Array, Array, Array]:
         """Return how many labels are at most as large as each quantile, and below it, and the levels."""
-        xp, size = namespace(sums["observed"]), int(self.heights.shape[0]) + 1
-        blocks = sums["observed"][:, :size], sums["observed"][:, size:]
-        most, least = (xp.cumulative_sum(one, axis=1)[:, :-1] for one in blocks)
+        most, least = _passed(sums)
         return most, least, like(to_host(self.heights), most)
 
     def notes_of(self, sums: State) -> tuple[str, ...]:
@@ -238,13 +229,9 @@ class InsideCells(Coded):
 
     def __init__(self, predictions: Quantiles, share: float, name: str) -> None:
         self.heights, self.n = as_float64(predictions.levels), len(predictions)
+        self.reference = self.heights
         ends = np.array([(1.0 - share) / 2.0, (1.0 + share) / 2.0])
         self.low, self.high = predicted_at(predictions, ends, name)
-
-    @property
-    def reference(self) -> Array:
-        """The levels."""
-        return self.heights
 
     def settled(self, sums: State) -> State:
         """Return the number of labels inside that is nearest to what is expected."""
@@ -362,7 +349,7 @@ class CentralPlaces(Places):
     def shares(self, sums: State) -> Array:
         """Return 1 minus the shares below and above each interval, ends included, by rising level."""
         xp = namespace(sums["observed"])
-        at_most, below = self.passed(sums)
+        at_most, below = _passed(sums)
         lower, upper = (like(one, at_most) for one in (self.lower, self.upper))
         inside = xp.take(at_most, upper, axis=1) - xp.take(below, lower, axis=1)
         return xp.flip(inside, axis=1) / sums["size"]
@@ -376,6 +363,7 @@ class OrderedSteps(LevelTerms):
 
     def __init__(self, probs: Array, levels: int | tuple[float, ...]) -> None:
         self.probs, self.n = as_float64(probs), int(probs.shape[0])
+        self.reference = self.probs
         steps = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
         self.levels = like(steps, self.probs, self.probs.dtype)
         self.n_cells = len(steps)
@@ -395,11 +383,6 @@ class OrderedSteps(LevelTerms):
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return how many labels there are."""
         return State(size=self._size(weights))
-
-    @property
-    def reference(self) -> Array:
-        """The probabilities."""
-        return self.probs
 
     def observed(self, labels: Labels) -> Array:
         """Sum the parts below every level, (b, l): one product per tile of rows."""

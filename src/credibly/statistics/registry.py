@@ -15,25 +15,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of
+from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of, require_type
 from credibly._arrays.namespace import Array, is_array, like, namespace
 from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
 from credibly.statistics.adaptive import t_cal
-from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
+from credibly.statistics.binned import classwise_ece, confidence_ece, hosmer_lemeshow, top_label_ece
 from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
-from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
-from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
+from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps, spiegelhalter_z
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
-from credibly.statistics.skce import skce
+from credibly.statistics.skce import mmd_ce, skce
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
-from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.walks import ecce, truthful_ce
 
@@ -166,10 +163,7 @@ def statistic(
     >>> float(cr.statistic(top_two, tail="two-sided")([[0.5, 0.3, 0.2]], [1]))
     1.0
     """
-    if not callable(function):
-        raise InputTypeError(
-            "`function`", "must be callable", f"got {function!r}", "Pass `T(predictions, labels)`."
-        )
+    require_type(callable(function), "must be callable", "Pass `T(predictions, labels)`.", function=function)
     one_of("`tail`", tail, ("greater", "two-sided"))
     label = str(name or getattr(function, "__name__", type(function).__name__))
     return UserStatistic(function, label, tail, batched)

@@ -24,16 +24,12 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly.predictions import Dataset, Labels, Predictions, RealPredictions, Rows, Samples
-from credibly.statistics.linear import Linear, LinearStatistic
+from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import SECOND_LOOK, Plan, State, Story, Traits
 from credibly.statistics.regression import REAL_TRAITS
 from credibly.statistics.spread import (
-    FEW_DRAWS,
-    OF_EQUAL_DRAWS,
     MomentTerms,
     OfSpread,
-    equal_draws_notes,
-    few_draws_notes,
     mean_and_variance,
     scatter_of_squares,
     squared_z,
@@ -52,11 +48,6 @@ def states_one(predictions: Predictions, what: str) -> bool:
     assert isinstance(predictions, RealPredictions)
     stated = to_host(mean_and_variance(predictions)[what == "spread"])
     return bool(np.ptp(stated) <= 1e-12 * np.abs(stated).max())
-
-
-def _terms(weight: Array, x: Array, outcome: Array) -> dict[str, Array]:
-    """Return what rows add to the sums that a regression line needs."""
-    return {"weight": weight, "x": x, "x_x": x * x, "outcome": outcome, "both": x * outcome}
 
 
 class SlopeTerms(MomentTerms):
@@ -82,23 +73,8 @@ class SlopeTerms(MomentTerms):
 
     def each(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
         """Return what a row adds to the sums that a regression line needs."""
-        return _terms(*self.pairs(labels, mean, variance))
-
-    def summed(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
-        """Return the sums that a regression line needs."""
-        xp = namespace(variance)
         weight, x, outcome = self.pairs(labels, mean, variance)
-        nothing = xp.zeros_like(outcome[:, 0])  # what no label changes is the same for all vectors
-        if weights is None and x.shape[0] == 1:  # the products of many vectors are one product
-            sums = {"weight": xp.sum(weight, axis=1), "x": xp.sum(x, axis=1), "x_x": xp.sum(x * x, axis=1)}
-            sums |= {"outcome": xp.sum(outcome, axis=1), "both": outcome @ x[0, :]}
-            return State({name: one + nothing for name, one in sums.items()})
-        terms = _terms(weight, x, outcome)
-        if weights is not None:  # 0 * inf = 0: an instance of weight zero is not there
-            terms = {
-                name: weights * xp.where(weights > 0, one, xp.zeros_like(one)) for name, one in terms.items()
-            }
-        return State({name: xp.sum(one, axis=1) + nothing for name, one in terms.items()})
+        return {"weight": weight, "x": x, "x_x": x * x, "outcome": outcome, "both": x * outcome}
 
     def settled(self, sums: State) -> State:
         """Return the sums with the variance of x up to which it is flat."""
@@ -111,9 +87,7 @@ class SlopeTerms(MomentTerms):
         terms, weight = self.on_rows(labels)
         return State({name: np.bincount(codes, weight * one, number) for name, one in terms.items()})
 
-    def wild_sums(
-        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
-    ) -> tuple[State, State]:
+    def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums where every outcome is the usual one, and what clusters add to them."""
         terms, weight = self.on_rows(labels)
         x, apart = terms["x"], weight * (terms["outcome"] - self.usual)
@@ -153,11 +127,10 @@ def _line(sums: State) -> Line:
     return Line(centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf)))
 
 
-class Slope(OfSpread, LinearStatistic):
+class Slope(OfSpread):
     """What both slopes share."""
 
     has_moments: ClassVar[bool] = False
-    of_equal_draws: ClassVar[str] = OF_EQUAL_DRAWS
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return 1: outcomes are in units of what is stated."""
@@ -185,17 +158,16 @@ class Slope(OfSpread, LinearStatistic):
     def influence(self, terms: SlopeTerms, sums: State, labels: Labels) -> Array:
         """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
         line = _line(terms.settled(sums))
-        centre, spread, level, slope = (like(to_host(one), terms.predicted_variance)[0] for one in line)
-        weight, x, outcome = terms.pairs(
-            labels.values, terms.predicted_mean[None, :], terms.predicted_variance[None, :]
-        )
+        numbers = (*line, sums["weight"])
+        centre, spread, level, slope, total = (like(to_host(one), terms.stated[1])[0] for one in numbers)
+        weight, x, outcome = terms.pairs(labels.values, *terms.stated)
         away = (x - centre)[0, :]
-        share = terms.n_whole / like(to_host(sums["weight"]), terms.predicted_variance)[0]
+        share = terms.n_whole / total
         return slope + (weight * away * (outcome - level - slope * away) / spread)[0, :] * share
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say where a slope has no meaning."""
-        said = equal_draws_notes(sums, self.of_equal_draws)
+        said = super().observed_notes(sums)
         if float(to_host(_line(sums).spread)[0]) != 0.0:
             return said
         return (*said, f"all instances state the same {STATED[self.name]}: the slope is 0")
@@ -225,7 +197,7 @@ class MeanSlopeTerms(SlopeTerms):
 
     def scatter(self) -> Array:
         """Return 1."""
-        return namespace(self.predicted_variance).ones_like(self.predicted_variance)
+        return namespace(self.stated[1]).ones_like(self.stated[1][0, :])
 
     def floor(self, centre: Array) -> Array:
         """Return what rounding leaves of the means, in units of their range."""
@@ -275,12 +247,10 @@ class MeanSlope(Slope):
         """Return sums of z-scores and means."""
         return MeanSlopeTerms(predictions, plan)
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
-        """Say what few draws do to their means."""
-        if not isinstance(predictions, Samples) or predictions.n_draws >= FEW_DRAWS:
-            return ()
-        said = f"the mean of {predictions.n_draws} draws is itself uncertain, which moves the slope below 0 "
-        return (said + "even if the draws are right; tests allow for that, intervals do not",)
+    def of_few_draws(self, number: int) -> str:
+        """Return what so few draws do to their means."""
+        said = f"the mean of {number} draws is itself uncertain, which moves the slope below 0 "
+        return said + "even if the draws are right; tests allow for that, intervals do not"
 
     def value(self, sums: State) -> Array:
         """Return the change of z for one standard deviation of the means."""
@@ -360,10 +330,6 @@ class SpreadSlope(Slope):
     def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:
         """Return sums of squared z-scores and log variances."""
         return SpreadSlopeTerms(predictions, plan)
-
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
-        """Say what few draws do to their spread."""
-        return few_draws_notes(predictions)
 
 
 mean_slope = MeanSlope()

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, require, require_type
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
 from credibly.predictions.clusters import as_names
@@ -125,7 +125,10 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     conditions: list[tuple[tuple[str, str], ...]] = [()]
     sizes, inside = [n], [np.arange(len(counts))]
     small = 0
-    for subset in _subsets(len(attributes), depth):
+    sizes_tried = range(1, min(depth, len(attributes)) + 1)
+    for subset in (
+        one for most in sizes_tried for one in itertools.combinations(range(len(attributes)), most)
+    ):
         radix = [len(attributes[at].levels) for at in subset]
         levels, own, _ = _distinct_rows(unique[:, subset], radix)
         size = np.bincount(own, weights=counts).astype(np.int64)
@@ -181,11 +184,6 @@ def crossed_levels(groups: Any, n: int) -> HostArray:
     return np.array([" / ".join(row) for row in zip(*words, strict=True)])
 
 
-def _subsets(n_attributes: int, depth: int) -> list[tuple[int, ...]]:
-    most = min(depth, n_attributes)
-    return [one for size in range(1, most + 1) for one in itertools.combinations(range(n_attributes), size)]
-
-
 def _distinct_rows(table: HostArray, radix: Sequence[int]) -> tuple[HostArray, HostArray, HostArray]:
     """Return distinct rows of whole numbers, which of them every row is, and their counts."""
     code = np.zeros(len(table), dtype=np.int64)
@@ -226,16 +224,11 @@ def _columns(groups: Any, n: int) -> dict[str, HostArray]:
     if is_frame(groups):
         groups = {str(name): groups[name] for name in column_names(groups)}
     if not isinstance(groups, Mapping):
-        if isinstance(groups, str) or groups is None:
-            raise InputTypeError(
-                "`groups`",
-                "must be a table, a mapping of names to columns, or one column",
-                f"got {groups!r}",
-                'Pass `groups={"age": age, "sex": sex}`.',
-            )
+        rule = "must be a table, a mapping of names to columns, or one column"
+        given = not (isinstance(groups, str) or groups is None)
+        require_type(given, rule, 'Pass `groups={"age": age, "sex": sex}`.', groups=groups)
         groups = {"group": groups}
-    if not groups:
-        raise InputError("`groups`", "must have at least one attribute", "got none", "Name one.")
+    require(groups, "must have at least one attribute", "Name one.", groups=groups)
     columns = {}
     for name, values in groups.items():
         column = as_names(values, f"groups[{str(name)!r}]")

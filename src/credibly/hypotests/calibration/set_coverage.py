@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import bdtr, bdtrc
 
 from credibly._arrays.checks import as_real, require_finite
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
@@ -316,8 +316,7 @@ def _one_group(groups: Any, n: int) -> HostArray | None:
     if groups is None:
         return None
     own = crossed_levels(groups, n) if isinstance(groups, Mapping) else as_names(groups, "groups")
-    if own.shape != (n,):
-        raise InputError("`groups`", f"must have {n} entries", f"got {own.shape}", "Give one per set.")
+    require(own.shape == (n,), f"must have {n} entries", "Give one per set.", groups=own)
     return own.astype(str)
 
 
@@ -437,10 +436,8 @@ def _standardised(features: Any, n: int) -> HostArray:
     """Return features (n, f) with mean 0 and spread 1; a constant one stays 0."""
     table = to_host(as_real(features, "features")).astype(np.float64)
     table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2 or table.shape[0] != n:
-        raise InputError(
-            "`features`", f"must be numbers ({n}, f)", f"got {table.shape}", "Give one row per set."
-        )
+    held = table.ndim == 2 and table.shape[0] == n
+    require(held, f"must be numbers ({n}, f)", "Give one row per set.", features=table)
     require_finite(table, "features")
     require_positive("the number of features", table.shape[1], "Give at least one column.")
     spread = table.std(axis=0)

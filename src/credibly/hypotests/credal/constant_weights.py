@@ -22,8 +22,13 @@ import numpy as np
 from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Stream
 from credibly.hypotests.credal.combinations import ConstantCombination
-from credibly.hypotests.credal.pairs import cell_values, counted_in_pairs, one_of_many, values_of_pairs
-from credibly.hypotests.credal.task import WeightsTask
+from credibly.hypotests.credal.task import (
+    WeightsTask,
+    cell_values,
+    counted_in_pairs,
+    one_of_many,
+    values_of_pairs,
+)
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.mixing import mixed
 from credibly.predictions import Classes, Point

@@ -18,7 +18,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal.bounds import singleton_bounds, support_of
-from credibly.credal.distances import nearest_distribution
+from credibly.credal.filling import nearest_distribution
 from credibly.credal.sets import CredalSet
 from credibly.learners.basis import centre_and_spread
 from credibly.predictions import Ensemble
@@ -172,7 +172,7 @@ def nearest_to(credal: CredalSet, g: HostArray) -> HostArray:
         weights /= weights.sum(axis=1, keepdims=True)
         return np.asarray(np.matmul(weights[:, None, :], credal.probs)[:, 0, :])
     try:
-        return to_host(nearest_distribution(credal, g, _BELIEF_TOLERANCE))
+        return to_host(nearest_distribution(credal, g, "kl", _BELIEF_TOLERANCE))
     except UnsupportedError:  # beliefs of many classes: any point of the set will do
         return to_host(credal.mean().probs)
 

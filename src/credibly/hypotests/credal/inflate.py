@@ -193,8 +193,14 @@ def inflate(
     require_positive_number(resolution, "resolution", "Try 0.01.")
     report = as_progress(progress)
     codes = cluster_codes(predictions, clusters, blocks)
-    if codes is not None:
-        _require_reach(int(codes.max()) + 1, level)
+    number = None if codes is None else int(codes.max()) + 1
+    if number is not None and smallest_pvalue(number) > level:  # nothing is rejected: every set would pass
+        raise InputError(
+            "`clusters`",
+            f"must be enough to reject at level {level:g}",
+            f"{number} clusters give no p-value below {smallest_pvalue(number):.2g}",
+            "Use data of more clusters.",
+        )
     predictions, labels = paired(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
@@ -227,17 +233,6 @@ def inflate(
         n_draws=n_draws,
         seed=seed,
     )
-
-
-def _require_reach(n_clusters: int, level: float) -> None:
-    """Raise where so few clusters cannot reject anything: every set would pass."""
-    if smallest_pvalue(n_clusters) > level:
-        raise InputError(
-            "`clusters`",
-            f"must be enough to reject at level {level:g}",
-            f"{n_clusters} clusters give no p-value below {smallest_pvalue(n_clusters):.2g}",
-            "Use data of more clusters.",
-        )
 
 
 def _as_set(predictions: Any, n_draws: int, seed: Seed) -> CredalSet:

@@ -41,8 +41,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.credal.combinations import LearnedCombination
-from credibly.hypotests.credal.pairs import values_of_pairs
-from credibly.hypotests.credal.task import WeightsTask
+from credibly.hypotests.credal.task import WeightsTask, values_of_pairs
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import check_features, set_features
 from credibly.learners.linear import FittedWeights, GatingLearner, Learner, Lesson, LinearFit
@@ -112,9 +111,11 @@ def held_out_share(learned: HostArray, mean: HostArray) -> float:
     return float(brentq(slope, 0.0, 1.0, xtol=1e-9))
 
 
-def kept_spread(learned: HostArray, mean: HostArray) -> float:
+def _kept_spread(tested: Array, mean: Array, seen: Classes) -> float:
     """Return the factor that gives deviations of the learned combination from the mean their true spread."""
-    return math.sqrt(held_out_share(learned, mean))
+    labels = to_host(seen.values)[0].astype(np.int64)[:, None]
+    own, equal = (np.take_along_axis(to_host(one), labels, axis=1)[:, 0] for one in (tested, mean))
+    return math.sqrt(held_out_share(own, equal))
 
 
 _ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds are put in order
@@ -267,7 +268,7 @@ def _refitted(
     light = [(fit.part, fit.fit) for fit in fits if isinstance(fit.fit, LinearFit)]
     columns = [fit.columns(points, lesson.features) for _, fit in light]
     mean = as_float64(as_point(task.given)[0].probs)
-    kept = _kept_spread(tested, xp.take(mean, rows, axis=0), seen)
+    kept = _kept_spread(tested.probs, xp.take(mean, rows, axis=0), seen)
     replicates = Replicates(kept * source.probs + (1.0 - kept) * mean, task.seed)
     n, k = len(task.given), task.given.n_classes
     unfinished = 0
@@ -287,12 +288,6 @@ def _refitted(
 
     values = values_of_pairs(bounds, pairs(), task.n_resamples + 1, task.progress)
     return task.result(bounds, values), unfinished, kept
-
-
-def _kept_spread(tested: Point, mean: Array, seen: Classes) -> float:
-    labels = to_host(seen.values)[0].astype(np.int64)[:, None]
-    own, equal = (np.take_along_axis(to_host(one), labels, axis=1)[:, 0] for one in (tested.probs, mean))
-    return kept_spread(own, equal)
 
 
 def fold_result(folds: Sequence[HypotestResult]) -> HypotestResult:

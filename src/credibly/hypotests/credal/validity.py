@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError, require
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -49,8 +49,8 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.sums import count_cells
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.distances import nearest_distribution
 from credibly.credal.extreme_points import vertices
+from credibly.credal.filling import nearest_distribution
 from credibly.credal.objectives import value
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.calibration.calibration_test import require_resamples
@@ -129,7 +129,7 @@ def deviances(credal: CredalSet, counts: HostArray) -> HostArray:
         rows, table = rows[first], table[first]
     raters = table.sum(axis=1)
     target = like(table / raters[:, None], credal._leading)
-    nearest = nearest_distribution(credal[rows], target, TOLERANCE)
+    nearest = nearest_distribution(credal[rows], target, "kl", TOLERANCE)
     found = 2.0 * raters * to_host(value("kl", nearest, target))
     return np.asarray(found[back].reshape(b, n))
 
@@ -161,7 +161,7 @@ def _left_out(credal: CredalSet, rows: HostArray, table: HostArray, prior: HostA
     whose = rows[which][first]
     g = others[first] + prior[whose]
     g /= g.sum(axis=1, keepdims=True)
-    nearest = to_host(nearest_distribution(credal[whose], like(g, credal._leading), TOLERANCE))
+    nearest = to_host(nearest_distribution(credal[whose], like(g, credal._leading), "kl", TOLERANCE))
     ratio = np.where(g > 0, g / np.where(nearest > 0, nearest, 1.0), 0.0)
     gained = table[which, label] * (ratio[back, label] - 1.0)
     return np.bincount(which, weights=gained, minlength=len(table))
@@ -313,7 +313,9 @@ def validity_test(
     if not isinstance(counts, LabelCounts):
         observed = LabelCounts(beside(as_array(counts, "counts"), counts, credal._leading))
     table = _whole_counts(credal, observed)
-    _require_candidates(credal, n_resamples)
+    number = candidate_number(credal)
+    rule = f"must be at least {number}, one for each of the distributions that represent the set"
+    require(n_resamples >= number, rule, "Use 999.", n_resamples=n_resamples)
     raters = table.sum(axis=1)
     n = len(credal)
     totals, largest = np.zeros(1 + n_resamples), np.zeros(n_resamples)
@@ -346,7 +348,7 @@ def validity_test(
         pvalue=pvalue,
         pvalue_interval=interval,
         n=n,
-        settings={"seed": list(seed), "candidates": candidate_number(credal)},
+        settings={"seed": list(seed), "candidates": number},
         notes=(*credal.notes, *observed.notes, *_out_of_reach(reachable)),
         details=ValidityDetails(
             deviance=like(deviance, credal._leading),
@@ -370,7 +372,7 @@ class _Part:
         self.first_row, self.first_rater = first
         self.raters = raters = counts.sum(axis=1)
         target = like(counts / raters[:, None], credal._leading)
-        self.fitted: Array = nearest_distribution(credal, target, TOLERANCE)
+        self.fitted: Array = nearest_distribution(credal, target, "kl", TOLERANCE)
         self.points = candidates(credal, self.fitted)
         drawn, shares = draw_from_candidates(self.points, raters, seed, n_resamples, first[1])
         self.counts = both = np.concatenate([counts[None], drawn])
@@ -466,17 +468,6 @@ def _whole_counts(credal: CredalSet, observed: LabelCounts) -> HostArray:
             "Use the counts themselves.",
         )
     return table.astype(np.int64)
-
-
-def _require_candidates(credal: CredalSet, n_resamples: int) -> None:
-    number = candidate_number(credal)
-    if n_resamples < number:
-        raise InputError(
-            "`n_resamples`",
-            f"must be at least {number}, one for each of the distributions that represent the set",
-            f"got {n_resamples}",
-            "Use 999.",
-        )
 
 
 def _rows_at_once(credal: CredalSet, raters: HostArray, n_resamples: int) -> int:
