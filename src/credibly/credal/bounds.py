@@ -175,11 +175,11 @@ def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool
                 "Give one column per class, or pass sets of class indices such as `[{0}, {0, 2}]`.",
             )
         return np.atleast_2d(table).astype(np.float64), table.ndim == 1
-    listed = list(_as_collection(events))
+    listed = _as_collection(events)
     single = not any(isinstance(entry, Collection) for entry in listed)
     table = np.zeros((1 if single else len(listed), n_classes))
     for row, members in zip(table, [listed] if single else listed, strict=True):
-        row[_checked_event(list(_as_collection(members)), n_classes)] = 1.0
+        row[_checked_event(_as_collection(members), n_classes)] = 1.0
     return table, single
 
 
@@ -193,24 +193,19 @@ def _checked_event(members: list[Any], n_classes: int) -> list[int]:
     )
     outside = [j for j in members if not 0 <= j < n_classes]
     if outside:
-        raise InputError(
-            "`events`",
-            f"must hold class indices from 0 to {n_classes - 1}",
-            f"got {outside[0]}",
-            "Count classes from 0, or pass a boolean array.",
-        )
+        rule, found = f"must hold class indices from 0 to {n_classes - 1}", f"got {outside[0]}"
+        raise InputError("`events`", rule, found, "Count classes from 0, or pass a boolean array.")
     return members
 
 
-def _as_collection(value: Any) -> Collection[Any]:
-    if isinstance(value, Collection) and not isinstance(value, str):
-        return value
-    raise InputError(
-        "`events`",
+def _as_collection(value: Any) -> list[Any]:
+    require(
+        isinstance(value, Collection) and not isinstance(value, str),
         "must be a set of class indices, a sequence of such sets, or a boolean array",
-        f"got {value!r}",
         "Write `{0, 2}` for one event or `[{0}, {0, 2}]` for two.",
+        events=value,
     )
+    return list(value)
 
 
 def event_bounds(credal: CredalSet, events: Array, *, upper: bool) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, like, namespace, xlogy
+from credibly._arrays.namespace import Array, as_float64, clip, is_numpy, like, namespace, xlogy
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.filling import nearest_distribution
@@ -130,12 +130,8 @@ def _over_members(probs: Array, labels: Array) -> Array:
     if is_numpy(probs):
         return _over_members_numpy(probs, labels)
     members_first = xp.moveaxis(probs, 1, 0)
-    if is_torch(probs):
-        chosen = members_first[:, xp.arange(probs.shape[0], device=device(probs)), labels]
-    else:
-        index = xp.broadcast_to(labels[None, :, None], (*members_first.shape[:2], 1))
-        chosen = xp.take_along_axis(members_first, index, axis=2)[:, :, 0]
-    return as_float64(xp.max(chosen, axis=0))
+    index = xp.broadcast_to(labels[None, :, None], (*members_first.shape[:2], 1))
+    return as_float64(xp.max(xp.take_along_axis(members_first, index, axis=2)[:, :, 0], axis=0))
 
 
 def _over_members_numpy(probs: Array, labels: Array) -> Array:
@@ -157,6 +153,6 @@ def _to_nearest(credal: CredalSet, target: Array, tolerance: float) -> Array:
         unit = xp.where(largest > 0, largest, xp.ones_like(largest))
         weights = nearest_weights("kl", members, target, tolerance)
         mixed = (weights[:, None, :] @ (members / unit[:, None, :]))[:, 0, :]
-        total = xp.sum(terms("kl", mixed, target) - xlogy(target, unit), axis=-1)
-        return xp.where(total > 0, total, xp.zeros_like(total))
-    return value("kl", nearest_distribution(credal, target, "kl", tolerance), target)
+        total = xp.sum(terms(mixed, target) - xlogy(target, unit), axis=-1)
+        return clip(total, 0.0)
+    return value(nearest_distribution(credal, target, "kl", tolerance), target)

@@ -164,7 +164,7 @@ class MeasuresTask(Task):
 
     def _estimate(self, name: str, state: Any, notes: tuple[str, ...]) -> Estimate:
         measure = self.measures[name if name in self.measures else name.rpartition(".")[0]]
-        settings = dict(measure.keywords) if isinstance(measure, functools.partial) else {}
+        settings = dict(_parts(measure)[1])
         if state["w1 v0"][0] == 0.0:
             raise no_weight()
         stderr, refusal = standard_error_of(state)
@@ -203,12 +203,13 @@ def _not_a_number(name: str, values: Array, start: int) -> InputError:
     )
 
 
-def _function(measure: Measure) -> Any:
-    return measure.func if isinstance(measure, functools.partial) else measure
+def _parts(measure: Measure) -> tuple[Any, dict[str, Any]]:
+    """Return a function and the options that `functools.partial` set."""
+    return (measure.func, measure.keywords) if isinstance(measure, functools.partial) else (measure, {})
 
 
 def _name(measure: Measure) -> str:
-    function = _function(measure)
+    function, _ = _parts(measure)
     return str(getattr(function, "__name__", type(function).__name__))
 
 
@@ -218,7 +219,7 @@ def _parameters(measure: Measure) -> Mapping[str, inspect.Parameter]:
 
 def _draws(measure: Measure) -> bool:
     """Tell whether a measure draws from a Dirichlet; its own decomposition has a closed form."""
-    if _function(measure) is uncertainty:
-        settings = measure.keywords if isinstance(measure, functools.partial) else {}
+    function, settings = _parts(measure)
+    if function is uncertainty:
         return settings.get("decomposition") == "credal"
     return "n_samples" in _parameters(measure)

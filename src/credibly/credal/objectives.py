@@ -10,23 +10,19 @@ from __future__ import annotations
 
 from typing import Literal
 
-from credibly._arrays.namespace import Array, namespace, xlogy
+from credibly._arrays.namespace import Array, clip, namespace, xlogy
 
 Objective = Literal["entropy", "kl"]
 
 
-def terms(kind: Objective, probs: Array, target: Array) -> Array:
-    """Return the summands, inf where kl has p = 0 < t."""
-    if kind == "entropy":
-        return xlogy(probs, probs)
+def terms(probs: Array, target: Array) -> Array:
+    """Return the summands of kl, inf where p = 0 < t."""
     return xlogy(target, target) - xlogy(target, probs)
 
 
-def value(kind: Objective, probs: Array, target: Array) -> Array:
-    """Sum the terms over the classes; rounding below zero of a divergence is zero."""
-    xp = namespace(probs)
-    total = xp.sum(terms(kind, probs, target), axis=-1)
-    return total if kind == "entropy" else xp.where(total > 0, total, xp.zeros_like(total))
+def value(probs: Array, target: Array) -> Array:
+    """Sum the terms of kl over the classes; rounding below zero is zero."""
+    return clip(namespace(probs).sum(terms(probs, target), axis=-1), 0.0)
 
 
 def slope(kind: Objective, probs: Array, target: Array) -> Array:

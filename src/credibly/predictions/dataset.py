@@ -158,6 +158,8 @@ def each_attribute(work: Callable[[Any], Any], groups: Any) -> Any:
 
 def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) -> P:
     """Return the same predictions with the names that labels are matched with."""
+    if predictions.classes == classes and predictions.index is index:
+        return predictions
     made = copy.copy(predictions)
     made._set(classes=classes, index=index)
     return made

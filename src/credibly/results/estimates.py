@@ -168,14 +168,12 @@ def cluster_error(
     largest = float(np.abs(moved).max())
     skewness = math.inf
     if largest > _ROUNDING * max(size, abs(value)):
-        scaled = (moved - moved.mean()) / largest
-        variance = float(np.mean(scaled**2))
-        if variance > _ROUNDING**2:
-            skewness = abs(float(np.mean(scaled**3))) / variance**1.5
-    refusal = cluster_refusal(skewness, number)
+        scale, asymmetry = scale_and_skewness(moved / largest)
+        if scale > _ROUNDING * math.sqrt(number):
+            skewness = math.sqrt(number) * abs(asymmetry)
     return {
         "stderr": error,
-        "interval_refusal": refusal,
+        "interval_refusal": cluster_refusal(skewness, number),
         "n_clusters": number,
         "degrees_of_freedom": degrees_of_freedom(sizes, error, independent),
     }

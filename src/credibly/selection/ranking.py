@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, require, require_type
 from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
@@ -84,15 +84,10 @@ def models_as_rows(
     models: Mapping[str, Any], labels: Any, clusters: Any = None, blocks: int | None = None
 ) -> dict[str, Rows]:
     """Return the rows of every model by name; all must be over the same instances and classes."""
-    if not isinstance(models, Mapping):
-        raise InputTypeError(
-            "`models`",
-            "must be a mapping of names to predictions",
-            f"got {type(models).__name__}",
-            'Write `{"first": predictions, "second": others}`.',
-        )
-    if not models:
-        raise InputError("`models`", "must hold at least one model", "got none", "Name one.")
+    remedy = 'Write `{"first": predictions, "second": others}`.'
+    mapping = isinstance(models, Mapping)
+    require_type(mapping, "must be a mapping of names to predictions", remedy, models=models)
+    require(models, "must hold at least one model", remedy, models=models)
     found: dict[str, Rows] = {}
     n_classes: dict[str, int] = {}
     for name, predictions in models.items():
@@ -166,16 +161,11 @@ def refuse_for_reals(**settings: tuple[Any, Any]) -> None:
 
 def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
     """Return trade-offs as numbers; there must be at least one."""
-    if isinstance(tradeoffs, (str, bytes)) or not isinstance(tradeoffs, Iterable):
-        raise InputTypeError(
-            "`tradeoffs`",
-            "must be a sequence of numbers",
-            f"got {tradeoffs!r}",
-            "Pass a list, even for a single item.",
-        )
+    several = isinstance(tradeoffs, Iterable) and not isinstance(tradeoffs, (str, bytes))
+    remedy = "Pass a list, even for a single item."
+    require_type(several, "must be a sequence of numbers", remedy, tradeoffs=tradeoffs)
     listed = tuple(tradeoffs)
-    if not listed:
-        raise InputError("`tradeoffs`", "must hold at least one number", "got none", "Try [0.1, 1, 2].")
+    require(listed, "must hold at least one number", "Try [0.1, 1, 2].", tradeoffs=listed)
     for one in listed:
         require_tradeoff(one)
     return tuple(map(float, listed))

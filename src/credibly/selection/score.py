@@ -462,6 +462,10 @@ def score_from_parts(
     EpistemicScore
         Without `average`, the score of the mean prediction, which `dataclasses.replace` adds.
 
+    References
+    ----------
+    C25: Manchingal et al., A unified evaluation framework for epistemic predictions, 2025.
+
     Examples
     --------
     >>> import numpy as np

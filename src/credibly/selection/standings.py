@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, nearest, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, is_number, nearest, one_of, require
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result
 from credibly.results.scores import EpistemicScore
@@ -31,21 +31,12 @@ NEGLIGIBLE = 1e-12
 
 def require_tradeoff(tradeoff: Any) -> None:
     """Raise unless `tradeoff` is a number from 0 to infinity."""
-    number = isinstance(tradeoff, (int, float, np.integer, np.floating)) and not isinstance(tradeoff, bool)
-    if not number or not tradeoff >= 0:
-        raise InputError(
-            "`tradeoff`",
-            "must be a number of at least 0 (infinity included)",
-            f"got {tradeoff!r}",
-            "C25 uses 0.1 if abstaining is allowed and 2 if it is not.",
-        )
-    if _LARGEST < tradeoff < math.inf:
-        raise InputError(
-            "`tradeoff`",
-            f"must be at most {_LARGEST:g}, or infinite",
-            f"got {tradeoff!r}",
-            "Use infinity: only imprecision counts.",
-        )
+    number, advised = is_number(tradeoff), "C25 uses 0.1 if abstaining is allowed and 2 if it is not."
+    rule = "must be a number of at least 0 (infinity included)"
+    require(number and tradeoff >= 0, rule, advised, tradeoff=tradeoff)
+    rule = f"must be at most {_LARGEST:g}, or infinite"
+    large = _LARGEST < tradeoff < math.inf
+    require(not large, rule, "Use infinity: only imprecision counts.", tradeoff=tradeoff)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -466,8 +457,8 @@ class Ranking(Result):
         car must decide, so it is high (2). A priority that contradicts the answer to the first question leads
         to the middle (0.5).
         """
-        if not isinstance(abstention, (bool, np.bool_)):
-            raise InputError("`abstention`", "must be True or False", f"got {abstention!r}", "Say which.")
+        known = isinstance(abstention, (bool, np.bool_))
+        require(known, "must be True or False", "Say which.", abstention=abstention)
         one_of("`priority`", priority, (None, "accuracy", "precision"))
         tradeoff, reason = advice(bool(abstention), priority)
         standing = self.at(tradeoff, points=points)

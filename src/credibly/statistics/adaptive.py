@@ -22,7 +22,7 @@ from credibly._arrays.errors import is_whole, one_of, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.statistics.cells import CellStatistic, dyadic_cells
 from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events
+from credibly.statistics.terms import Events, positive
 from credibly.statistics.walks import Target
 
 _REFUSAL = (
@@ -101,24 +101,19 @@ class TCal(CellStatistic):
             largest = xp.maximum(largest, _in_its_spread(*bins))
             if bins[0].shape[1] % 2 == 0:
                 bins = [xp.sum(xp.reshape(one, (one.shape[0], -1, 2)), axis=-1) for one in bins]
-        return xp.where(xp.isinf(largest) & (largest < 0), xp.zeros_like(largest), largest)
+        return xp.where(largest == -xp.inf, 0.0, largest)
 
 
 def _in_its_spread(size: Array, gap: Array, square: Array, variance: Array, fourth: Array) -> Array:
     """Return T_B / sd(T_B), (b,); -inf where nothing varies and nothing is off."""
     xp = namespace(gap)
-    several = size > 1
-    pairs = xp.where(several, size - 1.0, xp.ones_like(size))
-    nothing = xp.zeros_like(gap)
-    value = xp.sum(xp.where(several, (gap**2 - square) / pairs, nothing), axis=-1)
+    several, pairs = size > 1, positive(size - 1.0)
+    value = xp.sum(xp.where(several, (gap**2 - square) / pairs, 0.0), axis=-1)
     spread = 2.0 * (variance**2 - fourth) / pairs**2
-    spread = xp.sum(xp.where(several & (spread > 0), spread, xp.zeros_like(spread)), axis=-1)
-    spread = spread + xp.zeros_like(value)
-    varies = spread > 0
-    ratio = value / xp.where(varies, spread, xp.ones_like(spread)) ** 0.5
+    spread = xp.sum(xp.where(several & (spread > 0), spread, 0.0), axis=-1)
     # events that were certain: any pair of misses is impossible, and none says nothing
-    certain = xp.where(value > 0, xp.full_like(value, xp.inf), xp.full_like(value, -xp.inf))
-    return xp.where(varies, ratio, certain)
+    certain = xp.where(value > 0, xp.full_like(value, xp.inf), -xp.inf)
+    return xp.where(spread > 0, value / positive(spread) ** 0.5, certain)
 
 
 t_cal = TCal()

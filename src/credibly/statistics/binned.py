@@ -28,7 +28,7 @@ from credibly._arrays.namespace import Array, namespace, row_sums
 from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, Binning, bin_index, class_cells
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import GROWS_WITH_N, LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events
+from credibly.statistics.terms import Events, positive
 
 _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
@@ -56,17 +56,14 @@ class BinnedError(BinnedStatistic):
                 f"got p={self.p!r}",
                 "Pass `p=2, debiased=True`; the value is then the squared error and may be negative.",
             )
-        promised = type(self).traits
+        # edges depend on weights, which only rows have: predictions that are bound alone give equal ones
+        promised = dataclasses.replace(type(self).traits, multiplicities=self.binning != "equal_mass")
         if self.debiased:
             # noise takes it below 0, which is no end of the values a calibrated model can show
             promised = dataclasses.replace(promised, duplicate_invariant=False, range=None)
-        if self.binning == "equal_mass":
-            # edges depend on weights, which only rows have: predictions that are bound alone give equal ones
-            promised = dataclasses.replace(promised, multiplicities=False)
-        object.__setattr__(self, "traits", promised)
-        if self.debiased:
             object.__setattr__(self, "needs", frozenset({"expected", "square"}))
             object.__setattr__(self, "refusal", None)
+        object.__setattr__(self, "traits", promised)
 
     def value(self, sums: State) -> Array:
         """Return (sum |cell| / n |observed - expected|^p)^(1/p), or the debiased squared error."""
@@ -75,12 +72,11 @@ class BinnedError(BinnedStatistic):
         total = row_sums(size)
         if self.debiased:
             # sum over i != j of d_i d_j / (|cell| - 1), d = event - predicted; a single instance gives 0
-            several = size > 1
-            pairs = (gap**2 - sums["square"]) / xp.where(several, size - 1.0, xp.ones_like(size))
-            return row_sums(xp.where(several, pairs, xp.zeros_like(pairs))) / total
+            pairs = (gap**2 - sums["square"]) / positive(size - 1.0)
+            return row_sums(xp.where(size > 1, pairs, 0.0)) / total
         if self.p == 1:
             return row_sums(xp.abs(gap)) / total
-        mean_gap = xp.abs(gap) / xp.where(size > 0, size, xp.ones_like(size))
+        mean_gap = xp.abs(gap) / positive(size)
         if self.p == math.inf:
             return xp.max(mean_gap, axis=-1)
         return (row_sums(size * mean_gap**self.p) / total) ** (1.0 / self.p)
@@ -304,10 +300,9 @@ class HosmerLemeshow(BinnedStatistic):
         xp = namespace(observed)
         filled = expected > 0
         with np.errstate(over="ignore"):  # a label where 1e-310 is expected: infinite, and meant to be
-            term = (observed - expected) ** 2 / xp.where(filled, expected, xp.ones_like(expected))
+            term = (observed - expected) ** 2 / positive(expected)
         impossible = xp.any((observed > 0) & ~filled, axis=-1)
-        total = xp.sum(xp.where(filled, term, xp.zeros_like(term)), axis=-1)
-        return xp.where(impossible, xp.full_like(total, xp.inf), total)
+        return xp.where(impossible, xp.inf, xp.sum(xp.where(filled, term, 0.0), axis=-1))
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return |observed - expected|, which counts its own rounding error twice: a root of each count."""

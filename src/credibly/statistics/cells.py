@@ -46,7 +46,7 @@ from credibly.predictions.rows import weights_of_rows
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import CLASS_LABELS, SECOND_LOOK, Plan, State, Traits
-from credibly.statistics.terms import PLUGIN_REFUSAL, SPARSE_REFUSAL, Events, are_sparse
+from credibly.statistics.terms import PLUGIN_REFUSAL, SPARSE_REFUSAL, Events, are_sparse, positive
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
@@ -219,7 +219,7 @@ class CellStatistic(LinearStatistic):
         mean = terms.mean
         xp = namespace(mean)
         size, gap = sums["size"][0, :], sums["observed"][0, :] - sums["expected"][0, :]
-        gap = like(gap / namespace(size).where(size > 0, size, namespace(size).ones_like(size)), mean)
+        gap = like(gap / positive(size), mean)
         deviation = terms.added(labels)[0, ...] - mean
         cells = xp.astype(xp.reshape(terms.cell, (-1,)), xp.int64)
         own = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,36 +120,34 @@ class StatisticsTask(Task):
         """Plan the statistics for these rows."""
         return cls(tuple(planned(statistics, rows)), rows.sample, rows.clusters)
 
-    @cached_property
-    def of_sample(self) -> tuple[list[Bound], tuple[str, ...]]:
-        """Every statistic bound to the sample, and the notes of its rows."""
-        return self._bound(self.sample)
-
     def bound_to(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
-        """Bind every statistic to some rows, and return the notes of these; to rows in memory once."""
-        return self.of_sample if rows is self.sample else self._bound(rows)
-
-    def _bound(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
+        """Bind every statistic to some rows, and return the notes of these; to the sample once."""
+        if rows is self.sample and "of_sample" in self.__dict__:
+            known: tuple[list[Bound], tuple[str, ...]] = self.__dict__["of_sample"]
+            return known
         given = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
-        return [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
+        made = [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
+        if rows is self.sample:
+            self.__dict__["of_sample"] = made
+        return made
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return the observed sums of every statistic."""
         bounds, notes = self.bound_to(chunk)
-        states = {bound.statistic.name: bound.observed_sums(chunk.batch) for bound in bounds}
-        if self.clusters is not None:
-            codes = self.clusters.codes(chunk.clusters)
-            for bound in bounds:
+        codes = None if self.clusters is None else self.clusters.codes(chunk.clusters)
+        states: dict[str, State] = {}
+        for bound in bounds:
+            states[bound.statistic.name] = bound.observed_sums(chunk.batch)
+            if self.clusters is not None and codes is not None:
                 own = bound.cluster_sums(chunk.batch, codes, self.clusters.number)
-                if own is not None:
-                    states[of_clusters(bound)] = own
+                states |= {} if own is None else {of_clusters(bound): own}
         return Sums(states, notes)
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the value of every statistic, with its standard error where merged sums tell it."""
         found = {}
-        for bound in self.of_sample[0]:
+        for bound in self.bound_to(self.sample)[0]:
             name = bound.statistic.name
             one = bound.estimate(total.states[name], self.sample.batch, total.notes)
             if self.clusters is not None:
@@ -238,7 +236,13 @@ def estimates_over(
         task = StatisticsTask.of(sums, rows)
         total = _summed(task.sums, rows, progress)
         found = task.finish(total)
-        _look_again(found, task, rows, total)
+        again = {
+            name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK
+        }
+        looked = _summed(_Influence(task, again), rows).states if again else {}
+        for name, moments in looked.items():
+            error = standard_error_of(moments)[0]
+            found[name] = dataclasses.replace(found[name], stderr=error, interval_refusal=None)
     if len(found) == len(statistics):
         return found
     for one in statistics:
@@ -258,15 +262,6 @@ def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | No
     if progress is not None:
         progress(rows.n, rows.n)
     return total
-
-
-def _look_again(found: dict[str, Estimate], task: StatisticsTask, rows: Rows, total: Sums) -> None:
-    """Add the standard errors that only a second pass over the rows can tell, by the influence of each."""
-    again = {name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK}
-    if again:
-        for name, moments in _summed(_Influence(task, again), rows).states.items():
-            error = standard_error_of(moments)[0]
-            found[name] = dataclasses.replace(found[name], stderr=error, interval_refusal=None)
 
 
 def estimate_at_once(bound: Bound, labels: Labels, codes: HostArray | None = None) -> Estimate:

@@ -34,7 +34,7 @@ from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import State
-from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms, gather
+from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms, gather, positive
 
 
 def _counted(places: Sequence[Array], size: int, weights: Array | None) -> Array:
@@ -203,7 +203,6 @@ class Coded(Terms):
     replicates lie in one cell.
     """
 
-    settles = True
     heights: Array
     """All levels that were predicted, (q,)."""
 
@@ -213,15 +212,17 @@ class Coded(Terms):
         code = xp.astype(labels.values, xp.int32)
         return _counted((code // size, code % size), size, labels.weights)
 
-    def passed(self, sums: State) -> tuple[Array, Array, Array]:
-        """Return how many labels are at most as large as each quantile, and below it, and the levels."""
-        most, least = _passed(sums)
-        return most, least, like(to_host(self.heights), most)
+    @abstractmethod
+    def nearest(self, most: Array, least: Array, levels: Array, size: Array) -> Array:
+        """Return the counts that are nearest to what is expected, (b, cells)."""
 
-    def notes_of(self, sums: State) -> tuple[str, ...]:
-        """Say that some labels equal a quantile."""
-        most, least, _ = self.passed(sums)
-        return (EQUAL,) if bool(namespace(most).any(most > least)) else ()
+    def settled(self, sums: State) -> tuple[State, tuple[str, ...]]:
+        """Return the counts that are nearest to what is expected, and say if some labels equal a quantile."""
+        most, least = _passed(sums)
+        levels = like(to_host(self.heights), most)
+        observed = self.nearest(most, least, levels, sums["size"])
+        equal = bool(namespace(most).any(most > least))
+        return State(sums, observed=observed), (EQUAL,) if equal else ()
 
 
 class InsideCells(Coded):
@@ -233,13 +234,11 @@ class InsideCells(Coded):
         ends = np.array([(1.0 - share) / 2.0, (1.0 + share) / 2.0])
         self.low, self.high = predicted_at(predictions, ends, name)
 
-    def settled(self, sums: State) -> State:
-        """Return the number of labels inside that is nearest to what is expected."""
-        most, least, levels = self.passed(sums)
+    def nearest(self, most: Array, least: Array, levels: Array, size: Array) -> Array:
+        """Return the number of labels inside."""
         closed = most[:, self.high] - least[:, self.low]
         inside = least[:, self.high] - most[:, self.low]
-        wanted = sums["size"][:, 0] * (levels[self.high] - levels[self.low])
-        return State(sums, observed=_nearest(wanted, inside, closed)[:, None])
+        return _nearest(size[:, 0] * (levels[self.high] - levels[self.low]), inside, closed)[:, None]
 
 
 class PlacesInCells(OfPlaces, Coded):
@@ -250,16 +249,14 @@ class PlacesInCells(OfPlaces, Coded):
         self.heights = as_float64(predictions.levels)
         self.at = predicted_at(predictions, to_host(inner.heights), name)
 
-    def settled(self, sums: State) -> State:
-        """Return the counts that are nearest to what is expected."""
-        most, least, levels = self.passed(sums)
-        xp, size = namespace(most), sums["size"]
-        counts = _nearest(size * levels[None, :], least, most)
+    def nearest(self, most: Array, least: Array, levels: Array, size: Array) -> Array:
+        """Return the counts between neighbouring quantiles, twice."""
+        xp, counts = namespace(most), _nearest(size * levels[None, :], least, most)
         below = xp.take(counts, like(self.at, counts), axis=1)
         nothing = xp.zeros_like(below[:, :1])
         edges = xp.concat([nothing, below, nothing + size], axis=1)
         between = edges[:, 1:] - edges[:, :-1]
-        return State(sums, observed=xp.concat([between, between], axis=1))
+        return xp.concat([between, between], axis=1)
 
 
 EQUAL = (
@@ -374,11 +371,9 @@ class OrderedSteps(LevelTerms):
         xp = namespace(own)
         start = (xp.cumulative_sum(own, axis=1) - own)[:, :, None]
         height = own[:, :, None]
-        wide = height > 0
-        part = (self.levels - start) / xp.where(wide, height, xp.ones_like(height))
+        part = (self.levels - start) / positive(height)
         # a step of no height is passed at once
-        part = xp.where(wide, part, xp.astype(self.levels >= start, own.dtype))
-        return clip(part, 0.0, 1.0)
+        return clip(xp.where(height > 0, part, xp.astype(self.levels >= start, own.dtype)), 0.0, 1.0)
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return how many labels there are."""

@@ -30,7 +30,7 @@ from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_num
 from credibly.predictions import label_dtype
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.protocol import CLASS_LABELS, GROWS_WITH_N, LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, Outcomes, Terms, gather
+from credibly.statistics.terms import Events, Outcomes, Terms, gather, positive
 
 
 @dataclasses.dataclass(frozen=True)
@@ -240,9 +240,7 @@ class LogLoss(ProperScore):
             p = xp.clip(p, self.clip, None)
         if not is_numpy(p):
             # log(1) stands in for log(0), whose infinite slope would turn gradients of other classes into NaN
-            possible = p > 0
-            loss = -xp.log(xp.where(possible, p, xp.ones_like(p)))
-            return xp.where(possible, loss, xp.full_like(loss, xp.inf))
+            return xp.where(p > 0, -xp.log(positive(p)), xp.inf)
         with np.errstate(divide="ignore"):
             return -np.log(p)
 
@@ -348,10 +346,8 @@ class SpiegelhalterZ(LinearStatistic):
         """Divide by the root of the variance; 0 / 0 is 0, and what cannot happen is infinite."""
         total, variance = sums["observed"][:, 0], sums["variance"][:, 0]
         xp = namespace(total)
-        varies = variance > 0
-        z = total / xp.where(varies, variance, xp.ones_like(variance)) ** 0.5
-        impossible = xp.where(total > 0, xp.full_like(total, xp.inf), xp.zeros_like(total))
-        return xp.where(varies, z, impossible)
+        impossible = xp.where(total > 0, xp.full_like(total, xp.inf), 0.0)
+        return xp.where(variance > 0, total / positive(variance) ** 0.5, impossible)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return that of single deviations, in units of the root of n of them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType
@@ -73,11 +74,9 @@ class UserBound(Bound):
 
     def _number(self, result: Any) -> float:
         shape = tuple(getattr(result, "shape", ()))
-        try:
+        with suppress(TypeError, ValueError):
             if not shape:
                 return float(result)
-        except (TypeError, ValueError):
-            pass
         raise InputError(
             f"`{self.statistic.label}`",
             "must return one number per label vector",
@@ -129,11 +128,7 @@ class UserStatistic(Statistic):
 
 
 def statistic(
-    function: Callable[..., Any],
-    *,
-    tail: Tail,
-    batched: bool = False,
-    name: str | None = None,
+    function: Callable[..., Any], *, tail: Tail, batched: bool = False, name: str | None = None
 ) -> UserStatistic:
     """Make a statistic from a function, usable wherever a statistic is accepted.
 
@@ -275,9 +270,8 @@ def story_of(name: str) -> Story:
 def called_here(given: str) -> str | None:
     """Say under which name credibly knows a statistic that people call otherwise; None where none fits."""
     asked = given.strip().lower().replace("-", "_").replace(" ", "_")
-    found = {
-        one.name: one.story.aliases[asked] for one in registered().values() if asked in one.story.aliases
-    }
+    known = ((name, one.story.aliases) for name, one in registered().items())
+    found = {name: aliases[asked] for name, aliases in known if asked in aliases}
     if len(found) > 1:
         told = [f"{name} ({remark})" if remark else name for name, remark in found.items()]
         return f"Which one: {', '.join(told)}."
@@ -305,9 +299,5 @@ def as_statistic(given: Any, *, tail: str | None = None) -> Statistic:
             f"got the plain function {getattr(given, '__name__', given)!r}",
             'Wrap it: `cr.statistic(function, tail="greater")`.',
         )
-    raise InputTypeError(
-        "`statistic`",
-        "must be a statistic or a name",
-        f"got {given!r}",
-        "See `credibly list` for the names.",
-    )
+    remedy = "See `credibly list` for the names."
+    raise InputTypeError("`statistic`", "must be a statistic or a name", f"got {given!r}", remedy)

@@ -35,6 +35,7 @@ from credibly.statistics.spread import (
     squared_z,
     variance_of,
 )
+from credibly.statistics.terms import positive
 
 _FLAT = 1e-10
 """Variance of log sigma^2, or spread of means in units of their size, that is left by rounding."""
@@ -53,7 +54,6 @@ def states_one(predictions: Predictions, what: str) -> bool:
 class SlopeTerms(MomentTerms):
     """Sums of x, of an outcome, and of their products."""
 
-    settles = True
     usual: float
     """The outcome that predictions expect."""
     n_whole: int
@@ -76,11 +76,9 @@ class SlopeTerms(MomentTerms):
         weight, x, outcome = self.pairs(labels, mean, variance)
         return {"weight": weight, "x": x, "x_x": x * x, "outcome": outcome, "both": x * outcome}
 
-    def settled(self, sums: State) -> State:
+    def settled(self, sums: State) -> tuple[State, tuple[str, ...]]:
         """Return the sums with the variance of x up to which it is flat."""
-        weight = sums["weight"]
-        held = namespace(weight).where(weight > 0, weight, namespace(weight).ones_like(weight))
-        return State({**sums, "floor": self.floor(sums["x"] / held)})
+        return State(sums, floor=self.floor(sums["x"] / positive(sums["weight"]))), ()
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
         """Return the sums of every cluster."""
@@ -100,7 +98,7 @@ class SlopeTerms(MomentTerms):
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums with these signs."""
-        return self.settled(super().wild_state(expected, added, signs))
+        return self.settled(super().wild_state(expected, added, signs))[0]
 
 
 class Line(NamedTuple):
@@ -114,8 +112,7 @@ class Line(NamedTuple):
 
 def _line(sums: State) -> Line:
     """Return the line of settled sums; its slope is 0 where x is flat."""
-    xp, weight = namespace(sums["weight"]), sums["weight"]
-    weight = xp.where(weight > 0, weight, xp.ones_like(weight))
+    xp, weight = namespace(sums["weight"]), positive(sums["weight"])
     centre, level = sums["x"] / weight, sums["outcome"] / weight
     spread = sums["x_x"] / weight - centre * centre
     flat = spread <= sums["floor"]
@@ -146,18 +143,16 @@ class Slope(OfSpread):
             return None, "with weighted instances the slope has no standard error"
         if float(to_host(sums["weight"])[0]) < 3:
             return None, "a line through two instances leaves no residuals"
-        if float(to_host(_line(bound.terms.settled(sums)).spread)[0]) == 0.0:
-            return (
-                None,
-                f"all instances state the same {STATED[self.name]}, and a line needs two different ones",
-            )
+        if float(to_host(_line(bound.terms.settled(sums)[0]).spread)[0]) == 0.0:
+            stated = STATED[self.name]
+            return None, f"all instances state the same {stated}, and a line needs two different ones"
         if not math.isfinite(float(to_host(bound.finish(sums))[0])):
             return None, "the slope is infinite"
         return None, SECOND_LOOK
 
     def influence(self, terms: SlopeTerms, sums: State, labels: Labels) -> Array:
         """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
-        line = _line(terms.settled(sums))
+        line = _line(terms.settled(sums)[0])
         numbers = (*line, sums["weight"])
         centre, spread, level, slope, total = (like(to_host(one), terms.stated[1])[0] for one in numbers)
         weight, x, outcome = terms.pairs(labels.values, *terms.stated)
@@ -259,7 +254,7 @@ class MeanSlope(Slope):
 
     def influence(self, terms: SlopeTerms, sums: State, labels: Labels) -> Array:
         """Return the same in standard deviations of the means, which are given."""
-        spread = float(to_host(_line(terms.settled(sums)).spread)[0])
+        spread = float(to_host(_line(terms.settled(sums)[0]).spread)[0])
         return super().influence(terms, sums, labels) * math.sqrt(spread)
 
 

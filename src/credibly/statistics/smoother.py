@@ -45,6 +45,7 @@ from credibly.predictions import Labels
 from credibly.statistics.kernels import as_number, distinct_rows, exponential, flushed, set_diagonal, taken
 from credibly.statistics.pairwise import BandwidthPlan, Meeting, PairBound, Sides, product
 from credibly.statistics.protocol import Bound, State, label_values, replicates, stacked, total_weight
+from credibly.statistics.terms import positive
 
 if TYPE_CHECKING:
     from credibly.statistics.kde import SmoothedError
@@ -312,7 +313,7 @@ class SmootherBound(PairBound):
     def _deviations(self, found: Neighbours, rows: slice, labels: Labels) -> State:
         totals = found.totals[None, :]
         xp, known = namespace(totals), totals > 0
-        estimate, sums = found.found, _positive(totals)[:, None, :]
+        estimate, sums = found.found, positive(totals)[:, None, :]
         estimate = np.divide(estimate, sums, out=estimate) if is_numpy(estimate) else estimate / sums
         deviation = as_float64(self.statistic.deviation(estimate, self.points[rows, :].T))  # (b, rows)
         weight = total_weight(labels, rows, deviation)
@@ -396,14 +397,8 @@ def _on_grid(weights: Array) -> Array:
     frequencies of labels near every prediction have equal estimates, as in double precision.
     """
     xp = namespace(weights)
-    shares = xp.round(weights * (2.0**23 / _positive(xp.sum(weights, axis=1)))[:, None])
+    shares = xp.round(weights * (2.0**23 / positive(xp.sum(weights, axis=1)))[:, None])
     return shares * 2.0**-23
-
-
-def _positive(totals: Array) -> Array:
-    """Return sums of weights that can be divided by."""
-    xp = namespace(totals)
-    return xp.where(totals > 0, totals, xp.ones_like(totals))
 
 
 def _shifted(logs: Array, top: Array) -> Array:

@@ -34,7 +34,7 @@ from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import BIASED_UPWARDS, Plan, State, Story, Traits, in_cache, widening
 from credibly.statistics.regression import REAL_TRAITS, RealMean
-from credibly.statistics.terms import Losses, Terms, gather, weighted, why_pools_are_infinite
+from credibly.statistics.terms import Losses, Terms, gather, positive, weighted, why_pools_are_infinite
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
@@ -419,12 +419,11 @@ class ExpectedNormalisedError(OfSpread):
     def value(self, sums: State) -> Array:
         """Average relative differences over filled bins."""
         xp = namespace(sums["size"])
-        filled = sums["size"] > 0
-        size = xp.where(filled, sums["size"], xp.ones_like(sums["size"]))
-        stated = xp.sqrt(xp.where(filled, sums["stated"] / size, xp.ones_like(size)))
-        error = xp.sqrt(xp.where(filled, sums["observed"] / size, xp.ones_like(size)))
-        found = xp.abs(stated - error) / xp.where(stated > 0, stated, xp.ones_like(stated))
-        found = xp.where((stated > 0) | (error == 0), found, xp.full_like(found, xp.inf))
+        filled, size = sums["size"] > 0, positive(sums["size"])
+        roots = (xp.sqrt(xp.where(filled, sums[name] / size, 1.0)) for name in ("stated", "observed"))
+        stated, error = roots
+        found = xp.abs(stated - error) / positive(stated)
+        found = xp.where((stated > 0) | (error == 0), found, xp.inf)
         return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
 
 

@@ -54,9 +54,8 @@ class Subsampled(Statistic):
     story: ClassVar[Story]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.inner.name)
-        object.__setattr__(self, "reference", self.inner.reference)
-        object.__setattr__(self, "story", self.inner.story)
+        for own in ("name", "reference", "story"):
+            object.__setattr__(self, own, getattr(self.inner, own))
         # sums of a part are no sums of the whole, so chunks of rows cannot be merged
         object.__setattr__(self, "traits", dataclasses.replace(self.inner.traits, reduction="opaque"))
 

@@ -211,12 +211,9 @@ class Terms(ABC):
             sums["square"] = beyond**2
         return sums
 
-    settles: bool = False
-    """Whether `settled` changes sums."""
-
-    def settled(self, sums: State) -> State:
-        """Return sums as the value reads them, where labels leave them open."""
-        return sums
+    def settled(self, sums: State) -> tuple[State, tuple[str, ...]]:
+        """Return sums as the value reads them, where labels leave them open, and what is worth knowing."""
+        return sums, ()
 
     def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms | None:
         """Return the terms of draws pooled with their label, where labels say which number was chosen.
@@ -233,10 +230,6 @@ class Terms(ABC):
     def of_cells(self, predictions: Quantiles, name: str) -> Terms:
         """Return the terms of quantiles where only the cell is known that a label lies in."""
         raise needs_values(name, predictions)
-
-    def notes_of(self, sums: State) -> tuple[str, ...]:
-        """Return what sums of replicates and of the observation make worth knowing."""
-        return ()
 
     def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
         """Return rule, evidence and remedy where what one label vector adds is infinite."""
@@ -330,6 +323,11 @@ def total_of(values: Array, weights: Array | None) -> Array:
     """Sum values (b, n), (b, 1)."""
     values = values if weights is None else weighted(weights, values)
     return namespace(values).sum(values, axis=1)[:, None]
+
+
+def positive(values: Array) -> Array:
+    """Return sums that can be divided by: 1 where there is nothing."""
+    return namespace(values).where(values > 0, values, 1.0)
 
 
 class Means(Terms):

@@ -388,11 +388,7 @@ def _even_band(curves: HostArray, centre: HostArray, level: float) -> tuple[floa
 
 
 def _wild_curves(
-    rows: Rows,
-    bind: Bind,
-    clusters: Clusters,
-    seed: Seed,
-    n_resamples: int,
+    rows: Rows, bind: Bind, clusters: Clusters, seed: Seed, n_resamples: int
 ) -> tuple[HostArray, HostArray]:
     """Return shares of the observed labels and of wild replicates, (1 + b, levels), and what is expected."""
     (total,) = rows.merged([WildSums((bind,), clusters, seed)])

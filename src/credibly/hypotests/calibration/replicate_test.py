@@ -63,6 +63,10 @@ def replicate_test(
     HypotestResult
         As :func:`calibration_test` returns it.
 
+    References
+    ----------
+    Hope, *A simplified Monte Carlo significance test procedure*, 1968.
+
     Examples
     --------
     >>> import numpy as np

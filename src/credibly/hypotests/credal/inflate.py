@@ -14,7 +14,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed, takes_rng
-from credibly._arrays.progress import Progress, as_progress
+from credibly._arrays.progress import Progress, as_progress, tell
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, as_set, require_positive_number
 from credibly.hypotests.credal.witness import witness_test
@@ -210,8 +210,7 @@ def inflate(
     def rejects(radius: float) -> bool:
         larger = enlarged(credal, radius, by)
         tests[radius] = witness_test(larger, labels, features=features, clusters=codes, rng=seed)
-        if report is not None:
-            report(min(len(tests), most), most)
+        tell(report, min(len(tests), most), most)
         return tests[radius].rejects(level)
 
     low, high = 0.0, 0.0
@@ -220,8 +219,7 @@ def inflate(
     while high - low > resolution:
         middle = (low + high) / 2
         low, high = (middle, high) if rejects(middle) else (low, middle)
-    if report is not None:
-        report(most, most)
+    tell(report, most, most)
     return Inflation(
         radius=high,
         by=by,

@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -176,41 +176,30 @@ def learned_test(
         None if features is None else int(made.shape[1]),
     )
     rows = np.sort(np.concatenate([fit.part.test for fit in fits]))
-    notes = (*task.points.notes, *_notes(task, fits, source, unfinished, kept, features is None))
-    return task.with_weights(result, combination, to_host(source.weights), points.names, rows, notes)
-
-
-def _notes(
-    task: WeightsTask,
-    fits: Sequence[PartFit],
-    source: PartFit,
-    unfinished: int,
-    kept: float,
-    own_features: bool,
-) -> Iterator[str]:
-    if own_features:
-        yield (
+    notes = [*task.points.notes]
+    if features is None:
+        notes.append(
             "weights depend on the mean, upper and lower log-probabilities of the set, because no "
             "features were given"
         )
-    yield from source.fit.notes
-    labels = to_host(task.observed.values)[0]
-    for what in ("learn", "test"):
-        missing = [
-            set(range(task.given.n_classes)) - set(labels[getattr(fit.part, what)].tolist()) for fit in fits
-        ]
-        absent = sorted(set.union(*missing))
-        if absent:
-            word = "learned on" if what == "learn" else "tested"
-            shown = ", ".join(map(str, absent[:10]))
-            yield f"classes without a label in a part that is {word}: {shown}"
+    notes += [*source.fit.notes, *_absent(task, fits, "learn"), *_absent(task, fits, "test")]
     if kept < 1.0:
-        yield (
+        notes.append(
             f"labels of replicates are drawn {1.0 - kept:.0%} of the way from the learned combination to "
             f"the mean of the set, because held-out labels support no more spread"
         )
     if unfinished:
-        yield f"{unfinished} of {task.n_resamples * len(fits)} refits stopped before they converged"
+        notes.append(f"{unfinished} of {task.n_resamples * len(fits)} refits stopped before they converged")
+    return task.with_weights(result, combination, to_host(source.weights), points.names, rows, notes)
+
+
+def _absent(task: WeightsTask, fits: Sequence[PartFit], what: Literal["learn", "test"]) -> Iterator[str]:
+    """Say which classes have no label in a part."""
+    labels, every = to_host(task.observed.values)[0], set(range(task.given.n_classes))
+    absent = sorted(set().union(*(every - set(labels[getattr(fit.part, what)].tolist()) for fit in fits)))
+    if absent:
+        word = "learned on" if what == "learn" else "tested"
+        yield f"classes without a label in a part that is {word}: {', '.join(map(str, absent[:10]))}"
 
 
 def _tested(task: WeightsTask, fits: Sequence[PartFit]) -> tuple[Point, Classes, Array, Array]:

@@ -17,7 +17,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, tell
 from credibly.hypotests.calibration.calibration_test import observed_classes
 from credibly.hypotests.resampling.loop import resampled_values
 from credibly.hypotests.resampling.pvalues import omnibus, settled, single_result
@@ -141,8 +141,7 @@ def values_of_pairs(
         for row, bound in zip(values, bounds, strict=True):
             row[start:stop] = pair_values(bound.statistic, probs, labels)
         start = stop
-        if progress is not None:
-            progress(stop, total)
+        tell(progress, stop, total)
     return np.stack(
         [settled(row, one.term_size, one.n, one.rounding) for row, one in zip(values, bounds, strict=True)]
     )

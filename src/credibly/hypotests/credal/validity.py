@@ -46,7 +46,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
-from credibly._arrays.progress import Progress, as_progress
+from credibly._arrays.progress import Progress, as_progress, tell
 from credibly._arrays.sums import count_cells
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.extreme_points import vertices
@@ -130,7 +130,7 @@ def deviances(credal: CredalSet, counts: HostArray) -> HostArray:
     raters = table.sum(axis=1)
     target = like(table / raters[:, None], credal._leading)
     nearest = nearest_distribution(credal[rows], target, "kl", TOLERANCE)
-    found = 2.0 * raters * to_host(value("kl", nearest, target))
+    found = 2.0 * raters * to_host(value(nearest, target))
     return np.asarray(found[back].reshape(b, n))
 
 
@@ -328,8 +328,7 @@ def validity_test(
         fitted.append(part.fitted)
         totals += part.evidence(n).sum(axis=1)
         largest = np.maximum(largest, part.replicates().max(axis=1))
-        if report is not None:
-            report(rows.stop, n)
+        tell(report, rows.stop, n)
     slack = _slack(raters)
     below = np.searchsorted(np.sort(largest), deviance - slack, side="left")
     # the null of the largest deviance is another one than that of an instance by itself

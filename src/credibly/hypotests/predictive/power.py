@@ -23,7 +23,7 @@ from credibly._arrays.errors import (
 )
 from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, softmax
 from credibly._arrays.philox import as_seed
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, tell
 from credibly.hypotests.resampling.loop import targets_of
 from credibly.hypotests.resampling.pvalues import clopper_pearson, two_sided_pvalues
 from credibly.hypotests.resampling.replicates import LabelSource, member_probs
@@ -151,8 +151,7 @@ def simulate_power(
             for at, one in enumerate(drawn):
                 pvalues = [two_sided_pvalues(one.values[1:], nulls[at][1:]) for nulls in values[name]]
                 power[name][at, place] = float(np.mean(np.max(pvalues, axis=0) <= level))
-        if progress is not None:
-            progress(place + 1, amounts.size)
+        tell(progress, place + 1, amounts.size)
     curves = {name: {one.name: own[at] for at, one in enumerate(statistics)} for name, own in power.items()}
     intervals = {
         name: {

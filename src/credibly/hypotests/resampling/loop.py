@@ -28,7 +28,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly._arrays.progress import Progress, share_of
+from credibly._arrays.progress import Progress, share_of, tell
 from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
@@ -339,8 +339,7 @@ def _pairwise(
         for block in blocks:
             found = bound.state(batch, rows=block)
             state = found if state is None else state + found
-            if progress is not None:
-                progress(reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
+            tell(progress, reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
         assert state is not None
         yield state
 

@@ -151,10 +151,8 @@ def _joint(requests: Sequence[Request]) -> list[Answer]:
                 sources.append((draw, wishes))
             every = [wishes.setdefault(target.key, Wish(target)) for target in one.targets]
             wanted.append([(wish, wish.add(target)) for wish, target in zip(every, one.targets, strict=True)])
-    first = requests[0]
-    by_members = any(one.by_members for one in requests)
     asked = [(draw, list(wishes.values())) for draw, wishes in sources]
-    _evaluate(asked, first.rows, first.n_resamples, first.progress, by_members)
+    _evaluate(asked, requests[0], any(one.by_members for one in requests))
     read = iter([[wish.found(at) for wish, at in line] for line in wanted])
     return [[next(read) for _ in one.draws] for one in requests]
 
@@ -167,14 +165,9 @@ def _same(one: Draw, other: Draw) -> bool:
     return one is other or (kept and one.seed == other.seed)
 
 
-def _evaluate(
-    asked: Sequence[tuple[Draw, list[Wish]]],
-    rows: Rows,
-    n_resamples: int,
-    progress: Progress | None,
-    by_members: bool,
-) -> None:
+def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_members: bool) -> None:
     """Evaluate everything that sources are asked for."""
+    rows, n_resamples, progress = first.rows, first.n_resamples, first.progress
     whole, given = rows.loaded(), rows.sample.predictions
     # shares of labels at quantiles, which have no statistic of their own, make no tables of mixtures
     tables = max(
@@ -369,11 +362,12 @@ def _in_blocks(
     """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
     assert wish.target.statistic is not None
     pairs = Pairs.over(wish.target.statistic, rows, draw.pose)
+    bound = pairs.bound
     for reps in tiles(n_resamples, pairs.vectors_at_once()):
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
         state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
-        wish.see(pairs.bound, state)
-        pairs.bound.notes = (*said, *pairs.notes_of(state))  # of all rows, not of the few that it is bound to
+        wish.see(bound, state)
+        bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
 
 
 def _drawn_for(draw: LabelSource, reps: slice, block: Block) -> Labels:

@@ -30,7 +30,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, tell
 from credibly.hypotests.resampling.choices import Bind, bound_to, drawing_notes, is_stratified, pooled
 from credibly.hypotests.resampling.loop import Finish, Resampled
 from credibly.hypotests.resampling.replicates import member_probs
@@ -68,8 +68,7 @@ def sign_tiles(
     """Yield the `signs` of all replicates, (b, number), in tiles that fit the memory budget."""
     for reps in tiles(n_resamples, rows_within_budget(bytes_per_replicate, 0.25)):
         yield reps, signs(seed, reps, number)
-        if progress is not None:
-            progress(reps.stop, n_resamples)
+        tell(progress, reps.stop, n_resamples)
 
 
 def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Labels]:
