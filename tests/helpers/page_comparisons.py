@@ -89,7 +89,7 @@ def _with_sets(comparison: cr.Comparison) -> Iterator[ShownTable]:
     ranking, kinds = comparison.ranking, {name: one.kind for name, one in comparison.models.items()}
     order = ranking.order(1.0)
     at = [ranking.names.index(name) for name in order]
-    distance, slope = ranking.distance[at], ranking.imprecision[at] * ranking.scale
+    distance, slope = ranking.distance[at], ranking.imprecision[at]
     yield table(
         "At trade-off 1, unless the slider changes it",
         ("place", range(1, len(order) + 1)),
