@@ -811,7 +811,7 @@ COMMANDS: tuple[str, ...] = (
     "check shard*.npz",
     "compare members.npz point.npz",
     "compare members.npz point.npz --stream --tradeoff 0 --tradeoff 1",
-    "compare members.npz point.npz --paper C25 --alternative koerner",
+    "compare members.npz point.npz --measure koerner",
     "calibrate compare point.npz --method temperature --method vector --folds 3",
     "raters rated.npz",
     "raters rated.npz --debias paper --weights raters",
