@@ -63,7 +63,7 @@ def load(
     Parameters
     ----------
     path : path, URL or table
-        A .npz, .npy, .csv, .tsv, .json, .jsonl (also packed, .csv.gz), .parquet, .pt, .nc or .zarr file,
+        A .npz, .npy, .csv, .tsv, .json, .jsonl (also packed, .csv.gz), .parquet, .pt or .nc file,
         ``"-"`` for text on standard input, or a pandas, polars or pyarrow table. Pickles are refused. A URL
         such as ``s3://...`` is copied first (extra `remote`), within limits on time and size.
     kind : str, optional
