@@ -21,7 +21,7 @@ from credibly_studies.c25_measures import by_divergence, by_measure, measured
 from credibly_studies.c25_models import Models, digits_models
 from credibly_studies.judging import above, denied, told
 from credibly_studies.outcomes import all_of
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -68,7 +68,7 @@ def work(size: AblationsSize, run: Run) -> Findings:
         }
         for mode in ("exact", "paper")
     }
-    drawings = {"samples": drawn(IntervalsDisplay("E and number of samples", "mean E", picture))}  # type: ignore[arg-type]
+    drawings = {"samples": drawn(intervals_picture("E and number of samples", "mean E", picture))}  # type: ignore[arg-type]
     claims = [budget_claim, *sample_claims, *divergence_claims, *measure_claims]
     return Findings((budgets, samples, divergences, measures), claims, drawings)
 

@@ -33,14 +33,7 @@ from credibly_studies.neural import NeuralLearner
 from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than
 from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates
 from credibly_studies.results import Claim, Design, Outcome
-from credibly_studies.simulate import (
-    BinaryWorld,
-    CalibrationTest,
-    MulticlassWorld,
-    World,
-    WorldDisplay,
-    world_picture,
-)
+from credibly_studies.simulate import BinaryWorld, CalibrationTest, MulticlassWorld, World, world_picture
 from credibly_studies.simulate.power import Test
 from credibly_studies.study import Study
 
@@ -334,7 +327,7 @@ _BINARY: dict[str, World] = {
 
 def draw_world(name: str) -> Figure:
     """Draw members, truth and labels of a binary world over x, as Fig. 9 does."""
-    return whole_figure(WorldDisplay(world_picture(_BINARY[name].draw(200, rng=7))).draw())
+    return whole_figure(world_picture(_BINARY[name].draw(200, rng=7)).plot())
 
 
 FIG3 = Study(
