@@ -289,10 +289,7 @@ def _layers(members: list[HostArray], edges: HostArray) -> tuple[list[Mark], flo
 
 @draws(PredictiveCheck, "groups")
 def check_groups(
-    check: PredictiveCheck,
-    statistic: str | None = None,
-    hypothesis: str | None = None,
-    level: float = _LEVEL,
+    check: PredictiveCheck, statistic: str | None = None, hypothesis: str | None = None, level: float = _LEVEL
 ) -> Picture:
     """Verdict and p-value of every group, two grouping factors as a grid, one as a column (P21 Figs. 7, 11).
 
