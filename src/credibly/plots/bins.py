@@ -137,7 +137,7 @@ def _short(count: float) -> str:
 
 def reliability_words(curve: ReliabilityCurve | CorpCurve) -> dict[str, Any]:
     """Return title and labels of a diagram of confidence, or of the probability of a class."""
-    if curve.name == "top label":
+    if curve.target is None:
         words = ("Confidence against accuracy", "confidence of the model", "how often it was right")
     else:
         words = (curve.name, "predicted probability", "observed frequency")
@@ -159,7 +159,7 @@ def reliability(curve: ReliabilityCurve) -> Picture:
     bins = Bins.filled(curve.edges, curve.weight, curve.predicted, curve.observed, *(curve.band or ()))
     gap = np.abs(bins.observed - bins.predicted)
     worst = int(np.argmax(np.where(bins.outside, 2.0, 1.0) * bins.count * gap))
-    what = "confidence" if curve.name == "top label" else "predicted probability"
+    what = "confidence" if curve.target is None else "predicted probability"
     side = "above" if bins.observed[worst] > bins.predicted[worst] else "below"
     finding = (
         f"the gap with the largest weight is at {what} {shown(float(bins.predicted[worst]))}, where the "

@@ -89,7 +89,7 @@ def _corp_finding(curve: CorpCurve, level: str) -> str:
         longest = widest_departure(curve)
         if longest is not None:
             low, high, side = shown(longest[0]), shown(longest[1]), longest[2]
-            what = "confidence" if curve.name == "top label" else "predicted probability"
+            what = "confidence" if curve.target is None else "predicted probability"
             at = low if low == high else f"{low} to {high}"
             where = f"at {what} {at} the observed frequency is {side} its {level} band of chance"
         parts.insert(0, where)

@@ -185,7 +185,7 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     own = evaluation.curves
     label = None if evaluation.diagnosis is None else evaluation.diagnosis.effect.claim.label
     label = 1 if len(evaluation.classes) == 2 else label
-    if label is not None and own.worst_class.name == f"class {evaluation.classes[label]}":
+    if label is not None and own.worst_class.target == label:
         return _reliability(own.worst_class, "main")
     if own.isotonic.band is None and own.top_label.band is not None:  # of clusters bins alone have bands
         return _reliability(own.top_label, "main")
@@ -233,15 +233,15 @@ def _drawable(result: HypotestResult) -> bool:
 
 
 def _reliability_title(curve: CorpCurve | ReliabilityCurve) -> str:
-    if curve.name == "top label":
+    if curve.target is None:
         return "Confidence against accuracy"
     return f"{capital(curve.name)}: predicted probability against frequency"
 
 
 def _reliability(curve: CorpCurve | ReliabilityCurve, anchor: str) -> ReportFigure:
-    drawn, is_top_label = picture(curve), curve.name == "top label"
-    ax = drawn.draw(new_axes(4.4, 3.8, _LARGE if is_top_label else _TITLED))
-    if is_top_label:
+    drawn = picture(curve)
+    ax = drawn.draw(new_axes(4.4, 3.8, _LARGE if curve.target is None else _TITLED))
+    if curve.target is None:
         ax.set_title("", loc="left")  # the page's own heading says it
     return drawn_figure(ax, _reliability_title(curve), anchor, drawn.finding, drawn.table())
 

@@ -33,6 +33,7 @@ def curve(name: str = "top label", shift: float = 0.0, band: bool = True) -> Rel
         band=(predicted - 0.05, predicted + 0.1) if band else None,
         level=0.95 if band else None,
         n=100,
+        target=None if name == "top label" else 0,
     )
 
 

@@ -203,6 +203,7 @@ def corp_curves(
             n=groups.n,
             level=level,
             n_resamples=n_drawn,
+            target=None if target == "top_label" else int(target),
             **groups.split(events, fitted, score, point.notes, codes),
             **({} if level is None else groups.bands(events, curves, SCORES[score], level, codes, seed)),
         )

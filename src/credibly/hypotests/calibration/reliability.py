@@ -159,6 +159,7 @@ def asking_curves(
                 band=None if level is None else central_band(cells[name].values[1:, own], level),
                 level=level,
                 n=rows.n,
+                target=None if target == "top_label" else int(target),
             )
         )
     return curves
