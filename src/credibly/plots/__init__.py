@@ -60,8 +60,8 @@ def _from_data(name: str, maker: str, drawing: Callable[..., Picture]) -> Callab
                 raise InputError(
                     "`data`", "must hold at least one model", "got none", "Pass one by its name."
                 )
-            for model, one in data.items():
-                ax = draw(one, *arguments, ax=ax, label=model, **settings)
+            for model, predictions in data.items():
+                ax = draw(predictions, *arguments, ax=ax, label=model, **settings)
             assert ax is not None
             return ax
         options = {key: settings.pop(key) for key in known & settings.keys()}

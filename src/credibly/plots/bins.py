@@ -61,26 +61,26 @@ class Bins:
 
     def marks(self, top: float, label: str) -> list[Mark]:
         """Return diagonal, band and dots on axes up to `top`."""
-        found = [diagonal(top, "perfect calibration")]
+        marks = [diagonal(top, "perfect calibration")]
         if self.low is not None and self.high is not None:
             least = 0.006 * top  # a band of no height still has to be seen, within the range of the values
             low = np.minimum(self.low, top - least)
-            found.append(self.band(label, low, np.maximum(self.high, low + least)))
-        return [*found, *self.dots()]
+            marks.append(self.band(label, low, np.maximum(self.high, low + least)))
+        return [*marks, *self.dots()]
 
     def shared(self, expected: Mark) -> list[Mark]:
         """Return one line per model; dots of bins outside the model's band are filled."""
         far = self.outside
-        found = [
+        marks = [
             expected,
             mark("line", "observed", self.predicted, self.observed, markerfacecolor="none", zorder=3),
         ]
         if far.any():
-            found.append(mark("dots", "far", self.predicted[far], self.observed[far], zorder=3))
+            marks.append(mark("dots", "far", self.predicted[far], self.observed[far], zorder=3))
         if self.low is not None:
             style: Style = {"linestyle": "none", "marker": "o", "markersize": 5}
-            found.append(mark("line", "ink", [], [], label="filled: outside its band", **style))
-        return found
+            marks.append(mark("line", "ink", [], [], label="filled: outside its band", **style))
+        return marks
 
     def columns(self, by: str = "bin", **middle: HostArray) -> dict[str, Any]:
         """Return the table of the bins."""

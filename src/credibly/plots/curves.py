@@ -301,9 +301,9 @@ def power(curve: PowerCurve, hypothesis: str | None = None) -> Picture:
         f"{title(name)} {_detected(*curve.smallest(name, chosen))}" for name in curve.power[chosen]
     )
     marks = []
-    for place, (name, found) in enumerate(curve.power[chosen].items()):
+    for place, (name, shares) in enumerate(curve.power[chosen].items()):
         style: Style = {"label": title(name), "markersize": 3.5, "linewidth": 1.5, **line_style(place)}
-        marks.append(mark("line", "observed", curve.grid, found, **style))
+        marks.append(mark("line", "observed", curve.grid, shares, **style))
         ends = np.asarray(curve.interval[chosen][name]).T
         marks.append(mark("band", "chance", curve.grid, *ends, color=style["color"], alpha=0.15))
     dotted: Style = {"linewidth": 0.6, "linestyle": (0, (1, 2))}
@@ -328,13 +328,13 @@ def _detected(below: float | None, above: float | None) -> str:
 def _together(curves: Mapping[str, Any], named: str, columns: list[str] | None = None) -> dict[str, Any]:
     """Return marks, axes and columns of the curves of several models on the same axes."""
     pictures = {name: picture(curve) for name, curve in curves.items()}
-    tables = [one.columns for one in pictures.values()]
-    rows = [name for name, one in pictures.items() for _ in next(iter(one.columns.values()))]
+    tables = [diagram.columns for diagram in pictures.values()]
+    rows = [name for name, diagram in pictures.items() for _ in next(iter(diagram.columns.values()))]
     columns = list(tables[0]) if columns is None else columns
     marks = [
         drawn
-        for place, (name, one) in enumerate(pictures.items())
-        for drawn in as_model(one.shared, place, name)
+        for place, (name, diagram) in enumerate(pictures.items())
+        for drawn in as_model(diagram.shared, place, name)
     ]
     last = next(reversed(pictures.values()), None)
     axes = {} if last is None else last.axes if last.shared_axes is None else last.shared_axes

@@ -53,7 +53,7 @@ def audit(result: AuditResult, limit: int = 15) -> Picture:
     effects = np.array([100 * group.effect for group in groups])
     dots = []
     for role in dict.fromkeys(roles):
-        at = np.flatnonzero([own == role for own in roles])
+        at = np.flatnonzero([kind == role for kind in roles])
         dots.append(mark("dots", role, effects[at], at, label=labels[role], markersize=5))
     several = len(result.measures) > 1
     names = [
@@ -134,17 +134,17 @@ def claims(result: SetCoverage, limit: int = 10) -> Picture:
 
 def _parts(result: SetCoverage, limit: int) -> list[tuple[str, int, float]]:
     """Return name, instances and coverage of all instances, of every size and of the groups farthest off."""
-    found = [("all", result.n, float(result.coverage.value))]
+    parts = [("all", result.n, float(result.coverage.value))]
     what = "width" if result.kind == "intervals" else "size"
     for by, strata in ((what, result.by_size), ("group", result.by_group)):
         if strata is None or len(strata.names) < 2:
             continue
         away = np.abs(strata.coverage - result.claimed) * np.sqrt(strata.n)
         chosen = np.argsort(-away, kind="stable")[:limit] if by == "group" else np.arange(len(away))
-        found += [
+        parts += [
             (f"{by} {strata.names[at]}", int(strata.n[at]), float(strata.coverage[at])) for at in chosen
         ]
-    return found
+    return parts
 
 
 def _wilson(share: float, n: int) -> tuple[float, float]:
@@ -180,7 +180,7 @@ def recalibration_changes(report: RecalibrationReport, statistic: str | None = N
         f"Change of {title(chosen)}",
         f"{title(chosen)}: {name} changes it from {shown(change.before.value)} to "
         f"{shown(change.after.value)}{interval if has_interval[best] else ''}.",
-        {"methods": list(changes), "after": [one.after.value for one in changes.values()]},
+        {"methods": list(changes), "after": [change.after.value for change in changes.values()]},
         difference,
         ends,
         ("with 95 % interval", "without interval"),

@@ -235,14 +235,14 @@ def check_members(check: PredictiveCheck, statistic: str | None = None) -> Pictu
     one_of("`statistic`", chosen, part.checks)
     drawn, observed = Replicates.of(part.checks[chosen]), part.checks[chosen].statistic
     finite = np.isfinite(drawn.values)
-    found = {member: drawn.values[finite & (part.members == member)] for member in range(check.m)}
-    means = {member: own.mean() if own.size else math.nan for member, own in found.items()}
-    order = sorted(found, key=lambda member: means[member] if found[member].size else math.inf)
-    drew = [float(means[member]) for member in order if found[member].size]
-    marks, top = _layers([found[member] for member in order], drawn.edges)
+    by_member = {member: drawn.values[finite & (part.members == member)] for member in range(check.m)}
+    means = {member: values.mean() if values.size else math.nan for member, values in by_member.items()}
+    order = sorted(by_member, key=lambda member: means[member] if by_member[member].size else math.inf)
+    drew = [float(means[member]) for member in order if by_member[member].size]
+    marks, top = _layers([by_member[member] for member in order], drawn.edges)
     beneath = -0.08 * top
     for place, member in enumerate(order):
-        if not found[member].size:
+        if not by_member[member].size:
             continue
         style: Style = {"marker": "|", "color": _SHADES[place % len(_SHADES)], "markersize": 7}
         marks.append(mark("dots", "observed", [means[member]], [beneath], **style))
@@ -262,7 +262,7 @@ def check_members(check: PredictiveCheck, statistic: str | None = None) -> Pictu
         f"{shown(max(drew))}.",
         {
             "member": order,
-            "replicates": [found[member].size for member in order],
+            "replicates": [by_member[member].size for member in order],
             "mean": [means[member] for member in order],
         },
         marks,
@@ -444,7 +444,8 @@ def deviances(result: HypotestResult[ValidityDetails], limit: int = 500) -> Pict
     marks = near_and_far(ranks + 1, np.where(finite, deviance, top), pvalues <= _LEVEL, labels, markersize=3)
     # thousands of dots that chance explains stay in the background
     marks = [
-        one._replace(style={**one.style, "color": SKY}) if one.role == "observed" else one for one in marks
+        part._replace(style={**part.style, "color": SKY}) if part.role == "observed" else part
+        for part in marks
     ]
     if np.isfinite(largest):
         style: Style = {"linestyle": (0, (5, 2)), "linewidth": 1.5}

@@ -243,7 +243,8 @@ class Picture:
 
     def __post_init__(self) -> None:
         columns = {
-            name: one if isinstance(one, np.ndarray) else list(one) for name, one in self.columns.items()
+            name: values if isinstance(values, np.ndarray) else list(values)
+            for name, values in self.columns.items()
         }
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "summary", self.summary or self.finding)
@@ -281,8 +282,8 @@ class Picture:
         labels = ("", "") if small else (self.xlabel, self.ylabel)
         dress(ax, xlabel=labels[0], ylabel=labels[1], title=self.title, size=8 if small else 9)
         if label is None:
-            for one in self.marks:
-                one.draw(ax, small)
+            for part in self.marks:
+                part.draw(ax, small)
             _set(ax, {**self.axes, **self.small_axes} if small else self.axes)
         else:
             self._draw_model(ax, str(label), small)
@@ -299,9 +300,9 @@ class Picture:
                 "Draw every model on its own axes.",
             )
         place, (left, right), (low, high) = models_on(ax), ax.get_xlim(), ax.get_ylim()
-        for one in as_model(self.shared, place, label):
-            drawn = one.draw(ax, small)
-            if one.label is not None and isinstance(one.role, Role):
+        for part in as_model(self.shared, place, label):
+            drawn = part.draw(ax, small)
+            if part.label is not None and isinstance(part.role, Role):
                 _MODELS.update(drawn)
         _set(ax, self.axes if self.shared_axes is None else self.shared_axes)
         if place:
@@ -317,21 +318,21 @@ def models_on(ax: Axes) -> int:
 def as_model(shared: Sequence[Mark], place: int, name: str) -> Iterator[Mark]:
     """Return the marks of one of several models: their look follows from the roles and the model's place."""
     color, marker, dashes = series(place)
-    role, alone = Role(color, marker, dashes), sum(one.role == "observed" for one in shared) == 1
-    for one in shared:
-        if one.role == "observed":
-            line = {"marker": marker, "linewidth": 1.3, "markersize": 5, **one.style}
-            said = shortened(name if alone or one.label is None else f"{name}, {one.label}")
+    role, alone = Role(color, marker, dashes), sum(part.role == "observed" for part in shared) == 1
+    for part in shared:
+        if part.role == "observed":
+            line = {"marker": marker, "linewidth": 1.3, "markersize": 5, **part.style}
+            label = shortened(name if alone or part.label is None else f"{name}, {part.label}")
             # names of models are the user's: one that begins with "_" would be left out of the key
-            said = f" {said}" if said.startswith("_") else said
-            yield one._replace(role=role, label=said, style=line)
-        elif one.role == "chance":
-            yield one._replace(role=role, label=None, style={**one.style, "alpha": 0.12})
-        elif one.role == "far":
-            dots = {"markersize": 5} if one.form == "dots" else {}
-            yield one._replace(role=role, label=None, style={**dots, **one.style})
+            label = f" {label}" if label.startswith("_") else label
+            yield part._replace(role=role, label=label, style=line)
+        elif part.role == "chance":
+            yield part._replace(role=role, label=None, style={**part.style, "alpha": 0.12})
+        elif part.role == "far":
+            dots = {"markersize": 5} if part.form == "dots" else {}
+            yield part._replace(role=role, label=None, style={**dots, **part.style})
         elif not place:
-            yield one
+            yield part
 
 
 def _set(ax: Axes, settings: Mapping[str, Any]) -> None:
@@ -424,7 +425,7 @@ def draws(result: type | str | tuple[type, ...], kind: str, *, several: bool = F
     'epoch'
     """
     types = result if isinstance(result, tuple) else (result,)
-    names = tuple(one if isinstance(one, str) else _type_name(one) for one in types)
+    names = tuple(drawn if isinstance(drawn, str) else _type_name(drawn) for drawn in types)
 
     def register(make: Callable[..., Picture]) -> Callable[..., Picture]:
         subject = f"`{next(iter(inspect.signature(make).parameters))}`"
@@ -436,10 +437,10 @@ def draws(result: type | str | tuple[type, ...], kind: str, *, several: bool = F
                 raise InputError(
                     subject, "must hold at least one result", "got none", "Pass one by its name."
                 )
-            for one in results:
-                if not set(_types(one)) & set(names):
+            for single in results:
+                if not set(_types(single)) & set(names):
                     rule = f"must be of type {' or '.join(f'`{name}`' for name in names)}"
-                    raise InputTypeError(subject, rule, f"got {_types(one)[0]}", "Pass the result itself.")
+                    raise InputTypeError(subject, rule, f"got {_types(single)[0]}", "Pass the result itself.")
             return make(drawn, *arguments, **options)
 
         for name in names:
@@ -506,8 +507,8 @@ def picture(result: Any, kind: str | None = None, **options: Any) -> Picture:
             "Draw one of these, print the result, or register a picture with `credibly.plots.draws`.",
         )
     if kind is None:
-        own = next(_PICTURES[base] for base in _types(first) if base in _PICTURES)
-        kind = next((name for name in (*own, *kinds) if not _needed(kinds[name])), next(iter(kinds)))
+        special = next(_PICTURES[base] for base in _types(first) if base in _PICTURES)
+        kind = next((name for name in (*special, *kinds) if not _needed(kinds[name])), next(iter(kinds)))
     one_of("`kind`", kind, kinds)
     chosen = kinds[kind]
     for name in options:
@@ -528,4 +529,4 @@ def options_of(make: Callable[..., Picture]) -> list[str]:
 def _needed(make: Callable[..., Picture]) -> list[str]:
     """Return the options without a default."""
     parameters = list(inspect.signature(make).parameters.values())[1:]
-    return [one.name for one in parameters if one.default is inspect.Parameter.empty]
+    return [option.name for option in parameters if option.default is inspect.Parameter.empty]

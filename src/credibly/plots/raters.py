@@ -64,7 +64,7 @@ def loss_map(parts: LossDecomposition | Mapping[str, LossDecomposition]) -> Pict
         One model, or several by name. An error below zero means that its square was estimated below zero.
     """
     named = dict(parts) if isinstance(parts, Mapping) else {"model": parts}
-    pairs = ((one.calibration_error, one.dispersion_error) for one in named.values())
+    pairs = ((model.calibration_error, model.dispersion_error) for model in named.values())
     errors = np.array([[(part.value, *interval_or_nan(part)) for part in pair] for pair in pairs])
     values = errors[..., 0]
     squares = values * np.abs(values)
@@ -96,7 +96,7 @@ def loss_map(parts: LossDecomposition | Mapping[str, LossDecomposition]) -> Pict
         size=(4.6, 4.6),
         axes={"xlim": (low, reach), "ylim": (low, reach), "aspect": "equal"},
         # models to come may lie farther out
-        shared=[*_arcs(0.2 * reach, 28), *(one for error in errors for one in _cross(error))],
+        shared=[*_arcs(0.2 * reach, 28), *(part for error in errors for part in _cross(error))],
     )
 
 

@@ -37,7 +37,7 @@ def tradeoffs(ranking: Ranking, most: float | None = None, points: bool = True) 
     """
     leaders = ranking.leaders(points=points)
     if most is None:
-        asked = [one for one in ranking.tradeoffs if math.isfinite(one)]
+        asked = [tradeoff for tradeoff in ranking.tradeoffs if math.isfinite(tradeoff)]
         most = max([1.0, *asked, *(1.15 * low for low, _, _ in leaders if low <= 10)])
     if not 0 < most < math.inf:
         raise InputError("`most`", "must be a positive number", f"got {most!r}", "Use 2.")
@@ -90,11 +90,13 @@ def _names_of_lines(names: list[str], ends: HostArray, most: float, top: float) 
 
 def _crossings(ranking: Ranking, names: list[str], most: float, changes: set[float]) -> list[Mark]:
     """Return where two models change places; where the first place changes, the dot is filled."""
-    found = [one for one in ranking.crossings if {one.below, one.beyond} <= set(names)]
-    where = np.array([one.tradeoff for one in found])
-    below = [ranking.names.index(one.below) for one in found]
+    crossings = [
+        crossing for crossing in ranking.crossings if {crossing.below, crossing.beyond} <= set(names)
+    ]
+    where = np.array([crossing.tradeoff for crossing in crossings])
+    below = [ranking.names.index(crossing.below) for crossing in crossings]
     scores = ranking.distance[below] + where * (ranking.imprecision * ranking.scale)[below]
-    leads = np.array([one.tradeoff in changes for one in found], dtype=bool)
+    leads = np.array([crossing.tradeoff in changes for crossing in crossings], dtype=bool)
     marks = []
     for role, face, edge, size, some in (
         ("ink", "none", INK, 3.5, ~leads),
@@ -130,19 +132,19 @@ def violins(scores: Scores, part: Part = "distance") -> Picture:
     one_of("`part`", part, PARTS)
     named = _named(scores)
     values = {name: host_vector(getattr(score, part)) for name, score in named.items()}
-    finite = np.concatenate([own[np.isfinite(own)] for own in values.values()])
+    finite = np.concatenate([numbers[np.isfinite(numbers)] for numbers in values.values()])
     edges = np.linspace(0.0, 1.02 * float(finite.max(initial=1e-9)), _BINS + 1)
     right = {name: host_vector(score.right) > 0 for name, score in named.items()}
     both: tuple[Group, Group] = ("right", "wrong")
     means = {group: np.array([score.summary[part][group].mean for score in named.values()]) for group in both}
     places, marks = np.arange(len(named)), []
     for group, side, role, marker in zip(both, (-1.0, 1.0), ("observed", "second"), ("o", "D"), strict=True):
-        found = []
-        for name, own in values.items():
+        rows = []
+        for name, numbers in values.items():
             chosen = right[name] == (group == "right")
-            held = own[chosen & np.isfinite(own)]
-            found.append(np.histogram(held, bins=edges)[0] / max(1, int(chosen.sum())))
-        shares = np.array(found)
+            held = numbers[chosen & np.isfinite(numbers)]
+            rows.append(np.histogram(held, bins=edges)[0] / max(1, int(chosen.sum())))
+        shares = np.array(rows)
         widths = 0.42 * side * shares / np.maximum(shares.max(axis=1, keepdims=True), 1e-12)
         sides = (places[:, None] + np.minimum(widths, 0.0), places[:, None] + np.maximum(widths, 0.0))
         ends = (np.broadcast_to(end, shares.shape) for end in (edges[:-1], edges[1:]))
@@ -155,7 +157,7 @@ def violins(scores: Scores, part: Part = "distance") -> Picture:
     who = f"{higher} of {len(named)} models"
     if len(named) == 1:
         who = next(iter(named)) if higher else "no model"
-    infinite = sum(int((~np.isfinite(own)).sum()) for own in values.values())
+    infinite = sum(int((~np.isfinite(numbers)).sum()) for numbers in values.values())
     lost = f" {infinite} infinite values are not drawn." if infinite else ""
     return Picture(
         f"{_TITLES[part]}, right and wrong",
@@ -185,17 +187,17 @@ def bars(scores: Scores, group: Group = "all") -> Picture:
     means = {part: np.array([score.summary[part][group].mean for score in named.values()]) for part in PARTS}
     total = means["total"]
     best = int(np.argmin(np.where(np.isnan(total), np.inf, total)))
-    heights = {part: np.where(np.isfinite(own), own, 0.0) for part, own in means.items()}
+    heights = {part: np.where(np.isfinite(height), height, 0.0) for part, height in means.items()}
     marks = []
     for shift, part, color, label in (
         (-0.27, "distance", BLUE, "distance"),
         (0.0, "imprecision", SKY, "imprecision"),
         (0.27, "total", VERMILION, "score E"),
     ):
-        left, own = np.arange(len(named)) + shift - 0.13, heights[part]
+        left, height = np.arange(len(named)) + shift - 0.13, heights[part]
         style: Style = {"facecolor": color, "edgecolor": INK, "linewidth": 0.5, "label": label}
-        marks.append(mark("boxes", "observed", left, left + 0.26, 0.0 * own, own, **style))
-    tallest = max(1e-9, *(float(own.max()) for own in heights.values()))
+        marks.append(mark("boxes", "observed", left, left + 0.26, 0.0 * height, height, **style))
+    tallest = max(1e-9, *(float(height.max()) for height in heights.values()))
     return Picture(
         f"Means over {group} predictions",
         f"Over {group} predictions {list(named)[best]} has the smallest mean score, "
@@ -287,7 +289,7 @@ def confidence(score: EpistemicScore, n_bins: int = 10) -> Picture:
     def in_bins(values: HostArray) -> HostArray:
         """Return mean, 10 % and 90 % of the instances in each bin, (3, b)."""
         held = [host_vector(values)[bins == place] for place in filled]
-        return np.array([(own.mean(), *np.quantile(own, (0.1, 0.9))) for own in held]).T
+        return np.array([(inside.mean(), *np.quantile(inside, (0.1, 0.9))) for inside in held]).T
 
     entropy, imprecision = in_bins(score.entropy), in_bins(score.imprecision)
     measure = f"imprecision ({score.settings.get('measure', 'of the set')})"
@@ -331,8 +333,8 @@ def members(stability: ScoreStability | Mapping[str, ScoreStability]) -> Picture
     stability : ScoreStability or mapping of str to ScoreStability
         From `credibly.selection.score_stability`, or ``ranking.stability``.
     """
-    given = stability if isinstance(stability, Mapping) else {"score": stability}
-    named = {str(name): one for name, one in given.items() if one.n_members.size}
+    every = stability if isinstance(stability, Mapping) else {"score": stability}
+    named = {str(name): model for name, model in every.items() if model.n_members.size}
     if not named:
         raise UnsupportedError(
             "a picture over numbers of members",
@@ -341,28 +343,28 @@ def members(stability: ScoreStability | Mapping[str, ScoreStability]) -> Picture
             "Look at `by_budget` instead.",
         )
     parts = [
-        f"{name} from {shown(float(one.by_members[0]))} with {one.n_members[0]} "
-        f"to {shown(float(one.by_members[-1]))} with {one.n_members[-1]}"
-        for name, one in named.items()
+        f"{name} from {shown(float(model.by_members[0]))} with {model.n_members[0]} "
+        f"to {shown(float(model.by_members[-1]))} with {model.n_members[-1]}"
+        for name, model in named.items()
     ]
     tradeoff = next(iter(named.values())).tradeoff
-    sizes = [one.n_members.size for one in named.values()]
+    sizes = [model.n_members.size for model in named.values()]
     models = enumerate(named.items())
     return Picture(
         "Score against members",
         f"Mean score by number of members: {'; '.join(parts)}.",
         {
             "model": np.repeat(list(named), sizes),
-            "members": np.concatenate([one.n_members for one in named.values()]),
-            "mean score": np.concatenate([one.by_members for one in named.values()]),
-            "standard deviation": np.concatenate([one.members_std for one in named.values()]),
+            "members": np.concatenate([model.n_members for model in named.values()]),
+            "mean score": np.concatenate([model.by_members for model in named.values()]),
+            "standard deviation": np.concatenate([model.members_std for model in named.values()]),
         },
-        [drawn for place, (name, one) in models for drawn in as_model(_by_members(one), place, name)],
+        [drawn for place, (name, model) in models for drawn in as_model(_by_members(model), place, name)],
         "number of members",
         f"mean score, trade-off {tradeoff:g}",
         size=(5.0, 3.8),
         axes={"xlim": (0, None), "ylim": (0, None)},
-        shared=[drawn._replace(label=name) for name, one in named.items() for drawn in _by_members(one)],
+        shared=[drawn._replace(label=name) for name, model in named.items() for drawn in _by_members(model)],
     )
 
 
