@@ -9,15 +9,12 @@ studies/pages/raters.md and, given a folder, writes its plot there.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 import credibly as cr
-from credibly.evaluation import shown, shown_range
-from credibly.plots import Picture, mark, new_figure
+from credibly.plots import new_figure
 from credibly_studies.inputs import public_arrays
+from credibly_studies.pictures import debiasing_picture
 
 RATERS = (2, 3, 5, 10)
 DRAWS = 200
@@ -33,37 +30,6 @@ def data_sets() -> dict[str, tuple[cr.Point | cr.Ensemble, cr.LabelCounts]]:
     }
 
 
-def debiasing(
-    by_raters: Mapping[int, cr.results.LossDecomposition], whole: cr.results.LossDecomposition
-) -> Picture:
-    """Return plug-in and unbiased epistemic loss against the number of raters (D21 Figure 2b)."""
-    raters, reference = sorted(by_raters), whole.epistemic.value
-    parts = [by_raters[number] for number in raters]
-    unbiased = np.array([one.epistemic.value for one in parts])
-    plugin = np.array([one.plugin.epistemic.value for one in parts])
-    low, high = np.array([one.epistemic.interval() for one in parts]).T
-    held = int(((low <= reference) & (reference <= high)).sum())
-    style = {"markersize": 5, "linewidth": 1.2}
-    errors = np.stack([unbiased - low, high - unbiased])
-    label = "unbiased, 95 % interval"
-    return Picture(
-        "Debiasing against raters",
-        f"The interval of the unbiased loss contains the value of all raters in {held} of {len(low)} "
-        f"cases; with {raters[0]:g} raters the plug-in gives "
-        f"{shown(plugin[0])} instead of {shown(reference)} (interval {shown_range((low[0], high[0]))}).",
-        {"n raters": raters, "unbiased": unbiased, "plugin": plugin, "low": low, "high": high},
-        [
-            mark("across", "expected", reference, label="all raters"),
-            mark("errorbar", "observed", raters, unbiased, errors, label=label, **style),
-            mark("line", "far", raters, plugin, marker="D", label="plug-in", **style),
-        ],
-        "raters per instance",
-        "epistemic loss",
-        size=(5.0, 3.8),
-        axes={"xscale": "log", "xnames": (raters, [f"{number:g}" for number in raters], {})},
-    )
-
-
 def main(folder: str | None = None) -> None:
     columns = ("data", "raters", "unbiased EL", "95 % interval", "EL of all raters", "plug-in EL")
     print(" | ".join(("", *columns, "interval contains EL of all raters", "contains plug-in EL", "")).strip())
@@ -73,7 +39,7 @@ def main(folder: str | None = None) -> None:
         whole = cr.raters.decompose_loss(predictions, counts)
         target = whole.epistemic.value
         first = {m: cr.raters.decompose_loss(predictions, counts.subsample(m, rng=0)) for m in RATERS}
-        pictures[name] = debiasing(first, whole)
+        pictures[name] = debiasing_picture(first, whole)
         for m, parts in first.items():
             held = {"unbiased": 0, "plugin": 0}
             for draw in range(DRAWS):
@@ -93,7 +59,6 @@ def main(folder: str | None = None) -> None:
         for place, (name, picture) in enumerate(pictures.items(), start=1):
             ax = figure.add_subplot(1, 2, place)
             picture.draw(ax)
-            ax.minorticks_off()
             ax.set_title(name, loc="left")
             print(f"{name}: {picture.finding}")
         figure.patch.set_alpha(1)

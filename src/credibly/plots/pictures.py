@@ -338,10 +338,12 @@ def as_model(shared: Sequence[Mark], place: int, name: str) -> Iterator[Mark]:
 def _set(ax: Axes, settings: Mapping[str, Any]) -> None:
     """Set limits, ticks and frame."""
     plain = dict(settings)
+    ax.set_xscale(plain.pop("xscale", ax.get_xscale()))  # a scale has ticks of its own
     for name, write in (("xnames", ax.set_xticks), ("ynames", ax.set_yticks)):
         if name in plain:
             places, names, style = plain.pop(name)
             write(places, names, parse_math=False, **style)
+            ax.minorticks_off()
     if "xparts" in plain:
         ax.locator_params(axis="x", nbins=plain.pop("xparts"))
     for side in plain.pop("hidden", ()):

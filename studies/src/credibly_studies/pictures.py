@@ -1,4 +1,4 @@
-"""Pictures of studies: numbers with intervals side by side, checks before and after recalibration."""
+"""Pictures of studies: numbers with intervals side by side, checks before and after, losses by raters."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly.evaluation import shown, title
+from credibly.evaluation import shown, shown_range, title
 from credibly.plots import Picture, draws, mark
 from credibly.plots.drawing import Style, line_style
 from credibly.plots.hypotests import strip
 from credibly.plots.pictures import slanted
+from credibly.results.decompositions import LossDecomposition
 from credibly.results.predictive import PredictiveCheck
 from credibly_studies.judging import Interval
 
@@ -96,3 +97,50 @@ def before_after(before: PredictiveCheck, after: PredictiveCheck, hypothesis: st
         for when, check in (("before", before), ("after", after))
     }
     return strip(lines, f"Recalibration, {chosen}")
+
+
+def debiasing_picture(by_raters: Mapping[int, LossDecomposition], whole: LossDecomposition) -> Picture:
+    """Return plug-in and unbiased epistemic loss against the number of raters (D21 Figure 2b).
+
+    Parameters
+    ----------
+    by_raters : mapping of int to LossDecomposition
+        Decompositions of subsampled raters, by their number.
+    whole : LossDecomposition
+        The decomposition of all raters.
+
+    Returns
+    -------
+    Picture
+        Both losses with the interval of the unbiased one, and the value of all raters.
+    """
+    if not by_raters:
+        raise InputError(
+            "`by_raters`", "must hold at least one result", "got none", "Pass one by its number."
+        )
+    raters, reference = sorted(by_raters), whole.epistemic.value
+    parts = [by_raters[number] for number in raters]
+    unbiased = np.array([part.epistemic.value for part in parts])
+    plugin = np.array([part.plugin.epistemic.value for part in parts])
+    low, high = np.array([part.epistemic.interval() for part in parts]).T
+    held = int(((low <= reference) & (reference <= high)).sum())
+    style: Style = {"markersize": 5, "linewidth": 1.2}
+    errors = np.stack([unbiased - low, high - unbiased])
+    label = "unbiased, 95 % interval"
+    return Picture(
+        "Debiasing against raters",
+        f"The interval of the unbiased loss contains the value of all raters in {held} of {len(low)} "
+        f"cases; with {raters[0]:g} raters the plug-in gives "
+        f"{shown(float(plugin[0]))} instead of {shown(reference)} "
+        f"(interval {shown_range((float(low[0]), float(high[0])))}).",
+        {"n raters": raters, "unbiased": unbiased, "plugin": plugin, "low": low, "high": high},
+        [
+            mark("across", "expected", reference, label="all raters"),
+            mark("errorbar", "observed", raters, unbiased, errors, label=label, **style),
+            mark("line", "far", raters, plugin, marker="D", label="plug-in", **style),
+        ],
+        "raters per instance",
+        "epistemic loss",
+        size=(5.0, 3.8),
+        axes={"xscale": "log", "xnames": (raters, [f"{number:g}" for number in raters], {})},
+    )

@@ -1,4 +1,4 @@
-"""Checks before and after recalibration as data, then as marks on axes."""
+"""Checks before and after recalibration, and losses by raters: data first, then marks on axes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly_studies.pictures import before_after
+from credibly_studies.pictures import before_after, debiasing_picture
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +40,28 @@ def test_a_picture_of_another_package_is_found_by_its_kind(check: cr.results.Pre
     assert check.plot().get_title(loc="left") == "What the model expects"  # needs no option
     with pytest.raises(cr.InputTypeError, match=r'`kind="before_after"` needs `after=`'):
         check.plot(kind="before_after")
+
+
+def test_debiasing_against_raters() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.dirichlet(np.ones(3), size=300)
+    probs, counts = (
+        truth**2 / (truth**2).sum(axis=1, keepdims=True),
+        cr.LabelCounts(rng.multinomial(20, truth)),
+    )
+    whole = cr.raters.decompose_loss(probs, counts)
+    few = {m: cr.raters.decompose_loss(probs, counts.subsample(m, rng=m)) for m in (5, 2)}
+    picture = debiasing_picture(few, whole)
+    raters, _, plugin, low, high = picture.columns.values()
+    assert raters == [2, 5]
+    assert plugin.tolist() == [few[2].plugin.epistemic.value, few[5].plugin.epistemic.value]
+    assert (low[0], high[0]) == few[2].epistemic.interval()
+    held = ((low <= whole.epistemic.value) & (whole.epistemic.value <= high)).sum()
+    assert f"in {held} of 2 cases; with 2 raters the plug-in gives" in picture.finding
+    ax = picture.draw()
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["2", "5"]
+    small = picture.draw(Figure().add_subplot(), small=True)
+    assert small.get_xlabel() == ""
+    assert small.get_legend() is None
+    with pytest.raises(cr.InputError, match="`by_raters` must hold at least one"):
+        debiasing_picture({}, whole)
