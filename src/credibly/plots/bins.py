@@ -18,6 +18,7 @@ from credibly.plots.pictures import Mark, Picture, draws, mark, near_and_far, ra
 from credibly.results.curves import CorpCurve, ReliabilityCurve, SpreadCurve
 
 _ROUNDING = 1e-12
+CONFIDENCE = ("Confidence against accuracy", "confidence of the model", "how often it was right")
 COUNTS_DEPTH = 0.17
 """How far bars of counts reach below zero, of axes from 0 to 1."""
 
@@ -137,9 +138,8 @@ def _short(count: float) -> str:
 
 def reliability_words(curve: ReliabilityCurve | CorpCurve) -> dict[str, Any]:
     """Return title and labels of a diagram of confidence, or of the probability of a class."""
-    if curve.target is None:
-        words = ("Confidence against accuracy", "confidence of the model", "how often it was right")
-    else:
+    words = CONFIDENCE
+    if curve.target is not None:
         words = (curve.name, "predicted probability", "observed frequency")
     return dict(zip(("title", "xlabel", "ylabel"), words, strict=True))
 

@@ -13,7 +13,14 @@ from credibly._arrays.notes import capital, counted
 from credibly.evaluation import shown, title
 from credibly.evaluation.comparison_words import in_units
 from credibly.evaluation.stages import mean_gap
-from credibly.plots.bins import COUNTS_DEPTH, diagonal, hanging_counts, reliability_words, unit_square
+from credibly.plots.bins import (
+    CONFIDENCE,
+    COUNTS_DEPTH,
+    diagonal,
+    hanging_counts,
+    reliability_words,
+    unit_square,
+)
 from credibly.plots.drawing import Style, line_style
 from credibly.plots.pictures import Picture, as_model, draws, mark, picture, ranges
 from credibly.results.curves import DRAWS_REPEAT, CorpCurve, EnvelopeCurve, MurphyCurve, RiskCoverageCurve
@@ -23,6 +30,15 @@ from credibly.results.recalibration import RecalibrationReport
 _LISTED = np.arange(1, 11) / 10
 """Coverages in the table of a risk-coverage curve, which itself has hundreds of points."""
 _FEW_LEVELS = 20
+_EVENT = ("Probability against frequency", "probability of the event", "how often it happened")
+_WORDS = {
+    "pit": ("Labels below quantiles", "level of the quantile", "share of labels below it, minus level"),
+    "coverage": ("Coverage of intervals", "stated coverage", "observed coverage"),
+}
+_GAPS = {
+    "confidence_gap": (*CONFIDENCE, "Confidence minus accuracy"),
+    "event_gap": (*_EVENT, "Probability minus frequency of the event"),
+}
 
 
 @draws(CorpCurve, "corp")
@@ -175,11 +191,7 @@ def envelope(curve: EnvelopeCurve) -> Picture:
     lower, upper, stated, observed = (
         share - levels * is_pit for share in (curve.lower, curve.upper, levels, curve.observed)
     )
-    words = ("Coverage of intervals", "stated coverage", "observed coverage")
-    if is_pit:
-        words = (
-            "Labels below quantiles", "level of the quantile", "share of labels below it, minus level"
-        )  # fmt: skip
+    words = _WORDS[curve.name]
     markers: Style = {"marker": "o" if len(levels) < _FEW_LEVELS else None}
     expected = mark("line", "expected", levels, stated, label="as stated")
     label = f"{100 * curve.coverage:.4g} % envelope of the whole curve"
@@ -355,26 +367,17 @@ def model_curves(comparison: Any, most: int = 8) -> Picture:
     """
     require_positive("`most`", most, "Use 8.")
     leading = list(comparison.leading())
-    gap, words, what = (
-        "confidence_gap",
-        ("Confidence against accuracy", "confidence of the model", "how often it was right"),
-        "Confidence minus accuracy",
-    )
-    if "event_gap" in comparison.places:
-        gap, words, what = (
-            "event_gap",
-            ("Probability against frequency", "probability of the event", "how often it happened"),
-            "Probability minus frequency of the event",
-        )
+    gap = "event_gap" if "event_gap" in comparison.places else "confidence_gap"
+    heading, stated, observed, what = _GAPS[gap]
     drawn = leading[:most]
     gaps = [f"{name} {in_units(gap, comparison.estimates[name][gap].value)}" for name in drawn]
     left = len(leading) - len(drawn)
     rest = counted(left, "model with a larger log loss is", "models with a larger log loss are")
     return Picture(
-        title=words[0],
+        title=heading,
         finding=f"{what} on average: {', '.join(gaps)}.{f' {rest} not drawn.' if left else ''}",
-        xlabel=words[1],
-        ylabel=words[2],
+        xlabel=stated,
+        ylabel=observed,
         **_together({name: comparison.curves[name] for name in drawn}, "model"),
     )
 

@@ -80,7 +80,6 @@ def audit(result: AuditResult, limit: int = 15) -> Picture:
         "observed minus predicted, points",
         size=(6.4, 4.6),
         axes=listed(names, fontsize=7),
-        small_axes=listed(names, fontsize=6),
         key_below=0.2,
     )
 
@@ -127,7 +126,6 @@ def claims(result: SetCoverage, limit: int = 10) -> Picture:
         "share of labels covered",
         size=(5.4, 3.8),
         axes={**listed(written, fontsize=7), "xlim": (left, 1.01)},
-        small_axes=listed(written, fontsize=6),
         key_below=0.26,  # a report draws it low: 0.2 would touch the label of the axis
     )
 

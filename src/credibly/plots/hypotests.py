@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -178,7 +178,6 @@ def strip(lines: Mapping[str, HypotestResult[CheckDetails]], title: str) -> Pict
             "ylim": (-0.6, len(heights) - 0.4),
             "ynames": (heights, list(lines), {"color": INK, "fontsize": 8}),
         },
-        small_axes={"ynames": (heights, list(lines), {"color": INK, "fontsize": 7})},
         key_below=0.2,
     )
 
@@ -335,13 +334,7 @@ def check_groups(
         marks.append(mark("words", "ink", shown(result.deciding_pvalue), (column, row), **words))
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in _ROLES if word in verdicts)
 
-    def names(fontsize: float) -> dict[str, Any]:
-        style = {"fontsize": fontsize, "color": INK}
-        return {
-            "xnames": (range(len(columns)), [printable(name) for name in columns], style),
-            "ynames": (range(len(rows)), [printable(name) for name in rows], style),
-        }
-
+    style = {"fontsize": 7, "color": INK}
     return Picture(
         f"{title(name)} by group",
         f"{title(name)} in {len(cells)} groups, {chosen} hypothesis: {counts}.",
@@ -353,8 +346,12 @@ def check_groups(
         },
         marks,
         size=(5.6, 4.2),
-        axes={"xlim": (-0.5, len(columns) - 0.5), "ylim": (len(rows) - 0.5, -0.5), **names(7)},
-        small_axes=names(6),
+        axes={
+            "xlim": (-0.5, len(columns) - 0.5),
+            "ylim": (len(rows) - 0.5, -0.5),
+            "xnames": (range(len(columns)), [printable(name) for name in columns], style),
+            "ynames": (range(len(rows)), [printable(name) for name in rows], style),
+        },
     )
 
 

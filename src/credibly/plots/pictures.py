@@ -284,7 +284,7 @@ class Picture:
         if label is None:
             for part in self.marks:
                 part.draw(ax, small)
-            _set(ax, {**self.axes, **self.small_axes} if small else self.axes)
+            _set(ax, {**self.axes, **self.small_axes} if small else self.axes, small)
         else:
             self._draw_model(ax, str(label), small)
         if not small and ax.get_legend_handles_labels()[0]:
@@ -304,7 +304,7 @@ class Picture:
             drawn = part.draw(ax, small)
             if part.label is not None and isinstance(part.role, Role):
                 _MODELS.update(drawn)
-        _set(ax, self.axes if self.shared_axes is None else self.shared_axes)
+        _set(ax, self.axes if self.shared_axes is None else self.shared_axes, small)
         if place:
             (start, end), (bottom, top) = ax.get_xlim(), ax.get_ylim()
             ax.set(xlim=(min(left, start), max(right, end)), ylim=(min(low, bottom), max(high, top)))
@@ -335,13 +335,15 @@ def as_model(shared: Sequence[Mark], place: int, name: str) -> Iterator[Mark]:
             yield part
 
 
-def _set(ax: Axes, settings: Mapping[str, Any]) -> None:
-    """Set limits, ticks and frame."""
+def _set(ax: Axes, settings: Mapping[str, Any], small: bool) -> None:
+    """Set limits, ticks and frame; names with a size of their own are one point smaller on small axes."""
     plain = dict(settings)
     ax.set_xscale(plain.pop("xscale", ax.get_xscale()))  # a scale has ticks of its own
     for name, write in (("xnames", ax.set_xticks), ("ynames", ax.set_yticks)):
         if name in plain:
             places, names, style = plain.pop(name)
+            if small and "fontsize" in style:
+                style = {**style, "fontsize": style["fontsize"] - 1}
             write(places, names, parse_math=False, **style)
             ax.minorticks_off()
     if "xparts" in plain:
