@@ -300,11 +300,15 @@ class Picture:
                 "Draw every model on its own axes.",
             )
         place, (left, right), (low, high) = models_on(ax), ax.get_xlim(), ax.get_ylim()
+        settings = self.axes if self.shared_axes is None else self.shared_axes
+        for axis in ("x", "y"):
+            if place and None in settings.get(f"{axis}lim", ()):  # an open end was fixed by the model before
+                ax.autoscale(axis=axis)
         for part in as_model(self.shared, place, label):
             drawn = part.draw(ax, small)
             if part.label is not None and isinstance(part.role, Role):
                 _MODELS.update(drawn)
-        _set(ax, self.axes if self.shared_axes is None else self.shared_axes, small)
+        _set(ax, settings, small)
         if place:
             (start, end), (bottom, top) = ax.get_xlim(), ax.get_ylim()
             ax.set(xlim=(min(left, start), max(right, end)), ylim=(min(low, bottom), max(high, top)))

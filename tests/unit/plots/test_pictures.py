@@ -218,6 +218,16 @@ def test_models_straight_from_data() -> None:
         cr.plots.null(PROBS, LABELS, label="a", statistics="brier", n_resamples=19, rng=0)
 
 
+def test_a_later_model_is_not_cut_off() -> None:
+    event = np.stack([1 - PROBS[:, 0], PROBS[:, 0]], axis=1)
+    labels = (PROBS[:, 0] > 0.5).astype(int)
+    worst = cr.selection.murphy_curve(event[:, ::-1], labels).cost.max()
+    ax = cr.plots.murphy({"right": event, "opposite": event[:, ::-1]}, labels)
+    bottom, top = ax.get_ylim()
+    assert bottom == 0
+    assert top >= worst > cr.plots.murphy(event, labels).get_ylim()[1]
+
+
 def test_options_of_the_picture_and_settings_of_the_result_go_their_ways() -> None:
     counts = cr.LabelCounts(np.random.default_rng(0).multinomial(5, PROBS))
     ax = cr.plots.disagreement(PROBS, counts, level=0.9, n_bins=4)
