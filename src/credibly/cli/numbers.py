@@ -94,9 +94,7 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
     for what, reason in evaluation.not_run:
         left_out.setdefault(reason, []).append(what)
     for reason, names in left_out.items():
-        several = len(names) > 1 and reason.startswith("it ")
-        why = f"each {reason.removeprefix('it ')}" if several else reason
-        yield f"not run: {', '.join(names)}, because {with_flags(why)}"
+        yield f"not run, because {with_flags(reason)}: {', '.join(names)}"
 
 
 def _misread(evaluation: Evaluation) -> Iterator[str]:
