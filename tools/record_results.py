@@ -117,7 +117,7 @@ def record(out: Path) -> int:
         last = time.perf_counter()
     lines = (f"{json.dumps(path)}: {json.dumps(value)}" for path, value in values.items())
     out.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    errors = [path for path in values if path.endswith("/error")]
+    errors = [path for path in values if path.endswith("/error") and isinstance(values[path], str)]
     meant = sum(path.startswith("refused/") for path in errors)
     print(f"{len(values)} paths, {count(values)} numbers of {Path(credibly.__file__).parent}")
     broken = [path for path in errors if values[path].startswith(("TypeError", "ValueError"))]

@@ -1,4 +1,4 @@
-"""Run the validity board and write docs/validity.md.
+"""Run the validity board and write docs/validity.md, with all lines in docs/validity.csv.
 
     python tools/validity_board.py --processes 16 --runs 500
     python tools/validity_board.py --runs 100 --only credal_test
@@ -52,6 +52,7 @@ def main() -> int:
                 print(f"{done} of {len(waiting)} tasks, {time.monotonic() - begun:.0f} s", flush=True)
     lines = report.lines(board.ROWS, records(read(state)))
     Path(asked.out).write_text(report.page(lines, board.ELSEWHERE))
+    Path(asked.out).with_suffix(".csv").write_text(report.table(lines))
     wrong = [line for line in lines if line.verdict]
     for line in wrong:
         print(f"{line.verdict}: {line.row.key} | {line.setting}")

@@ -7,7 +7,10 @@ truth, 0 where it misses, and NaN where it is refused.
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -31,15 +34,18 @@ at level 5 % may reject in 5 % of all data sets: *size* is how often it did. Whe
 *power* is how often it rejected at 5 %. A 95 % interval should hold the truth in 95 % of all data sets:
 *coverage* is how often it did, among those in which one was offered.
 
-A size is in **bold** where it is above what chance allows (99.9 % binomial bounds of each number, plus the
-slack that an asymptotic test is given in `tests/validity/board.py`), a coverage where it is below. Of a
-thousand such numbers chance alone puts about one beyond its bounds. Tests of discrete statistics, bounds, and
-tests that hold for every truth in a set may reject less often than their level; that is shown, not marked.
-Seconds are the CPU time of one run of the row, all its settings together. The seeds of a row are 0, 1, 2, and
-so on, as many as it has runs.
+The table has one row per test or interval: the median over all its worlds and settings, with the smallest
+and the largest. Every world and setting is a line of [validity.csv](validity.csv), with the number of data
+sets behind it and the CPU seconds of one of them. The seeds of a world are 0, 1, 2, and so on.
 
-`make validity` runs the board and writes this page; `tests/validity/test_board.py` runs a small copy of it in
-every `make test-validity`.
+A line is beyond its bounds if a size is too large or too small, or a coverage too low or too high, for
+chance to explain it: outside 99.9 % binomial bounds, plus the slack that an asymptotic test is given in
+`tests/validity/board.py`. Of a thousand lines chance alone puts about one beyond. A size that is too large
+and a coverage that is too low are in **bold**; tests of discrete statistics, bounds, and tests that hold
+for every truth in a set may reject less often than their level, which the file shows.
+
+`make validity` runs the board and writes both files; `tests/validity/test_board.py` runs a small copy of it
+in every `make test-validity`.
 """
 
 
@@ -126,31 +132,25 @@ class Line:
                 return f"size too small at {level:g}"
         return ""
 
+    @property
+    def is_dangerous(self) -> bool:
+        """Whether it rejects too often, or holds too rarely."""
+        return self.verdict.startswith(("size too large", "coverage too low"))
+
     def cells(self) -> list[str]:
-        """Return the row of the table."""
-        sizes, power, coverage = "", "", ""
-        if self.row.truth == "null":
-            sizes = " / ".join(f"{self.share(level):.3f}" for level in LEVELS)
-            sizes = f"**{sizes}**" if "too large" in self.verdict else sizes
-        elif self.row.truth == "alternative":
-            power = f"{self.share(0.05):.2f}"
-        elif len(self.offered):
-            coverage = f"{self.offered.mean():.3f}"
-            coverage = f"**{coverage}**" if "too low" in self.verdict else coverage
-            refused = len(self.values) - len(self.offered)
-            coverage += f" ({refused} refused)" if refused else ""
-        else:
-            coverage = "refused"
-        return [
-            f"`{self.row.test}`",
-            self.setting,
-            self.row.world,
-            sizes,
-            power,
-            coverage,
-            str(len(self.values)),
-            f"{self.seconds:.2g}",
-        ]
+        """Return the line of the file."""
+        sizes = [f"{self.share(level):.3f}" for level in LEVELS] if self.row.truth == "null" else [""] * 3
+        power = f"{self.share(0.05):.3f}" if self.row.truth == "alternative" else ""
+        coverage, refused = "", ""
+        if self.row.truth == "interval":
+            coverage = f"{self.offered.mean():.3f}" if len(self.offered) else ""
+            refused = str(len(self.values) - len(self.offered))
+        end = [str(len(self.values)), f"{self.seconds:.2g}", self.verdict]
+        return [self.row.test, self.setting, self.row.world, *sizes, power, coverage, refused, *end]
+
+
+COLUMNS = ("test", "setting", "world", "size_1", "size_5", "size_10", "power_5", "coverage", "refused")
+COLUMNS += ("data_sets", "seconds", "beyond_bounds")
 
 
 def lines(rows: Sequence[Row], records: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Line]:
@@ -166,13 +166,50 @@ def lines(rows: Sequence[Row], records: Mapping[str, Sequence[Mapping[str, Any]]
     return found
 
 
+def table(found: Sequence[Line]) -> str:
+    """Return every line as comma-separated values."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(line.cells() for line in _ordered(found))
+    return text.getvalue()
+
+
 def page(found: Sequence[Line], elsewhere: Mapping[str, str]) -> str:
     """Return the page; `elsewhere` says why some public names have no rows."""
-    head = ["test", "setting", "world", "size at 1 / 5 / 10 %", "power", "coverage", "runs", "s"]
-    ordered = sorted(found, key=lambda line: line.row.test)  # stable: worlds keep the order of the board
-    table = [head, ["---"] * len(head), *(line.cells() for line in ordered)]
-    body = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
+    head = ["test", "worlds", "lines", "size at 5 %", "power at 5 %", "coverage", "beyond bounds"]
+    cells = [head, ["---"] * len(head)]
+    for test, of_test in itertools.groupby(_ordered(found), key=lambda line: line.row.test):
+        group = list(of_test)
+        true, false, intervals = (
+            [line for line in group if line.row.truth == truth]
+            for truth in ("null", "alternative", "interval")
+        )
+        held = [line for line in intervals if len(line.offered)]
+        size = _range([line.share(0.05) for line in true], any(line.is_dangerous for line in true))
+        power = _range([line.share(0.05) for line in false])
+        coverage = _range([line.offered.mean() for line in held], any(line.is_dangerous for line in held))
+        beyond = ", ".join(sorted({line.verdict for line in group} - {""}))
+        worlds_of = len({line.row.world for line in group})
+        cells.append([f"`{test}`", str(worlds_of), str(len(group)), size, power, coverage, beyond])
+    body = "\n".join(f"| {' | '.join(row)} |" for row in cells)
     rest = "\n".join(f"- `{name}`: {why}" for name, why in elsewhere.items())
     wrong = sum(bool(line.verdict) for line in found)
-    summary = f"{len(found)} lines, {wrong} beyond their bounds."
+    dangerous = sum(line.is_dangerous for line in found)
+    counts = f"{dangerous} reject too often or hold too rarely, and {wrong - dangerous} the other way"
+    summary = f"{len(found)} lines; {counts}."
     return f"{INTRODUCTION}\n{summary}\n\n{body}\n\nWithout rows of their own:\n\n{rest}\n"
+
+
+def _ordered(found: Sequence[Line]) -> list[Line]:
+    return sorted(found, key=lambda line: line.row.test)  # stable: worlds keep the order of the board
+
+
+def _range(values: Sequence[float], dangerous: bool = False) -> str:
+    """Write the median of some numbers, and the smallest and largest if there are several."""
+    if not values:
+        return ""
+    text = f"{np.median(values):.3f}"
+    if len(values) > 1:
+        text += f" ({min(values):.3f} to {max(values):.3f})"
+    return f"**{text}**" if dangerous else text

@@ -86,13 +86,13 @@ def as_array(value: Any, name: str, remedy: str = "") -> Array:
 def _plain(array: Array, name: str) -> Array:
     """Drop subclasses that compute differently (masked arrays, matrices); memory maps stay what they are."""
     if np.ma.is_masked(array):
-        rows = np.flatnonzero(np.ma.getmaskarray(array).reshape(len(array), -1).any(axis=1)).tolist()
-        raise InvalidRowsError(
-            f"`{name}`",
-            "must not be masked",
-            describe_rows(rows, "has masked entries", len(array)),
-            "Select the valid instances of predictions and labels first.",
-            rows,
+        require_rows(
+            (np.ma.getmaskarray(array),),
+            lambda masked: masked,
+            name=name,
+            rule="must not be masked",
+            fact=lambda _: "has masked entries",
+            remedy="Select the valid instances of predictions and labels first.",
         )
     return array if type(array) in (np.ndarray, np.memmap) else np.asarray(array)
 
@@ -212,17 +212,13 @@ def describe_rows(rows: list[int], fact: str, total: int) -> str:
 
 def require_finite(array: Array, name: str) -> None:
     """Raise with the first NaN or infinite row."""
-    rows = find_rows((array,), lambda block: ~namespace(block).isfinite(block))
-    if rows:
-        values = to_host(array[rows[0], ...]).ravel()
-        value = values[~np.isfinite(values)][0]
-        raise InvalidRowsError(
-            f"`{name}`",
-            "must be finite",
-            describe_rows(rows, f"holds {value}", array.shape[0]),
-            "Drop or repair these rows.",
-            rows,
-        )
+    require_rows(
+        (array,),
+        lambda block: ~namespace(block).isfinite(block),
+        name=name,
+        rule="must be finite",
+        remedy="Drop or repair these rows.",
+    )
 
 
 class InvalidRowsError(InputError):
@@ -251,15 +247,27 @@ def require_rows(
     *,
     name: str,
     rule: str,
-    fact: Callable[..., str],
-    remedy: str,
+    remedy: str | Callable[[Array], str],
+    fact: Callable[..., str] | None = None,
 ) -> None:
-    """Raise `InvalidRowsError` if `bad` finds rows; `fact` words the first one from its host values."""
+    """Raise `InvalidRowsError` if `bad` finds rows.
+
+    `fact` words the first one from its host values; by default it shows the first bad entry. A `remedy` that
+    depends on the numbers is a function of the array.
+    """
     rows = find_rows(arrays, bad)
-    if rows:
+    if not rows:
+        return
+    first = slice(rows[0], rows[0] + 1)
+    if fact is None:
+        row = to_host(arrays[0][first, ...])
+        wrong = to_host(bad(*(array[first, ...] for array in arrays)))
+        shown = f"holds {float(row[np.broadcast_to(wrong, row.shape)][0]):.6g}"
+    else:
         shown = fact(*(to_host(array[rows[0], ...]) for array in arrays))
-        evidence = describe_rows(rows, shown, arrays[0].shape[0])
-        raise InvalidRowsError(f"`{name}`", rule, evidence, remedy, rows)
+    advice = remedy(arrays[0]) if callable(remedy) else remedy
+    evidence = describe_rows(rows, shown, arrays[0].shape[0])
+    raise InvalidRowsError(f"`{name}`", rule, evidence, advice, rows)
 
 
 def require_positive_entries(array: Array, name: str, remedy: str, *, or_zero: bool = False) -> None:
@@ -270,7 +278,6 @@ def require_positive_entries(array: Array, name: str, remedy: str, *, or_zero: b
         lambda block: block < 0 if or_zero else block <= 0,
         name=name,
         rule="must not be negative" if or_zero else "must be positive",
-        fact=lambda row: f"holds {np.min(row):.6g}",
         remedy=remedy,
     )
 
@@ -326,17 +333,11 @@ def require_distributions(
     xp = namespace(array)
     tolerance = sum_tolerance(array)
     lowest = min(scalar(xp.min(block)) for _, block in row_blocks(array))
-    if lowest < -NOISE:
-        require_rows(
-            (array,),
-            lambda block: block < -NOISE,
-            name=name,
-            rule="must not be negative",
-            fact=lambda row: f"holds {row.min():.6g}",
-            remedy=remedy(array),
-        )
     notes: list[str] = []
     if lowest < 0:
+        require_rows(
+            (array,), lambda block: block < -NOISE, name=name, rule="must not be negative", remedy=remedy
+        )
         negative = sum(int(xp.sum(xp.astype(block < 0, xp.int64))) for _, block in row_blocks(array))
         array = xp.where(array < 0, xp.zeros_like(array), array)
         notes.append(Note("clipped", f"entries of `{name}` between -1e-6 and 0 are read as 0", negative))
@@ -345,16 +346,15 @@ def require_distributions(
         return xp.abs(xp.sum(as_float64(block), axis=-1) - 1.0)
 
     worst = max(scalar(xp.max(off(block))) for _, block in row_blocks(array))
-    if worst > tolerance:
+    if worst > noted_error(array):
         require_rows(
             (array,),
             lambda block: off(block) > tolerance,
             name=name,
             rule=f"rows must sum to 1 within {tolerance:.1g}",
             fact=lambda row: f"sums to {_worst_sum(row):.6g}",
-            remedy=remedy(array),
+            remedy=remedy,
         )
-    if worst > noted_error(array):
         notes.append(f"`{name}` rows sum to 1 within {worst:.1e}; they are used unchanged")
     return array, tuple(notes)
 

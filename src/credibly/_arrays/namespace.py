@@ -55,23 +55,19 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
     else:
         return array_api_compat.numpy  # by far the most frequent answer
     present = [array for array in arrays if array is not None]
-    libraries = sorted({type(array).__module__.split(".")[0] for array in present})
+    libraries = {type(array).__module__.split(".")[0] for array in present}
     if len(libraries) > 1:
-        raise InputTypeError(
-            what,
-            "must come from one array library",
-            f"got {' and '.join(libraries)}",
-            "Convert one of them, for example with `torch.from_numpy(array)` or `tensor.numpy()`.",
-        )
-    devices = sorted({str(array_api_compat.device(array)) for array in present})
+        remedy = "Convert one of them, for example with `torch.from_numpy(array)` or `tensor.numpy()`."
+        raise _mixed(what, "must come from one array library", libraries, remedy)
+    devices = {str(array_api_compat.device(array)) for array in present}
     if len(devices) > 1:
-        raise InputTypeError(
-            what,
-            "must be on one device",
-            f"got {' and '.join(devices)}",
-            "Move one of them, for example with `labels.to(probs.device)`.",
-        )
+        remedy = "Move one of them, for example with `labels.to(probs.device)`."
+        raise _mixed(what, "must be on one device", devices, remedy)
     return array_api_compat.array_namespace(*present)
+
+
+def _mixed(what: str, rule: str, found: set[str], remedy: str) -> InputTypeError:
+    return InputTypeError(what, rule, f"got {' and '.join(sorted(found))}", remedy)
 
 
 def device(array: Array) -> Any:

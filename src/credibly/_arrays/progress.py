@@ -92,3 +92,9 @@ def share_of(progress: Progress | None, part: int, parts: int) -> Progress | Non
     if progress is None or parts == 1:
         return progress
     return lambda done, total: progress((part * total + done) // parts, total)
+
+
+def tell(progress: Progress | None, done: int, total: int) -> None:
+    """Report where somebody listens."""
+    if progress is not None:
+        progress(done, total)

@@ -21,6 +21,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, is_whole, require
 from credibly._arrays.namespace import (
     Array,
+    HostArray,
     as_float64,
     is_array,
     like,
@@ -30,7 +31,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.philox import takes_rng
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, members_of
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
 _ROUNDING = 1e-15
@@ -127,11 +128,9 @@ def _probability(credal: CredalSet, events: Any, *, upper: bool) -> Array:
 def singleton_bounds(credal: CredalSet) -> tuple[Array, Array]:
     """Return lower and upper probability of every class, (n, k) each."""
     xp = credal.xp
-    if isinstance(credal, Point):
-        probs = as_float64(credal.probs)
-        return probs, probs
-    if isinstance(credal, Ensemble):
-        return as_float64(xp.min(credal.probs, axis=1)), as_float64(xp.max(credal.probs, axis=1))
+    if isinstance(credal, Point | Ensemble):
+        members = members_of(credal)
+        return as_float64(xp.min(members, axis=1)), as_float64(xp.max(members, axis=1))
     if isinstance(credal, Intervals):
         return tight_bounds(credal)
     masses, table = as_float64(credal.masses), credal.membership
@@ -140,13 +139,18 @@ def singleton_bounds(credal: CredalSet) -> tuple[Array, Array]:
 
 
 def tight_bounds(credal: Intervals) -> tuple[Array, Array]:
-    """Return the bounds some distribution attains, never outside the given ones.
+    """Return the bounds some distribution attains, never outside the given ones."""
+    xp = credal.xp
+    return tightened(*(xp.clip(as_float64(bound), 0.0, 1.0) for bound in (credal.lower, credal.upper)))
+
+
+def tightened(lower: Array, upper: Array) -> tuple[Array, Array]:
+    """Return the same of bounds (n, k) in float64.
 
     Where the lower bounds sum to 1 up to rounding, 1 minus the others would turn a tiny probability into 0
     and a finite divergence into an infinite one.
     """
-    xp = credal.xp
-    lower, upper = xp.clip(as_float64(credal.lower), 0.0, 1.0), xp.clip(as_float64(credal.upper), 0.0, 1.0)
+    xp = namespace(lower)
     rest_lower = xp.sum(lower, axis=-1, keepdims=True) - lower
     rest_upper = xp.sum(upper, axis=-1, keepdims=True) - upper
     # A bound of 0 that tightening lifts by rounding alone stays 0.
@@ -171,11 +175,11 @@ def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool
                 "Give one column per class, or pass sets of class indices such as `[{0}, {0, 2}]`.",
             )
         return np.atleast_2d(table).astype(np.float64), table.ndim == 1
-    listed = list(_as_collection(events))
+    listed = _as_collection(events)
     single = not any(isinstance(entry, Collection) for entry in listed)
     table = np.zeros((1 if single else len(listed), n_classes))
     for row, members in zip(table, [listed] if single else listed, strict=True):
-        row[_checked_event(list(_as_collection(members)), n_classes)] = 1.0
+        row[_checked_event(_as_collection(members), n_classes)] = 1.0
     return table, single
 
 
@@ -189,44 +193,41 @@ def _checked_event(members: list[Any], n_classes: int) -> list[int]:
     )
     outside = [j for j in members if not 0 <= j < n_classes]
     if outside:
-        raise InputError(
-            "`events`",
-            f"must hold class indices from 0 to {n_classes - 1}",
-            f"got {outside[0]}",
-            "Count classes from 0, or pass a boolean array.",
-        )
+        rule, found = f"must hold class indices from 0 to {n_classes - 1}", f"got {outside[0]}"
+        raise InputError("`events`", rule, found, "Count classes from 0, or pass a boolean array.")
     return members
 
 
-def _as_collection(value: Any) -> Collection[Any]:
-    if isinstance(value, Collection) and not isinstance(value, str):
-        return value
-    raise InputError(
-        "`events`",
+def _as_collection(value: Any) -> list[Any]:
+    require(
+        isinstance(value, Collection) and not isinstance(value, str),
         "must be a set of class indices, a sequence of such sets, or a boolean array",
-        f"got {value!r}",
         "Write `{0, 2}` for one event or `[{0}, {0, 2}]` for two.",
+        events=value,
     )
+    return list(value)
 
 
 def event_bounds(credal: CredalSet, events: Array, *, upper: bool) -> Array:
     """Return lower or upper probabilities (n, e) of events (e, k) in the library of the set."""
     xp = credal.xp
     if isinstance(credal, Belief):
-        masses = as_float64(credal.masses)
-        sets = like(credal.membership, masses)
-        overlap = sets @ events.T  # (f, e): classes that the focal set and the event share
-        counted = overlap > 0 if upper else overlap == xp.sum(sets, axis=1)[:, None]
-        return masses @ xp.astype(counted, xp.float64)
+        return mass_bounds(credal.masses, credal.membership, events, upper=upper)
     if isinstance(credal, Intervals):
         lower, high = as_float64(credal.lower), as_float64(credal.upper)
         inside, outside = events.T, (1.0 - events).T
         if upper:
             return xp.clip(xp.minimum(high @ inside, 1.0 - lower @ outside), 0.0, 1.0)
         return xp.clip(xp.maximum(lower @ inside, 1.0 - high @ outside), 0.0, 1.0)
-    if isinstance(credal, Point):
-        return as_float64(credal.probs) @ events.T
-    return _hull_bounds(credal.probs, events, upper=upper)
+    return _hull_bounds(members_of(credal), events, upper=upper)
+
+
+def mass_bounds(masses: Array, membership: HostArray, events: Array, *, upper: bool) -> Array:
+    """Return the masses (n, f) of sets inside events (e, k), or of sets that meet them, (n, e)."""
+    xp, sets = namespace(masses), like(membership, events)
+    overlap = sets @ events.T  # (f, e): classes that the focal set and the event share
+    counted = overlap > 0 if upper else overlap == xp.sum(sets, axis=1)[:, None]
+    return as_float64(masses) @ xp.astype(counted, xp.float64)
 
 
 def _hull_bounds(probs: Array, events: Array, *, upper: bool) -> Array:
@@ -270,18 +271,16 @@ def _few_class_bounds(probs: Array, events: list[list[int]], *, upper: bool) -> 
 def support_of(credal: CredalSet, directions: Array) -> tuple[Array, Array]:
     """Return h(v) and where it is attained, (b, n) and (b, n, k), of directions (b, n, k) in float64."""
     xp = credal.xp
-    if isinstance(credal, Point):
-        point = xp.broadcast_to(as_float64(credal.probs), directions.shape)
-    elif isinstance(credal, Ensemble):
-        point = _best_members(credal.probs, directions)
+    if isinstance(credal, Point | Ensemble):
+        point = _best_members(members_of(credal), directions)
     else:
         order = xp.argsort(-directions, axis=-1)
-        shares = [
-            _filled_in_order(credal, order[j, ...])
-            if isinstance(credal, Intervals)
-            else _masses_in_order(credal, order[j, ...])
-            for j in range(order.shape[0])
-        ]
+        orders = [order[j, ...] for j in range(order.shape[0])]
+        if isinstance(credal, Intervals):
+            bounds = tight_bounds(credal)
+            shares = [filled_in_order(*bounds, one) for one in orders]
+        else:
+            shares = [_masses_in_order(credal, one) for one in orders]
         point = xp.take_along_axis(xp.stack(shares, axis=0), xp.argsort(order, axis=-1), axis=-1)
     return xp.sum(point * directions, axis=-1), point
 
@@ -302,10 +301,10 @@ def _best_members(probs: Array, directions: Array) -> Array:
     return found[0] if len(found) == 1 else xp.concat(found, axis=1)
 
 
-def _filled_in_order(credal: Intervals, order: Array) -> Array:
+def filled_in_order(lower: Array, upper: Array, order: Array) -> Array:
     """Give every class its lower bound and what is left to the first classes of the order; sorted, (n, k)."""
-    xp = credal.xp
-    lower, upper = (xp.take_along_axis(one, order, axis=-1) for one in tight_bounds(credal))
+    xp = namespace(lower)
+    lower, upper = (xp.take_along_axis(one, order, axis=-1) for one in (lower, upper))
     room = upper - lower
     taken = xp.cumulative_sum(room, axis=-1) - room
     left = 1.0 - xp.sum(lower, axis=-1, keepdims=True) - taken

@@ -13,6 +13,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, like, tiles, xlogy
+from credibly.credal.bounds import filled_in_order, tightened
 from credibly.credal.envelope import all_events, envelope_of, event_tiles
 from credibly.predictions import Belief, Intervals
 
@@ -86,7 +87,7 @@ def least_over_intervals(lower: HostArray, upper: HostArray, tolerance: float) -
         below, above = high.copy(), low.copy()
         below[rows_left, free] = above[rows_left, free] = probs[rows_left, free]
         owner, bound = np.concatenate([owner, owner]), np.concatenate([bound, bound])
-        low, high = _tighten(np.concatenate([low, above]), np.concatenate([below, high]))
+        low, high = tightened(np.concatenate([low, above]), np.concatenate([below, high]))
         order = np.argsort(-bound, kind="stable")  # the most promising nodes come off the stack first
         stack.extend(
             (owner[part], low[part], high[part], bound[part])
@@ -102,21 +103,9 @@ def _relax(low: HostArray, high: HostArray) -> tuple[HostArray, HostArray, HostA
     wide = width > 0
     chord = np.where(wide, (at_high - at_low) / np.where(wide, width, 1.0), 0.0)
     order = np.argsort(chord, axis=1, kind="stable")
-    sorted_width = np.take_along_axis(width, order, axis=1)
-    missing = 1.0 - low.sum(axis=1, keepdims=True)
-    before = np.cumsum(sorted_width, axis=1) - sorted_width
-    filled = np.clip(missing - before, 0.0, sorted_width)
-    extra = np.zeros_like(low)
-    np.put_along_axis(extra, order, filled, axis=1)
-    probs = np.clip(low + extra, low, high)
-    bound = (at_low + chord * (probs - low)).sum(axis=1)
+    probs = np.empty_like(low)
+    np.put_along_axis(probs, order, filled_in_order(low, high, order), axis=1)
+    probs = np.clip(probs, low, high)
+    chords = at_low + chord * (probs - low)
     true = -xlogy(probs, probs)
-    loss = true - (at_low + chord * (probs - low))
-    return bound, true.sum(axis=1), probs, np.argmax(loss, axis=1)
-
-
-def _tighten(low: HostArray, high: HostArray) -> tuple[HostArray, HostArray]:
-    """Make bounds reachable again after a class was cut."""
-    tight_low = np.maximum(low, 1.0 - (high.sum(axis=1, keepdims=True) - high))
-    tight_high = np.minimum(high, 1.0 - (low.sum(axis=1, keepdims=True) - low))
-    return np.minimum(tight_low, tight_high), tight_high
+    return chords.sum(axis=1), true.sum(axis=1), probs, np.argmax(true - chords, axis=1)

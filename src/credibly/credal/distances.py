@@ -16,15 +16,15 @@ import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputTypeError, one_of
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, like, namespace, xlogy
+from credibly._arrays.namespace import Array, as_float64, clip, is_numpy, like, namespace, xlogy
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
+from credibly.credal.filling import nearest_distribution
 from credibly.credal.membership import distributions_like
 from credibly.credal.newton import nearest_weights
-from credibly.credal.objectives import terms, value
+from credibly.credal.objectives import PlainDivergence, terms, value
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
-from credibly.predictions import Belief, Classes, Ensemble, Intervals, LabelCounts, Point, as_labels, as_pair
+from credibly.predictions import Belief, Classes, Ensemble, LabelCounts, Point, as_labels, as_pair
 from credibly.predictions.label_checks import number_of_axes
 
 Divergence = Literal["kl", "js", "sqrt_js"]
@@ -92,7 +92,7 @@ def distance(
     require_tolerance(tolerance)
     predictions, labels = as_pair(predictions, labels)
     credal = as_set(predictions, n_samples=n_samples, rng=rng)
-    kind: Literal["kl", "js"] = "kl" if divergence == "kl" else "js"
+    kind: PlainDivergence = "kl" if divergence == "kl" else "js"
     target = soft_target(credal, labels)
     if target is None:
         checked = as_labels(credal, labels)
@@ -119,7 +119,7 @@ def soft_target(credal: CredalSet, labels: Any) -> Array | None:
     return distributions_like(credal, labels, "labels")
 
 
-def _to_label(credal: CredalSet, labels: Array, kind: Literal["kl", "js"]) -> Array:
+def _to_label(credal: CredalSet, labels: Array, kind: PlainDivergence) -> Array:
     xp = credal.xp
     q = xp.clip(_upper_of_labels(credal, xp.astype(labels, xp.int64)), 0.0, 1.0)
     if kind == "kl":
@@ -128,7 +128,7 @@ def _to_label(credal: CredalSet, labels: Array, kind: Literal["kl", "js"]) -> Ar
         return xp.where(q > 0, 0.0 - logs, xp.full_like(q, xp.inf))  # 0 - 0 is 0, and -0 is not
     middle = 0.5 * (1.0 + q)
     found = 0.5 * (-xp.log(middle) + xlogy(q, q) - xlogy(q, middle) + (1.0 - q) * float(np.log(2.0)))
-    return xp.where(found > 0, found, xp.zeros_like(found))  # rounding below 0 would have no root
+    return clip(found, 0.0)  # rounding below 0 would have no root
 
 
 def _upper_of_labels(credal: CredalSet, labels: Array) -> Array:
@@ -148,12 +148,8 @@ def _over_members(probs: Array, labels: Array) -> Array:
     if is_numpy(probs):
         return _over_members_numpy(probs, labels)
     members_first = xp.moveaxis(probs, 1, 0)
-    if is_torch(probs):
-        chosen = members_first[:, xp.arange(probs.shape[0], device=device(probs)), labels]
-    else:
-        index = xp.broadcast_to(labels[None, :, None], (*members_first.shape[:2], 1))
-        chosen = xp.take_along_axis(members_first, index, axis=2)[:, :, 0]
-    return as_float64(xp.max(chosen, axis=0))
+    index = xp.broadcast_to(labels[None, :, None], (*members_first.shape[:2], 1))
+    return as_float64(xp.max(xp.take_along_axis(members_first, index, axis=2)[:, :, 0], axis=0))
 
 
 def _over_members_numpy(probs: Array, labels: Array) -> Array:
@@ -167,7 +163,7 @@ def _over_members_numpy(probs: Array, labels: Array) -> Array:
     return as_float64(found)
 
 
-def _to_nearest(credal: CredalSet, target: Array, kind: Literal["kl", "js"], tolerance: float) -> Array:
+def _to_nearest(credal: CredalSet, target: Array, kind: PlainDivergence, tolerance: float) -> Array:
     if isinstance(credal, Ensemble) and kind == "kl":
         # KL in units of each class's largest probability: a share of 5e-324 would be 0, and KL infinite
         members, xp = as_float64(credal.probs), credal.xp
@@ -176,20 +172,5 @@ def _to_nearest(credal: CredalSet, target: Array, kind: Literal["kl", "js"], tol
         weights = nearest_weights(kind, members, target, tolerance)
         mixed = (weights[:, None, :] @ (members / unit[:, None, :]))[:, 0, :]
         total = xp.sum(terms(kind, mixed, target) - xlogy(target, unit), axis=-1)
-        return xp.where(total > 0, total, xp.zeros_like(total))
+        return clip(total, 0.0)
     return value(kind, nearest_distribution(credal, target, kind, tolerance), target)
-
-
-def nearest_distribution(
-    credal: CredalSet, target: Array, kind: Literal["kl", "js"], tolerance: float
-) -> Array:
-    """Return the distribution of each set with the smallest divergence from its target, (n, k)."""
-    if isinstance(credal, Point):
-        return as_float64(credal.probs)
-    if isinstance(credal, Intervals):
-        return nearest_in_intervals(credal, target)
-    if isinstance(credal, Belief):
-        return nearest_in_belief(credal, target, kind, tolerance)
-    members = as_float64(credal.probs)
-    weights = nearest_weights(kind, members, target, tolerance)
-    return (weights[:, None, :] @ members)[:, 0, :]

@@ -6,21 +6,21 @@ import math
 from typing import Any
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, entropy_of_rows, like, namespace, to_host
+from credibly._arrays.namespace import Array, entropy_of_rows, like, to_host
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.corners import least_over_intervals, least_over_orders
 from credibly.credal.envelope import require_few_classes
-from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
-from credibly.credal.newton import nearest_weights
+from credibly.credal.filling import nearest_distribution
 from credibly.credal.sets import (
     DIRICHLET_SAMPLES,
     CredalSet,
     as_set,
+    members_of,
     require_positive_number,
     require_tolerance,
 )
-from credibly.predictions import Ensemble, Intervals, Point
+from credibly.predictions import Belief, Intervals
 
 TOLERANCE = 1e-6
 """How far a certified value may be from the true one where the caller does not say."""
@@ -132,30 +132,20 @@ def lower_entropy(
 def most_even(credal: CredalSet, tolerance: float) -> Array:
     """Return the distribution of largest entropy in each set, (n, k)."""
     xp = credal.xp
-    if isinstance(credal, Point):
-        return as_float64(credal.probs)
-    if isinstance(credal, Ensemble):
-        members = as_float64(credal.probs)
-        target = members[:, 0, :]  # the entropy has none
-        weights = nearest_weights("entropy", members, target, tolerance)
-        return (weights[:, None, :] @ members)[:, 0, :]
     ones = xp.ones((len(credal), credal.n_classes), dtype=xp.float64, device=credal.device)
-    if isinstance(credal, Intervals):
-        return nearest_in_intervals(credal, ones)
-    return nearest_in_belief(credal, ones, "entropy", tolerance)
+    return nearest_distribution(credal, ones, "entropy", tolerance)
 
 
 def least_entropy(credal: CredalSet, tolerance: float) -> Array:
     """Return the least entropy in each set, (n,), in natural units."""
-    if isinstance(credal, Point):
-        return entropy_of_rows(credal.probs)
-    if isinstance(credal, Ensemble):
-        return namespace(credal.probs).min(entropy_of_rows(credal.probs), axis=1)
     if isinstance(credal, Intervals):
         lower, upper = map(to_host, tight_bounds(credal))  # branch and bound lives on the host
         return like(least_over_intervals(lower, upper, tolerance), credal.lower)
-    require_few_classes(credal.n_classes, "the lower entropy of a belief", "Use `upper_entropy` or `size`.")
-    return least_over_orders(credal)
+    if isinstance(credal, Belief):
+        few = "the lower entropy of a belief", "Use `upper_entropy` or `size`."
+        require_few_classes(credal.n_classes, *few)
+        return least_over_orders(credal)
+    return credal.xp.min(entropy_of_rows(members_of(credal)), axis=1)
 
 
 def log_base(base: float | None) -> float:

@@ -195,17 +195,21 @@ def _importance(q: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 class _Instances:
-    """Some rows of a set: the functionals of their most disputed classes, and of the others."""
+    """Some rows of a set: the functionals of their most disputed classes, and all with these set to 0."""
 
     def __init__(self, gaps: HullGaps | IntervalGaps, n_top: int) -> None:
-        self.gaps = gaps
-        xp = namespace(gaps.functionals)
-        self.top, self.rest = _split_disputed(gaps, n_top)
+        self.gaps, functionals = gaps, gaps.functionals
+        xp = namespace(functionals)
+        order = xp.argsort(gaps.disputed(), axis=-1, descending=True)
+        index = xp.broadcast_to(order[:, None, :n_top], (*functionals.shape[:2], n_top))
+        top = xp.take_along_axis(functionals, index, axis=2)  # (r, f, top)
+        kept = xp.argsort(order, axis=-1) >= n_top
+        self.rest = xp.where(kept[:, None, :], functionals, xp.zeros_like(functionals))
         self.patterns = all_events(n_top)
-        self.fixed = self.top @ like(np.ascontiguousarray(self.patterns.T), self.top)  # (r, f, 2^top)
+        self.fixed = top @ like(np.ascontiguousarray(self.patterns.T), top)  # (r, f, 2^top)
         self.whole = xp.sum(self.rest, axis=-1)[:, :, None]
-        self.top_square = xp.sum(self.top**2, axis=-1)[:, :, None]
-        self.square = xp.sum(self.rest**2, axis=-1)[:, :, None] + self.top_square
+        self.rest_square = xp.sum(self.rest**2, axis=-1)[:, :, None]
+        self.square = self.rest_square + xp.sum(top**2, axis=-1)[:, :, None]
 
     def weighted_gaps(self, sums: Array, chance: np.ndarray[Any, Any]) -> Array:
         """Return (r, e): gaps of events and complements over the density of q, averaged over patterns."""
@@ -230,15 +234,13 @@ class _Instances:
         off = sums - self.whole * q
         weight, mirrored = _importance(chance), _importance(1.0 - chance)
         if isinstance(self.gaps, HullGaps):
-            known = xp.mean(self.square - self.top_square, axis=1)
             scale = xp.mean(self.square, axis=1)
-            excess = (xp.mean(off**2, axis=1) - known * spread) / xp.where(
-                scale > 0, scale, xp.ones_like(scale)
-            )
+            excess = xp.mean(off**2, axis=1) - xp.mean(self.rest_square, axis=1) * spread
+            excess = excess / xp.where(scale > 0, scale, xp.ones_like(scale))
             # A gap is about the root of the mean square; the constant keeps rare events from ruling the ends.
             level = (weight + mirrored) / np.sqrt(chance * (1.0 - chance) + 4.0 / self.rest.shape[2])
             return (excess * like(level, sums))[:, None, :]
-        excess = (off**2 - (self.square - self.top_square) * spread)[:, 0, :]
+        excess = (off**2 - self.rest_square * spread)[:, 0, :]
         straight = off[:, 0, :]
         first, second = like(weight, sums), like(mirrored, sums)
         return xp.stack([straight * first, straight * second, excess * first, excess * second], axis=1)
@@ -272,15 +274,3 @@ def _slopes(values: Array, controls: Array) -> Array:
     ridge = like(1e-10 * np.eye(c), values)  # a set that is a point has neither gaps nor controls
     gram = moved @ xp.matrix_transpose(moved) + ridge
     return xp.linalg.solve(gram, moved @ target) / scale
-
-
-def _split_disputed(gaps: HullGaps | IntervalGaps, n_top: int) -> tuple[Array, Array]:
-    """Return the functionals of the most disputed classes (r, f, top), and all with these set to 0."""
-    functionals = gaps.functionals
-    xp = namespace(functionals)
-    order = xp.argsort(gaps.disputed(), axis=-1, descending=True)
-    shape = (*functionals.shape[:2], n_top)
-    top = xp.take_along_axis(functionals, xp.broadcast_to(order[:, None, :n_top], shape), axis=2)
-    rank = xp.argsort(order, axis=-1)
-    rest = xp.where((rank >= n_top)[:, None, :], functionals, xp.zeros_like(functionals))
-    return top, rest

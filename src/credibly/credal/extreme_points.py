@@ -15,7 +15,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, like
 from credibly.credal.bounds import event_bounds
-from credibly.credal.sets import as_set
+from credibly.credal.sets import as_set, members_of
 from credibly.predictions import Dirichlet, Ensemble, Point, as_predictions
 
 _MAX_EXACT = 7  # 5040 orders
@@ -61,10 +61,8 @@ def vertices(predictions: Any, *, which: Literal["all", "C25"] = "all") -> Array
             "a Dirichlet", "has no corners", "it is not a set", "Create one with `credal.as_set` first."
         )
     credal = as_set(given)
-    if isinstance(credal, Point):
-        return as_float64(credal.probs)[:, None, :]
-    if isinstance(credal, Ensemble):
-        return as_float64(credal.probs)
+    if isinstance(credal, Point | Ensemble):
+        return as_float64(members_of(credal))
     k = credal.n_classes
     if which == "all" and k > _MAX_EXACT:
         raise InputError(

@@ -1,8 +1,8 @@
-"""The distribution nearest to a target inside intervals and belief sets: water-filling.
+"""The distribution nearest to a target inside a set: Newton's method for hulls, water-filling for the others.
 
-These sets share out mass between classes (they are base polytopes), and on such a set one distribution
-minimises sum_j t_j g(p_j / t_j) for every convex g at once: Kullback-Leibler, Jensen-Shannon and, with
-t = 1, the negative entropy.
+Intervals and belief sets share out mass between classes (they are base polytopes), and on such a set one
+distribution minimises sum_j t_j g(p_j / t_j) for every convex g at once: Kullback-Leibler, Jensen-Shannon
+and, with t = 1, the negative entropy.
 
     intervals   p = clip(c t, l, u), with c such that p sums to 1
     belief      the event with the largest Bel(A) / t(A) gets p = t Bel(A) / t(A); go on with what is left
@@ -19,11 +19,26 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace, rows_within_budget, tiles
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.envelope import all_events, beliefs, event_tiles
+from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import Objective, slope
+from credibly.credal.sets import CredalSet, members_of
 from credibly.predictions import Belief, Intervals
 
 _GREEDY_CLASSES = 12  # beyond, levelling sets in turn is quicker than listing events
 _MAX_SWEEPS = 5000
+
+
+def nearest_distribution(credal: CredalSet, target: Array, kind: Objective, tolerance: float) -> Array:
+    """Return the distribution of each set with the smallest divergence from its target, (n, k).
+
+    For the entropy, whose nearest distribution is the most even one, targets are 1.
+    """
+    if isinstance(credal, Intervals):
+        return nearest_in_intervals(credal, target)
+    if isinstance(credal, Belief):
+        return nearest_in_belief(credal, target, kind, tolerance)
+    members = as_float64(members_of(credal))
+    return (nearest_weights(kind, members, target, tolerance)[:, None, :] @ members)[:, 0, :]
 
 
 def nearest_in_intervals(credal: Intervals, target: Array) -> Array:

@@ -16,7 +16,7 @@ from credibly._arrays.errors import UnsupportedError, one_of, require
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
-from credibly.credal.bounds import event_bounds, event_table
+from credibly.credal.bounds import event_bounds, event_table, mass_bounds
 from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import Belief, Point
@@ -67,11 +67,11 @@ class MassFunction(Result):
 
     def belief(self, events: Any = None) -> Array:
         """Return the masses inside each event, (n, e). Default: every single class."""
-        return self._sum(events, lambda overlap, own: overlap == own)
+        return self._sum(events, upper=False)
 
     def plausibility(self, events: Any = None) -> Array:
         """Return the masses that meet each event, (n, e)."""
-        return self._sum(events, lambda overlap, own: overlap > 0)
+        return self._sum(events, upper=True)
 
     def pignistic(self) -> Point:
         """Spread every mass evenly over its set.
@@ -104,13 +104,10 @@ class MassFunction(Result):
             )
         return Belief(self.masses, self.focal_sets, self.n_classes)
 
-    def _sum(self, events: Any, counts: Any) -> Array:
-        xp = namespace(self.masses)
-        asked = [{j} for j in range(self.n_classes)] if events is None else events
-        table, single = event_table(asked, self.n_classes)
-        sets = self.membership
-        held = counts(sets @ table.T, sets.sum(axis=1)[:, None])
-        summed = as_float64(self.masses) @ like(held.astype(np.float64), self.masses, dtype=xp.float64)
+    def _sum(self, events: Any, *, upper: bool) -> Array:
+        table, single = event_table(np.eye(self.n_classes) > 0 if events is None else events, self.n_classes)
+        asked = like(table, self.masses, dtype=namespace(self.masses).float64)
+        summed = mass_bounds(self.masses, self.membership, asked, upper=upper)
         return summed[:, 0] if single else summed
 
 

@@ -19,7 +19,7 @@ from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.labels import no_weight
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
-from credibly.results.estimates import Estimate, mean_error_of_clusters, moment_sums, standard_error_of
+from credibly.results.estimates import Estimate, Moments, mean_error_of_clusters, standard_error_of
 
 Measure = Callable[..., Any]
 
@@ -135,7 +135,7 @@ class MeasuresTask(Task):
         states: dict[str, State] = {}
         for name, measure in self.measures.items():
             for part, values in _values(name, measure, chunk, name in self.labelled).items():
-                state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.checked_weights)))
+                state = on_host(Moments.of(as_float64(values)[None, :], chunk.checked_weights))
                 if part in states:
                     raise InputError(
                         "measures", "must have distinct names", f"{part!r} is there twice", "Rename one."
@@ -162,21 +162,19 @@ class MeasuresTask(Task):
         """Return the means and their standard errors."""
         return {name: self._estimate(name, state, total.notes) for name, state in total.states.items()}
 
-    def _estimate(self, name: str, state: State, notes: tuple[str, ...]) -> Estimate:
+    def _estimate(self, name: str, state: Any, notes: tuple[str, ...]) -> Estimate:
         measure = self.measures[name if name in self.measures else name.rpartition(".")[0]]
-        settings = dict(measure.keywords) if isinstance(measure, functools.partial) else {}
-        weight = to_host(state["w1 v0"])[0]
-        if weight == 0.0:
+        settings = dict(_parts(measure)[1])
+        if state["w1 v0"][0] == 0.0:
             raise no_weight()
-        value = float(to_host(state["w1 v1"])[0] / weight)
         stderr, refusal = standard_error_of(state)
         error: dict[str, Any] = {"stderr": stderr, "interval_refusal": refusal}
         if self.clusters is not None:
             error = mean_error_of_clusters(state["clusters total"], state["clusters weight"], stderr)
-        infinite = int(to_host(state["infinite"])[0])
+        infinite = int(state["infinite"][0])
         if infinite:
             notes = (*notes, f"{infinite} of {self.n} instances have an infinite value")
-        return Estimate(name, value, n=self.n, settings=settings, notes=notes, **error)
+        return Estimate(name, state.mean, n=self.n, settings=settings, notes=notes, **error)
 
 
 def _values(name: str, measure: Measure, chunk: Dataset, labelled: bool) -> dict[str, Array]:
@@ -205,12 +203,13 @@ def _not_a_number(name: str, values: Array, start: int) -> InputError:
     )
 
 
-def _function(measure: Measure) -> Any:
-    return measure.func if isinstance(measure, functools.partial) else measure
+def _parts(measure: Measure) -> tuple[Any, dict[str, Any]]:
+    """Return a function and the options that `functools.partial` set."""
+    return (measure.func, measure.keywords) if isinstance(measure, functools.partial) else (measure, {})
 
 
 def _name(measure: Measure) -> str:
-    function = _function(measure)
+    function, _ = _parts(measure)
     return str(getattr(function, "__name__", type(function).__name__))
 
 
@@ -220,7 +219,7 @@ def _parameters(measure: Measure) -> Mapping[str, inspect.Parameter]:
 
 def _draws(measure: Measure) -> bool:
     """Tell whether a measure draws from a Dirichlet; its own decomposition has a closed form."""
-    if _function(measure) is uncertainty:
-        settings = measure.keywords if isinstance(measure, functools.partial) else {}
+    function, settings = _parts(measure)
+    if function is uncertainty:
         return settings.get("decomposition") == "credal"
     return "n_samples" in _parameters(measure)

@@ -11,7 +11,6 @@ from credibly._arrays.errors import require
 from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event_tiles
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
 from credibly.predictions import Classes, Ensemble, Intervals, LabelCounts, Point, as_labels
@@ -82,13 +81,6 @@ def contains(
         inside = host.copy()
         inside[rows] = _hull_contains(members, to_host(on_simplex(asked))[rows], tolerance)
         return like(inside, credal.probs)
-    if credal.n_classes <= MAX_CLASSES:
-        events = like(np.ascontiguousarray(all_events(credal.n_classes).T), asked)
-        kept = [
-            xp.all(asked[rows, :] @ events >= envelope_of(credal[rows]) - tolerance, axis=-1)
-            for rows in event_tiles(len(credal), credal.n_classes)
-        ]
-        return near & xp.concat(kept, axis=0)
     start, asked = on_simplex(credal.mean().probs), on_simplex(asked)
     return near & _not_beyond(ray_lengths(credal, start, asked - start), asked - start, tolerance)
 

@@ -12,26 +12,23 @@ from __future__ import annotations
 
 from typing import Literal
 
-from credibly._arrays.namespace import Array, namespace, xlogy
+from credibly._arrays.namespace import Array, clip, namespace, xlogy
 
 Objective = Literal["entropy", "kl", "js"]
+PlainDivergence = Literal["kl", "js"]
 
 
-def terms(kind: Objective, probs: Array, target: Array) -> Array:
-    """Return the summands, inf where kl has p = 0 < t."""
-    if kind == "entropy":
-        return xlogy(probs, probs)
+def terms(kind: PlainDivergence, probs: Array, target: Array) -> Array:
+    """Return the summands of a divergence, inf where kl has p = 0 < t."""
     if kind == "kl":
         return xlogy(target, target) - xlogy(target, probs)
     middle = 0.5 * (target + probs)
     return 0.5 * (xlogy(target, target) - xlogy(target, middle) + xlogy(probs, probs) - xlogy(probs, middle))
 
 
-def value(kind: Objective, probs: Array, target: Array) -> Array:
-    """Sum the terms over the classes; rounding below zero of a divergence is zero."""
-    xp = namespace(probs)
-    total = xp.sum(terms(kind, probs, target), axis=-1)
-    return total if kind == "entropy" else xp.where(total > 0, total, xp.zeros_like(total))
+def value(kind: PlainDivergence, probs: Array, target: Array) -> Array:
+    """Sum the terms over the classes; rounding below zero is zero."""
+    return clip(namespace(probs).sum(terms(kind, probs, target), axis=-1), 0.0)
 
 
 def slope(kind: Objective, probs: Array, target: Array) -> Array:

@@ -7,9 +7,9 @@ import numpy as np
 from credibly._arrays.namespace import Array, HostArray, as_float64, clip, like, namespace, to_host
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event_tiles
-from credibly.credal.sets import CredalSet
+from credibly.credal.sets import CredalSet, members_of
 from credibly.credal.simplex_method import least_total
-from credibly.predictions import Belief, Ensemble, Intervals
+from credibly.predictions import Belief, Ensemble, Point
 
 _FLAT = 1e-9  # a direction this far out of the hull's plane (relative to its length) leaves at once
 
@@ -27,15 +27,13 @@ def ray_lengths(credal: CredalSet, start: Array, direction: Array) -> Array:
 
     inf where the direction is 0. Start and goal have to sum to 1 (:func:`on_simplex`).
     """
-    if isinstance(credal, Ensemble):
-        members = to_host(on_simplex(credal.probs))  # the linear programs live on the host
+    if isinstance(credal, Point | Ensemble):
+        members = to_host(on_simplex(members_of(credal)))  # the linear programs live on the host
         found = hull_ray_lengths(members, to_host(start), to_host(direction))
         return like(found, start)
     if isinstance(credal, Belief):
         return _belief_ray_lengths(credal, start, direction)
     lower, upper = singleton_bounds(credal)
-    if not isinstance(credal, Intervals):
-        start = lower  # a point holds nothing but itself
     xp = credal.xp
     return _shortest_way(xp.where(direction > 0, upper - start, start - lower), xp.abs(direction), 0.0)
 

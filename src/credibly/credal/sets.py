@@ -7,6 +7,7 @@ from typing import Any
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputTypeError, is_number, require
+from credibly._arrays.namespace import Array
 from credibly._arrays.philox import takes_rng
 from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_predictions
 
@@ -64,6 +65,11 @@ def as_set(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = N
         f"got {type(given).__name__}",
         "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`.",
     )
+
+
+def members_of(credal: Point | Ensemble) -> Array:
+    """Return the points whose hull is the set, (n, m, k); a `Point` is a hull of one."""
+    return credal.probs[:, None, :] if isinstance(credal, Point) else credal.probs
 
 
 def require_positive_number(value: Any, name: str, remedy: str) -> None:

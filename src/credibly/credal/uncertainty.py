@@ -21,7 +21,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.entropy import TOLERANCE, least_entropy, log_base, most_even
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, members_of, require_tolerance
 from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_point, as_predictions
 from credibly.predictions.ensemble import weighted_mean
 from credibly.results.base import Result
@@ -193,9 +193,7 @@ def uncertainty(
         return Uncertainty(chosen, total, None, mean_size(given), len(given), (note,))
     if chosen == "dirichlet" and isinstance(given, Dirichlet):
         inner = _mean_entropy(given)
-    elif chosen == "entropy" and isinstance(given, Point):
-        inner = entropy_of_rows(given.probs)
-    elif chosen == "entropy" and isinstance(given, Ensemble):
+    elif chosen == "entropy" and isinstance(given, Point | Ensemble):
         inner = _mean_of_entropies(given)
     else:
         raise UnsupportedError(
@@ -210,10 +208,10 @@ def uncertainty(
     return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(given), (note,))
 
 
-def _mean_of_entropies(given: Ensemble) -> Array:
+def _mean_of_entropies(given: Point | Ensemble) -> Array:
     """Average the members' entropies, with their weights where they have some."""
-    if given.weights is None:
-        return mean_entropy_of_members(given.probs)
+    if isinstance(given, Point) or given.weights is None:
+        return mean_entropy_of_members(members_of(given))
     return weighted_mean(entropy_of_rows(given.probs), given.weights)
 
 

@@ -356,11 +356,11 @@ class RealSubject:
         """Return the functions of z that components are made of, from places (b, n)."""
         u = np.clip(ranks.astype(np.float32), _EDGE, 1.0 - 1e-7)
         z = ndtri(u)
-        far = ndtr(-np.float32(_FAR))
+        bounded, far = np.clip(z, -4, 4), ndtr(-np.float32(_FAR))
         found = {
             "z": z,
             "square": np.minimum(z * z, np.float32(_FARTHEST)),
-            "third": np.clip(z, -4, 4) ** 3 - 3 * np.clip(z, -4, 4),
+            "third": bounded * (bounded * bounded - np.float32(3.0)),
             "near": np.abs(u - np.float32(0.5)) < np.float32(INTERVAL / 2),
             "far": np.minimum(u, 1 - u) < far,
         }

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+
+from credibly._arrays.notes import counted
 
 _RARE, _TIMES = 0.1, 1.3
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -130,3 +133,16 @@ def joined(names: Sequence[str], most: int = 8) -> str:
     """List names, the first few of many."""
     few = ", ".join(names[:most])
     return few if len(names) <= most else f"{few} and {len(names) - most} more"
+
+
+def instances(facts: Mapping[str, Any]) -> str:
+    """Write how many rows there are, and in how many clusters."""
+    rows, clusters = counted(facts["n"], "instance"), facts["n_clusters"]
+    return rows if clusters is None else f"{rows} of {counted(clusters, 'cluster')}"
+
+
+def chance_excluded(facts: Mapping[str, Any]) -> str:
+    """Write that chance does not explain it, with the number of clusters, which decide it."""
+    clusters = facts["n_clusters"]
+    apart = "" if clusters is None else f" in {clusters} independent clusters of rows"
+    return f"more than chance explains{apart}"

@@ -11,11 +11,14 @@ from functools import partial
 from typing import Any
 
 from credibly._arrays.notes import capital, counted
+from credibly.evaluation import coverage_sentences
 from credibly.evaluation.numbers import (
     at_most,
+    chance_excluded,
     frequencies,
     frequency,
     in_points,
+    instances,
     p_is,
     percent,
     percents,
@@ -61,6 +64,7 @@ QUESTIONS = {
     "coverage": "Do its intervals contain as many labels as they promise?",
     "where": "Where does it fail?",
     "stated": "Are errors as large as it says?",
+    **coverage_sentences.QUESTIONS,
 }
 """Of a case, or of all cases about the same; else the facts hold the question."""
 
@@ -197,13 +201,7 @@ def _fault(leads: tuple[str, str], facts: Facts) -> str:
     said = f"{joint}{measured(facts)}"
     if not facts["is_clear"] and facts["pays"]:  # the repair shows what no single size does
         said = f": its repair lowers the held-out loss by {shown(facts['gain'])} (± {shown(facts['error'])})"
-    return f"{lead}{said}, {_chance(facts)}.{_size(facts)}{_second(facts)}"
-
-
-def _chance(facts: Facts) -> str:
-    clusters = facts["n_clusters"]
-    apart = "" if clusters is None else f" in {clusters} independent clusters of rows"
-    return f"more than chance explains{apart}"
+    return f"{lead}{said}, {chance_excluded(facts)}.{_size(facts)}{_second(facts)}"
 
 
 def _size(facts: Facts) -> str:
@@ -282,7 +280,7 @@ def _shifted(facts: Facts) -> str:
 
 def _useless(facts: Facts) -> str:
     start = "No better than always stating the base rates, and not calibrated"
-    return f"{start}: {measured(facts)}, {_chance(facts)}."
+    return f"{start}: {measured(facts)}, {chance_excluded(facts)}."
 
 
 def _seen(facts: Facts) -> str:
@@ -304,11 +302,11 @@ def _calm(facts: Facts) -> str:
         "none": " But it is no better than always stating the base rates.",
         "not shown": " These data do not show that it beats always stating the base rates.",
     }[facts["skill"]]
-    return f"No sign of miscalibration in {_instances(facts)}{_bound(facts)}.{skill}"
+    return f"No sign of miscalibration in {instances(facts)}{_bound(facts)}.{skill}"
 
 
 def _certain(facts: Facts) -> str:
-    return f"It is certain of every answer, and always right in {_instances(facts)}{_bound(facts)}."
+    return f"It is certain of every answer, and always right in {instances(facts)}{_bound(facts)}."
 
 
 def _bound(facts: Facts) -> str:
@@ -323,7 +321,7 @@ def _bound(facts: Facts) -> str:
 
 
 def _too_few(facts: Facts) -> str:
-    start = f"Too few data to tell: with {_instances(facts)}"
+    start = f"Too few data to tell: with {instances(facts)}"
     if facts["bound"] is None:
         return f"{start}, no fault can be told from chance."
     most, sure = at_most(facts["bound"]), f"{percent(facts['sure'])} confidence"
@@ -341,16 +339,6 @@ def _untested(facts: Facts) -> str:
         f"Not tested: it says {says} and is right {right} of the time; whether chance explains it was not "
         f"tested, because {facts['reason']}."
     )
-
-
-def instances(n: int, n_clusters: int | None) -> str:
-    """Write how many rows there are, and in how many clusters."""
-    rows = counted(n, "instance")
-    return rows if n_clusters is None else f"{rows} of {counted(n_clusters, 'cluster')}"
-
-
-def _instances(facts: Facts) -> str:
-    return instances(facts["n"], facts["n_clusters"])
 
 
 # --------------------------------------------------------------------------------------------- questions
@@ -591,6 +579,7 @@ CASES: dict[str, Written] = {
     "intervals": _held,
     "quantiles": _below,
     "errors by spread": _errors_by_spread,
+    **coverage_sentences.CASES,
     "told": _of("sentence"),
 }
 """Every case with its sentence; "told" is of parts that write their own."""
@@ -616,5 +605,5 @@ REMEDIES: dict[str, Written] = {
     "repair": _repair_leaves,
     "repair without a size": _repair_gains,
     "more labels": _more_labels,
-    "told": _of("help"),
+    **coverage_sentences.REMEDIES,
 }

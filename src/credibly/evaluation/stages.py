@@ -25,8 +25,7 @@ from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part,
 from credibly.hypotests.calibration.corp import corp_curves
 from credibly.hypotests.calibration.lattice import attributes_of
 from credibly.hypotests.calibration.pit import asking_shares
-from credibly.hypotests.calibration.reliability import asking_curves
-from credibly.hypotests.calibration.spread import asking_spread
+from credibly.hypotests.calibration.reliability import asking_curves, asking_spread
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.hypotests.predictive.predictive_check import asking_check
 from credibly.hypotests.resampling.requests import Asking, side_by_side

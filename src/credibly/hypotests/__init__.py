@@ -7,9 +7,8 @@ from credibly.hypotests.calibration.corp import corp_curve
 from credibly.hypotests.calibration.crps_split import decompose_crps
 from credibly.hypotests.calibration.pit import coverage_curve, pit_test
 from credibly.hypotests.calibration.planning import plan_labels
-from credibly.hypotests.calibration.reliability import reliability_curve
+from credibly.hypotests.calibration.reliability import reliability_curve, spread_curve
 from credibly.hypotests.calibration.set_coverage import set_coverage
-from credibly.hypotests.calibration.spread import spread_curve
 from credibly.hypotests.credal.credal_test import credal_test
 from credibly.hypotests.credal.inflate import Inflation, inflate
 from credibly.hypotests.credal.validity import validity_test

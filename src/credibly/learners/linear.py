@@ -16,7 +16,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import require, require_type
-from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, entropy_of_rows, like, namespace, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly.credal import boundary
@@ -199,10 +199,7 @@ class GatingLearner(Learner):
 
     def __post_init__(self) -> None:
         require_type(
-            isinstance(self.basis, Basis),
-            "must be a Basis",
-            "Use `Basis('raw')`.",
-            basis=self.basis,
+            isinstance(self.basis, Basis), "must be a Basis", "Use `Basis('raw')`.", basis=self.basis
         )
         require_integer(self.n_folds, "n_folds", 2)
         require(
@@ -451,7 +448,7 @@ def _telling_points(probs: Array, classes: Sequence[int]) -> dict[str, Array]:
     Where several are, their mean: choosing one of them would depend on the order, and count it twice.
     """
     xp = namespace(probs)
-    entropy = -xp.sum(probs * xp.log(xp.where(probs > 0, probs, xp.ones_like(probs))), axis=2)
+    entropy = entropy_of_rows(probs)
     scores = {"the most cautious": entropy, "the boldest": -entropy}
     scores |= {f"the largest in class {c}": probs[:, :, c] for c in classes}
     found = {}

@@ -295,11 +295,7 @@ def fit_weights(
         Parameters, (b, p).
     """
     xp = library(points)
-    b = max(
-        labels.shape[0],
-        1 if counted is None else counted.shape[0],
-        penalty.shape[0] if penalty.ndim > 1 else 1,
-    )
+    b = max(one.shape[0] for one in (labels, counted, penalty) if one is not None and one.ndim > 1)
     n, a = points.shape[:2]
     size = columns.n_parameters
     given = xp.zeros((size,), dtype=xp.float64, device=device(points)) if start is None else start
@@ -308,39 +304,41 @@ def fit_weights(
     if is_numpy(points):
         per_tile = min(per_tile, max(1, 4 * CACHE_ELEMENTS // (n * a)))
     for reps in tiles(b, per_tile):
-
-        def of(array: Array | None, reps: slice = reps) -> Array | None:
-            return array if array is None or array.ndim == 1 or array.shape[0] == 1 else array[reps, ...]
-
-        count = reps.stop - reps.start
-        begin = xp.broadcast_to(of(given), (count, size)) + 0.0
-        loss = (_loss_alike if columns.alike else _loss)(columns, points, of(labels), of(counted))
+        begin = xp.broadcast_to(_of_rows(given, reps), (reps.stop - reps.start, size)) + 0.0
+        loss = _loss(columns, points, *(_of_rows(one, reps) for one in (labels, counted, penalty)))
         tolerance = _TOLERANCE * (n if sizes is None else sizes[reps])
-        ended = _descend(loss, of(penalty), begin, tolerance, max_steps)
+        ended = minimise_batch(loss, begin, tolerance=tolerance, max_steps=max_steps)
         found.append(ended.at)
         steps = max(steps, ended.steps)
         unfinished += int((~to_host(ended.converged)).sum())
     return Fit(xp.concat(found, axis=0), steps, unfinished)
 
 
-def _loss(columns: Columns, points: Array, labels: Array, counted: Array | None) -> Loss:
-    """Sums of log losses and their slopes, where every instance has its own weights."""
-    xp = columns.xp
+def _loss(columns: Columns, points: Array, labels: Array, counted: Array | None, penalty: Array) -> Loss:
+    """Sums of log losses and penalties, and their slopes."""
+    xp, alike = columns.xp, columns.alike
     likely = likelihoods(points, labels)
 
     def loss(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
-        total, slope = _slope(columns.logits(parameters), _of_rows(likely, rows), xp)
-        if counted is None:
-            return -xp.sum(xp.log(total), axis=1), columns.pulled_back(slope)
-        kept = _of_rows(counted, rows)
-        return -xp.vecdot(xp.log(total), kept), columns.pulled_back(slope * kept[:, :, None])
+        own = _of_rows(likely, rows)
+        kept = None if counted is None else _of_rows(counted, rows)
+        if alike:
+            total, slope = _slope_alike(parameters, own, kept, xp)
+        else:
+            total, slope = _slope(columns.logits(parameters), own, xp)
+            slope = columns.pulled_back(slope if kept is None else slope * kept[:, :, None])
+        logs = xp.log(total)
+        gains = xp.sum(logs, axis=1) if kept is None else xp.vecdot(logs, kept)
+        pull = _of_rows(penalty, rows) * parameters
+        return 0.5 * xp.vecdot(pull, parameters) - gains, slope + pull
 
     return loss
 
 
-def _of_rows(array: Array, rows: HostArray | None) -> Array:
+def _of_rows(array: Array, rows: HostArray | slice | None) -> Array:
     """Return what belongs to some problems; one row, or none, belongs to all of them."""
-    return array if rows is None or array.ndim == 1 or array.shape[0] == 1 else array[rows]
+    alone = array is None or rows is None or array.ndim == 1 or array.shape[0] == 1
+    return array if alone else array[rows, ...]
 
 
 def _slope(logits: Array, likely: Array, xp: Any) -> tuple[Array, Array]:
@@ -359,44 +357,21 @@ def _slope(logits: Array, likely: Array, xp: Any) -> tuple[Array, Array]:
     return total, np.multiply(weights, slope, out=weights)
 
 
-def _loss_alike(columns: Columns, points: Array, labels: Array, counted: Array | None) -> Loss:
-    """The same where all instances share their weights."""
-    xp = library(points)
-    likely = likelihoods(points, labels)
-
-    def loss(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
-        weights = _on_host(parameters) if xp is np else softmax(parameters)  # (b, a)
-        own = _of_rows(likely, rows)  # (b, n, a)
-        total = xp.matmul(own, weights[:, :, None])[:, :, 0]  # (b, n)
-        total = np.maximum(total, _LEAST) if xp is np else xp.clip(total, _LEAST, None)
-        often = float(points.shape[0])
-        if counted is None:
-            gains, inverse = xp.sum(xp.log(total), axis=1), 1.0 / total
-        else:
-            kept = _of_rows(counted, rows)
-            gains, inverse = xp.vecdot(xp.log(total), kept), kept / total
-            often = xp.sum(kept, axis=1, keepdims=True)
-        ratios = xp.matmul(inverse[:, None, :], own)[:, 0, :]  # sum over instances of P_ay / f_y
-        return -gains, weights * (often - ratios)
-
-    return loss
+def _slope_alike(parameters: Array, likely: Array, kept: Array | None, xp: Any) -> tuple[Array, Array]:
+    """Return f_y (b, n), and the gradient (b, a) where all instances share their weights."""
+    weights = _on_host(parameters) if xp is np else softmax(parameters)
+    total = xp.matmul(likely, weights[:, :, None])[:, :, 0]
+    total = np.maximum(total, _LEAST) if xp is np else xp.clip(total, _LEAST, None)
+    inverse = (1.0 if kept is None else kept) / total
+    often = float(total.shape[1]) if kept is None else xp.sum(kept, axis=1, keepdims=True)
+    ratios = xp.matmul(inverse[:, None, :], likely)[:, 0, :]  # sum over instances of P_ay / f_y
+    return total, weights * (often - ratios)
 
 
 def _on_host(logits: HostArray) -> HostArray:
     """Return softmax of a few numbers per row, in as few calls as possible: thousands of steps ask for it."""
     found = np.exp(np.maximum(logits - logits.max(axis=1, keepdims=True), -800.0))
     return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
-def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float | Array, max_steps: int) -> Minimum:
-    xp = library(start)
-
-    def objective(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
-        value, slope = loss(parameters, rows)
-        pull = _of_rows(penalty, rows) * parameters
-        return value + 0.5 * xp.vecdot(pull, parameters), slope + pull
-
-    return minimise_batch(objective, start, tolerance=tolerance, max_steps=max_steps)
 
 
 def mixed(weights: Array, points: Array) -> Array:

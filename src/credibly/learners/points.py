@@ -45,11 +45,6 @@ class Points:
         spread = xp.max(xp.abs(self.probs - self.probs[:, :1, :]))
         return float(spread) <= _SAME
 
-    def rows(self, rows: Array) -> Points:
-        """Return the points of some instances."""
-        xp = namespace(self.probs)
-        return dataclasses.replace(self, probs=xp.take(self.probs, rows, axis=0), credal=self.credal[rows])
-
 
 def points_of(predictions: Any, n_draws: int, seed: Seed) -> Points:
     """Return the distributions that stand for each set.

@@ -27,7 +27,7 @@ from credibly._arrays.namespace import (
 P = TypeVar("P", bound="Predictions")
 
 _KEPT = 0.25
-"""Share of the memory budget that predictions remember at most."""
+"""Share of the memory budget that predictions remember at most, beside their mean."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -55,12 +55,13 @@ class Predictions:
         memo = self.memo
         if memo is None:
             return make()
-        found = memo.get(key)
-        if found is None:
+        if key not in memo:
             found = make()
-            if 8 * sum(math.prod(one.shape) for one in (*memo.values(), found)) <= _KEPT * memory_budget():
-                memo[key] = found
-        return found
+            held = 8 * sum(math.prod(one.shape) for one in (*memo.values(), found))
+            if key != "mean" and held > _KEPT * memory_budget():
+                return found
+            memo[key] = found
+        return memo[key]
 
     def _set(self, **values: Any) -> None:
         """Store validated fields; only constructors call this."""

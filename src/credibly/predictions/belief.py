@@ -152,9 +152,13 @@ class Belief(ClassPredictions):
         Point
             The pignistic probability of every instance.
         """
-        table = self.membership
-        spread = like(table / table.sum(axis=1, keepdims=True), self.masses)
-        return Point._trusted(without_rounding(as_float64(self.masses) @ spread, len(self.focal_sets)))
+
+        def spread() -> Array:
+            table = self.membership
+            shares = like(table / table.sum(axis=1, keepdims=True), self.masses)
+            return without_rounding(as_float64(self.masses) @ shares, len(self.focal_sets))
+
+        return Point._trusted(self.once("mean", spread))
 
     @property
     def mean_note(self) -> str:
@@ -188,11 +192,12 @@ def check_focal_sets(
             f"got {focal_sets!r:.60}",
             "Write `[{0}, {1}, {0, 1}]`.",
         ) from None
-    if not sets:
-        raise InputError("`focal_sets`", "must list at least one set", "got none", "List one per column.")
-    if frozenset() in sets:
-        where = sets.index(frozenset())
-        raise InputError("`focal_sets`", "must be non-empty sets", f"entry {where} is empty", "Remove it.")
+    require(
+        sets and frozenset() not in sets,
+        "must list at least one set, and none without classes",
+        "List one per column, and remove empty ones.",
+        focal_sets=focal_sets,
+    )
     if len(set(sets)) < len(sets):
         twice = next(members for members in sets if sets.count(members) > 1)
         raise InputError(

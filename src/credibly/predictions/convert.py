@@ -63,7 +63,8 @@ def from_foreign(obj: Any, member_axis: int | None) -> Predictions | None:
     held = next((getattr(obj, name) for name in _HELD if _is_value(obj, name)), None)
     axis = next((getattr(obj, name) for name in _SAMPLE_AXES if _is_value(obj, name)), None)
     if held is not None and axis is not None:
-        return _sample(obj, held, int(axis))
+        members = as_array(getattr(held, "probabilities", held), "probabilities")
+        return Ensemble(members, weights=getattr(obj, "weights", None), member_axis=int(axis))
     if held is not None:
         return _probabilities(held, 1 if member_axis is None else member_axis)
     inner = getattr(getattr(obj, "samples", None), "probabilities", None)
@@ -75,26 +76,6 @@ def from_foreign(obj: Any, member_axis: int | None) -> Predictions | None:
 def _is_value(obj: Any, name: str) -> bool:
     """Whether an attribute is there and no method, as the mean of an array is."""
     return hasattr(obj, name) and not callable(getattr(obj, name))
-
-
-def _sample(obj: Any, held: Any, axis: int) -> Predictions:
-    """Read draws of distributions; the object says which axis is theirs."""
-    members = as_array(getattr(held, "probabilities", held), "probabilities")
-    if members.ndim != 3:
-        raise InputError(
-            f"a {type(obj).__name__}",
-            "must hold draws of (n, k) probabilities",
-            f"got shape {tuple(members.shape)}",
-            "For draws of real values use `Samples`.",
-        )
-    if axis not in (0, 1):
-        raise InputError(
-            f"a {type(obj).__name__}",
-            "must have its draws before the classes",
-            f"axis {axis} holds them",
-            "Move it: `obj.move_sample_axis(0)`.",
-        )
-    return Ensemble(members, weights=getattr(obj, "weights", None), member_axis=axis)
 
 
 def _probabilities(inner: Any, member_axis: int | None) -> Predictions:

@@ -111,51 +111,44 @@ class Dataset:
 
     def rows(self, rows: slice) -> Dataset:
         """Return some consecutive rows of these, as views."""
+        start = self.start + rows.start
+        return self._part(rows, lambda array, axis: array[(slice(None),) * axis + (rows, ...)], start)
 
-        def part(array: Any) -> Any:
-            return None if array is None else array[rows, ...]
+    def take(self, rows: HostArray) -> Dataset:
+        """Return the rows at these places, counted from the first of these; `start` stays."""
+        if isinstance(self.labels, LabelCounts) and self.weights is None:
+            whole = dataclasses.replace(self, labels=None)
+            return dataclasses.replace(whole.take(rows), labels=self.labels[rows])
+        return self._part(
+            rows, lambda array, axis: namespace(array).take(array, like(rows, array), axis=axis), self.start
+        )
 
+    def _part(self, rows: Any, chosen: Callable[[Any, int], Any], start: int) -> Dataset:
+        """Return some rows, `chosen` along an axis of every array."""
+
+        def part(array: Any, axis: int = 0) -> Any:
+            return None if array is None else chosen(array, axis)
+
+        labels, weights = self.labels, self.weights
+        if labels is not None:
+            labels, weights = (
+                dataclasses.replace(
+                    self.batch, values=part(self.batch.values, 1), weights=part(self.batch.weights, 1)
+                ),
+                None,
+            )
         return dataclasses.replace(
             self,
             predictions=self.predictions[rows],
-            labels=None if self.labels is None else self.batch.rows(rows),
-            weights=part(self.weights) if self.labels is None else None,
+            labels=labels,
+            weights=part(weights),
             groups=each_attribute(part, self.groups),
             ids=part(self.ids),
             clusters=part(self.clusters),
             features=part(self.features),
             index=None,
             others={},
-            start=self.start + rows.start,
-        )
-
-    def take(self, rows: HostArray) -> Dataset:
-        """Return the rows at these places, counted from the first of these; `start` stays."""
-
-        def taken(array: Any, axis: int = 0) -> Any:
-            return None if array is None else namespace(array).take(array, like(rows, array), axis=axis)
-
-        labels, weights = self.labels, self.weights
-        if isinstance(labels, LabelCounts) and weights is None:
-            labels = labels[rows]
-        elif labels is None:
-            weights = taken(weights)
-        else:
-            batch, weights = self.batch, None
-            labels = dataclasses.replace(
-                batch, values=taken(batch.values, 1), weights=taken(batch.weights, 1)
-            )
-        return dataclasses.replace(
-            self,
-            predictions=self.predictions[rows],
-            labels=labels,
-            weights=weights,
-            groups=each_attribute(lambda column: column[rows], self.groups),
-            ids=None if self.ids is None else self.ids[rows],
-            clusters=None if self.clusters is None else self.clusters[rows],
-            features=taken(self.features),
-            index=None,
-            others={},
+            start=start,
         )
 
 
@@ -168,6 +161,8 @@ def each_attribute(work: Callable[[Any], Any], groups: Any) -> Any:
 
 def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) -> P:
     """Return the same predictions with the names that labels are matched with."""
+    if predictions.classes == classes and predictions.index is index:
+        return predictions
     made = copy.copy(predictions)
     made._set(classes=classes, index=index)
     return made
@@ -175,29 +170,26 @@ def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) ->
 
 def joined(chunks: Sequence[Dataset]) -> Dataset:
     """Return the rows of several chunks as one, in their order."""
-    first = chunks[0]
 
-    def together(arrays: Sequence[Any], axis: int) -> Any:
-        return None if arrays[0] is None else namespace(*arrays).concat(list(arrays), axis=axis)
+    def together(arrays: Sequence[Any], axis: int = 0) -> Any:
+        missing = any(one is None for one in arrays)
+        return None if missing else namespace(*arrays).concat(list(arrays), axis=axis)
 
     given = [chunk.predictions for chunk in chunks]
     arrays = [one.row_arrays() for one in given]
-    fields = {name: together([one[name] for one in arrays], 0) for name in arrays[0]}
-    predictions = given[0].replace_rows(**fields)
+    predictions = given[0].replace_rows(
+        **{name: together([one[name] for one in arrays]) for name in arrays[0]}
+    )
     predictions._set(notes=tuple(dict.fromkeys(note for one in given for note in one.notes)))
     labels = dataclasses.replace(
-        first.batch,
+        chunks[0].batch,
         values=together([chunk.batch.values for chunk in chunks], 1),
         weights=together([chunk.batch.weights for chunk in chunks], 1),
     )
+    beside = {
+        name: together([getattr(chunk, name) for chunk in chunks])
+        for name in ("ids", "groups", "clusters", "features")
+    }
     return dataclasses.replace(
-        first,
-        others={},
-        predictions=predictions,
-        labels=labels,
-        weights=None,
-        ids=None if any(one.ids is None for one in chunks) else together([one.ids for one in chunks], 0),
-        groups=together([chunk.groups for chunk in chunks], 0),
-        clusters=together([chunk.clusters for chunk in chunks], 0),
-        features=together([chunk.features for chunk in chunks], 0),
+        chunks[0], others={}, predictions=predictions, labels=labels, weights=None, **beside
     )

@@ -101,10 +101,14 @@ class Dirichlet(ClassPredictions):
         Point
             The mean distribution of every instance.
         """
-        means = self.member_means()
-        if means.ndim == 2:
-            return Point._trusted(without_rounding(means, means.shape[1]))
-        return Point._trusted(weighted_mean(means, self.weights))
+
+        def mean() -> Array:
+            means = self.member_means()
+            if means.ndim == 2:
+                return without_rounding(means, means.shape[1])
+            return weighted_mean(means, self.weights)
+
+        return Point._trusted(self.once("mean", mean))
 
     def sample(self, m: int, *, rng: Any = None) -> Ensemble:
         """Draw probability vectors; ensembles of Dirichlets give `m` draws per member, or as many by weight.

@@ -29,6 +29,7 @@ from credibly._arrays.namespace import (
     to_host,
     without_rounding,
 )
+from credibly._arrays.notes import counted
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.point import Point, normalise_scores, remedy_for, softmax_logits
@@ -188,7 +189,7 @@ class Ensemble(ClassPredictions):
         digits, are equal numbers whatever the order of the members, the array library and the device: a mean
         within its rounding error of such a fraction is set to the number nearest to it.
         """
-        return Point._trusted(weighted_mean(self.probs, self.weights))
+        return Point._trusted(self.once("mean", lambda: weighted_mean(self.probs, self.weights)))
 
     @property
     def holds_drawn_labels(self) -> bool:
@@ -283,6 +284,9 @@ class WithoutMember(Ensemble):
 
     def mean(self) -> Point:
         """Return the mean of the others."""
+        return Point._trusted(self.once("mean", self._mean))
+
+    def _mean(self) -> Array:
         whole, xp = self.whole, self.whole.xp
         share = 1.0 / whole.n_members if whole.weights is None else float(to_host(whole.weights)[self.member])
         own = share * as_float64(self.left_out)
@@ -290,7 +294,7 @@ class WithoutMember(Ensemble):
         # where nearly all probability is the member's own, the difference has no digits left
         lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * own, axis=1)))
         if lost.size == len(whole):
-            return Point._trusted(weighted_mean(self.probs, self.weights))
+            return weighted_mean(self.probs, self.weights)
         rest = without_rounding(rest / (1.0 - share), 2 * whole.n_members)
         if lost.size:
             at = like(lost, rest)
@@ -299,7 +303,7 @@ class WithoutMember(Ensemble):
                 rest = rest.index_copy(0, at, exact)
             else:
                 rest[lost] = exact
-        return Point._trusted(rest)
+        return rest
 
 
 _CANCELLED = 1e-2
@@ -344,14 +348,12 @@ def members_second(
         f"Pass `member_axis=1` for {shape} or `member_axis=0` for {other}.",
         **{name: array},
     )
-    far_more = second >= MANY_MEMBERS and second >= 8 * first
-    if member_axis is None and letters[-1] == "k" and far_more:
-        raise InputError(
-            f"`{name}`",
-            "must say which axis holds the members when it has far more members than instances",
-            f"got shape {tuple(array.shape)}: {first} instances of {second} members, or the reverse",
-            f"Pass `member_axis=0` for {other}, or `member_axis=1` for {shape}.",
-        )
+    require(
+        member_axis is not None or letters[-1] != "k" or second < max(MANY_MEMBERS, 8 * first),
+        "must say which axis holds the members when it has far more members than instances",
+        f"Pass `member_axis=0` for {other}, or `member_axis=1` for {shape}.",
+        **{name: array},
+    )
     require(member_axis in (None, 0, 1), "must be 0 or 1", "Move the axis first.", member_axis=member_axis)
     return namespace(array).moveaxis(array, 0, 1) if member_axis == 0 else array
 
@@ -399,15 +401,14 @@ def used_weights(
     array = check_weights(weights, members)
     values = to_host(as_float64(array))
     kept = np.flatnonzero(values > 0)
-    few, notes = (None, ()) if kept.size == values.size else (like(kept, members), (_left_out(values, kept),))
+    few: Array | None = None
+    notes: tuple[str, ...] = ()
+    if kept.size < values.size:
+        left = counted(values.size - kept.size, "member of weight 0 is", "members of weight 0 are")
+        few, notes = like(kept, members), (f"{left} left out",)
     learned = is_torch(array) and array.requires_grad
     equal = not learned and np.ptp(values[kept]) <= 1e-12 * values.max()
     return None if equal else array if few is None else namespace(array).take(array, few), few, notes
-
-
-def _left_out(values: Any, kept: Any) -> str:
-    number = values.size - kept.size
-    return f"{number} member{'s' * (number > 1)} of weight 0 {'are' if number > 1 else 'is'} left out"
 
 
 def normalised(weights: Array | None) -> Array | None:

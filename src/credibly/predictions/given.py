@@ -70,23 +70,24 @@ def as_rows(
     Rows
         The rows.
     """
-    if blocks is not None:
-        beside = {"groups": groups, "features": features, "classes": classes, "clusters": clusters}
-        return as_rows(predictions, labels, sample_weight, **beside).blocked(blocks)
-    if isinstance(clusters, str) and clusters == COPIES:
-        beside = {"groups": groups, "features": features, "classes": classes}
-        return as_rows(predictions, labels, sample_weight, **beside).copied()
+    copies = isinstance(clusters, str) and clusters == COPIES
+    beside = {"groups": groups, "features": features, "weights": sample_weight}
+    rows = _rows_of(predictions, labels, beside | {"clusters": None if copies else clusters}, classes)
+    rows = rows.copied() if copies else rows
+    return rows if blocks is None else rows.blocked(blocks)
+
+
+def _rows_of(predictions: Any, labels: Any, beside: dict[str, Any], classes: Sequence[str] | None) -> Rows:
     require_type(
         classes is None or (not isinstance(classes, str) and hasattr(classes, "__len__")),
         "must be a sequence of names",
         "Pass a list.",
         classes=classes,
     )
-    beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
     if isinstance(predictions, Dataset):
         return _of_dataset(predictions, labels, beside)
     if isinstance(predictions, Rows):
-        require_no_labels(labels, sample_weight)
+        require_no_labels(labels, beside["weights"])
         for name in ("groups", "features", "clusters"):
             if beside[name] is not None:
                 raise InputError(
@@ -101,28 +102,13 @@ def as_rows(
         }
         beside |= dict.fromkeys(said)
         return _of_dataset(loaded(predictions, labels, classes=classes, **said), None, beside)
-    images = _images(predictions, labels, beside)
-    if images is not None:
-        predictions, labels, beside, said_of_images = images
+    predictions, labels, beside, notes = _pixels(predictions, labels, beside)
     given, labels = as_pair(predictions, labels)
-    if images is not None:
-        given = with_notes(given, (said_of_images,))
     if classes is not None and given.classes is None:
         given = named(given, tuple(str(name) for name in classes))
-    notes: tuple[str, ...] = ()
-    if labels is not None:
-        labels, notes = read_labels(given, labels, ordered=classes is not None)
-    arrays: dict[str, Any] = {}
-    for name, value in beside.items():
-        if value is not None:
-            own, joined = aligned(value, given.index, name)
-            arrays[name], notes = _plain(name, own, len(given)), (*notes, *joined)
-    plain = given if given.classes is None and given.index is None else named(given, None)
-    if notes:
-        plain = with_notes(plain, notes)
-    if features is not None:
-        arrays["feature_names"] = _feature_names(features)
-    return InMemory(Dataset(plain, labels, classes=given.classes, index=given.index, **arrays))
+    new, found = _read(given, labels, beside, ordered=classes is not None)
+    plain = with_notes(named(given, None), (*notes, *found))
+    return InMemory(Dataset(plain, new.pop("labels", None), classes=given.classes, index=given.index, **new))
 
 
 def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
@@ -204,23 +190,24 @@ def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
             "Pass `f(predictions, labels)`, or what `load` returned.",
         )
     found, notes = read_labels(given, labels)
-    return with_notes(named(given, None), notes) if given.classes or notes else given, found
+    return with_notes(named(given, None), notes), found
 
 
-def _images(
-    predictions: Any, labels: Any, beside: Mapping[str, Any]
-) -> tuple[Any, Any, dict[str, Any], str] | None:
+def _pixels(
+    predictions: Any, labels: Any, beside: dict[str, Any]
+) -> tuple[Any, Any, dict[str, Any], tuple[str, ...]]:
     """Return the pixels of images (b, h, w, k) as rows, each image as a cluster, and the note that says so.
 
-    None for anything else.
+    Anything else is returned as it is.
     """
+    plain = predictions, labels, beside, ()
     if isinstance(predictions, Predictions) or not is_array(predictions) or predictions.ndim != 4:
-        return None
+        return plain
     shape = tuple(int(length) for length in predictions.shape)
     b, n, k = shape[0], shape[0] * shape[1] * shape[2], shape[3]
     own = None if labels is None else _shape(labels)
     if own is not None and len(own) < 3:
-        return None  # refused as four axes are, with what images need
+        return plain  # refused as four axes are, with what images need
     if own is not None and own not in (shape[:3], (*shape[:3], 1)):
         first = shape[:1] + shape[2:]
         raise InputError(
@@ -246,7 +233,7 @@ def _images(
         rows["clusters"] = np.repeat(np.arange(b), n // b)
     note = f"shape {shape} is read as {n} pixels of {b} images with {k} classes; each image is one cluster"
     flat = None if labels is None else label_values(labels).reshape(n)
-    return predictions.reshape(n, k), flat, rows, note
+    return predictions.reshape(n, k), flat, rows, (note,)
 
 
 def _columns_of(name: str, given: Any) -> Any:
@@ -256,10 +243,6 @@ def _columns_of(name: str, given: Any) -> Any:
     names = [given] if isinstance(given, str) else given
     words = isinstance(names, (list, tuple)) and all(isinstance(one, str) for one in names)
     return list(names) if words and len(set(names)) == len(names) else None
-
-
-def _feature_names(features: Any) -> tuple[str, ...] | None:
-    return tuple(str(name) for name in features.columns) if is_frame(features) else None
 
 
 def _plain(name: str, value: Any, n: int) -> Any:
@@ -309,31 +292,41 @@ def _length_of(labels: Any) -> int | None:
 
 def with_notes(predictions: Predictions, notes: Sequence[str]) -> Predictions:
     """Return the same predictions with more to say about how they were read."""
-    new = [note for note in notes if note not in predictions.notes]
-    if not new:
+    if not set(notes) - set(predictions.notes):
         return predictions
     made = copy.copy(predictions)
-    made._set(notes=(*predictions.notes, *new))
+    made._set(notes=tuple(dict.fromkeys((*predictions.notes, *notes))))
     return made
 
 
 def _of_dataset(data: Dataset, labels: Any, beside: Mapping[str, Any]) -> Rows:
     """Return data that were read; what is given beside them takes the place of their own."""
-    given = with_notes(
-        data.predictions, [note for note in data.notes if getattr(note, "code", "") != ROUTINE]
-    )
-    own, index = data.labels, data.index
+    notes = [note for note in data.notes if getattr(note, "code", "") != ROUTINE]
+    given = named(with_notes(data.predictions, notes), data.classes, data.index)
+    new, found = _read(given, labels, beside, ordered=data.classes_ordered)
+    plain = with_notes(named(given, None), found)
+    return InMemory(dataclasses.replace(data, predictions=plain, **new))
+
+
+def _read(
+    given: Predictions, labels: Any, beside: Mapping[str, Any], *, ordered: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what is given beside predictions as a dataset holds it, by name, and how it was read."""
+    new: dict[str, Any] = {}
+    notes: list[str] = []
     if labels is not None:
-        own, notes = read_labels(named(given, data.classes, index), labels, ordered=data.classes_ordered)
-        given = with_notes(given, notes)
-    new = {
-        name: _plain(name, aligned(value, index, name)[0], len(data))
-        for name, value in beside.items()
-        if value is not None
-    }
-    if "features" in new:
-        new["feature_names"] = _feature_names(beside["features"])
-    return InMemory(dataclasses.replace(data, predictions=given, labels=own, **new))
+        new["labels"], found = read_labels(given, labels, ordered=ordered)
+        notes += found
+    for name, value in beside.items():
+        if value is not None:
+            own, found = aligned(value, given.index, name)
+            new[name] = _plain(name, own, len(given))
+            notes += found
+    if "features" in new and is_frame(beside["features"]):
+        new["feature_names"] = tuple(str(name) for name in beside["features"].columns)
+    elif "features" in new:
+        new["feature_names"] = None
+    return new, notes
 
 
 def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:

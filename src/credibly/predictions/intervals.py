@@ -78,13 +78,15 @@ class Intervals(ClassPredictions):
         Point
             The distribution that divides every interval in the same proportion.
         """
+        return Point._trusted(self.once("mean", self._intersection))
+
+    def _intersection(self) -> Array:
         xp = self.xp
         lower, upper = as_float64(self.lower), as_float64(self.upper)
         missing = 1.0 - xp.sum(lower, axis=-1, keepdims=True)
         width = xp.sum(upper - lower, axis=-1, keepdims=True)
         share = xp.where(width > 0, missing / xp.where(width > 0, width, xp.ones_like(width)), 0.0)
-        share = xp.clip(share, 0.0, 1.0)
-        return Point._trusted(lower + share * (upper - lower))
+        return lower + xp.clip(share, 0.0, 1.0) * (upper - lower)
 
 
 def _require_bounds(lower: Array, upper: Array) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import describe_rows, find_rows
-from credibly._arrays.errors import InputError, InputTypeError, Remedy
-from credibly._arrays.namespace import Array, is_numpy, namespace
+from credibly._arrays.checks import require_rows
+from credibly._arrays.errors import InputError, InputTypeError, Remedy, require
+from credibly._arrays.namespace import Array, HostArray, is_numpy, namespace, to_host
 from credibly.predictions.base import OverClasses, Predictions
 
 _UNLABELLED = (-1, -100, 255)
@@ -36,22 +36,20 @@ def require_label_vector(predictions: Predictions, labels: Array) -> None:
     n, shape = len(predictions), tuple(labels.shape)
     if shape == (n,):
         return
-    if isinstance(predictions, OverClasses) and shape == (n, predictions.n_classes):
-        raise InputError(
-            "`labels`",
-            "must be one class index per instance",
-            f"got shape {shape}",
-            "For one-hot labels use `labels.argmax(axis=1)`; for counts `LabelCounts(labels)`.",
-        )
-    if labels.ndim != 1:
-        raise InputError(
-            "`labels`",
-            "must have shape (n,)",
-            f"got shape {shape}",
-            "Flatten them: `labels.reshape(-1)`."
-            if shape == (n, 1)
-            else "Pass predictions first, then labels: `f(predictions, labels)`.",
-        )
+    require(
+        not isinstance(predictions, OverClasses) or shape != (n, predictions.n_classes),
+        "must be one class index per instance",
+        "For one-hot labels use `labels.argmax(axis=1)`; for counts `LabelCounts(labels)`.",
+        labels=labels,
+    )
+    require(
+        labels.ndim == 1,
+        "must have shape (n,)",
+        "Flatten them: `labels.reshape(-1)`."
+        if shape == (n, 1)
+        else "Pass predictions first, then labels: `f(predictions, labels)`.",
+        labels=labels,
+    )
     require_same_length(predictions, labels, "labels")
 
 
@@ -76,25 +74,25 @@ def check_classes(labels: Array, n_classes: int) -> Array:
     else:
         inside = 0 <= int(xp.min(wide)) <= int(xp.max(wide)) < n_classes
     if not inside:
-        bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
-        value = int(labels[bad[0]])
-        remedy = _unlabelled(value) or "Remove unlabelled instances first."
-        if value == n_classes and int(xp.min(labels)) >= 1:
-            remedy = "Labels seem to start at 1: subtract 1."
-        raise InputError(
-            "`labels`",
-            f"must lie between 0 and {n_classes - 1} for {n_classes} classes",
-            describe_rows(bad, f"is {value}", labels.shape[0]),
-            remedy,
+        require_rows(
+            (wide,),
+            lambda block: (block < 0) | (block >= n_classes),
+            name="labels",
+            rule=f"must lie between 0 and {n_classes - 1} for {n_classes} classes",
+            fact=lambda value: f"is {value}",
+            remedy=lambda given: _remedy_for(to_host(given), n_classes),
         )
     small = label_dtype(xp, n_classes)
     return labels.astype(small) if host else xp.astype(labels, small)
 
 
-def _unlabelled(value: int) -> str | None:
-    """Return what to do about a label that stands for no label; None for other numbers."""
+def _remedy_for(labels: HostArray, n_classes: int) -> str:
+    """Word what to do about labels of which some are no classes."""
+    value = labels[(labels < 0) | (labels >= n_classes)][0]
+    if value == n_classes and labels.min() >= 1:
+        return "Labels seem to start at 1: subtract 1."
     if value not in _UNLABELLED:
-        return None
+        return "Remove unlabelled instances first."
     means = f"If {value} means unlabelled,"
     return Remedy(
         f"{means} leave these instances out; `load` does so with `ignore_label={value}`.",

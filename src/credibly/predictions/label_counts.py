@@ -8,12 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.checks import (
-    InvalidRowsError,
     as_array,
     as_real,
-    describe_rows,
     require_distributions,
-    require_finite,
     require_integer,
     require_rows,
     require_shape,
@@ -21,15 +18,16 @@ from credibly._arrays.checks import (
 from credibly._arrays.errors import InputError, InputTypeError, require
 from credibly._arrays.namespace import Array, HostArray, as_float64, is_array, like, namespace, to_host
 from credibly._arrays.philox import as_seed
+from credibly._arrays.sums import count_cells
 from credibly.predictions.base import Predictions
 from credibly.predictions.label_checks import NAMED_CLASSES, check_classes
 
 _WHOLE = 1e-3  # soft labels times raters that are this close to whole numbers are counts that were divided
 
 
-def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
-    """Return labels and gaps of a table: None, NaN, masked entries and `missing` are gaps."""
-    if is_array(table) and not isinstance(table, np.ndarray):
+def _cells(table: Any) -> HostArray:
+    """Return the labels in a table as numbers: None, NaN and masked entries are NaN."""
+    if is_array(table):
         table = to_host(table)
     elif hasattr(table, "to_numpy"):
         table = table.to_numpy()
@@ -40,57 +38,34 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
         "Give one row per instance and one column per rater, gaps as None or NaN.",
         table=values,
     )
-    gap = np.ma.getmaskarray(table).copy()
-    if values.dtype.kind == "O":
-        # NaN differs from itself, pandas.NA answers neither way
-        gap |= np.array([[v is None or (v != v) is not False for v in row] for row in values.tolist()])
-    elif values.dtype.kind == "f":
-        gap |= np.isnan(values)
-    elif values.dtype.kind not in "iub":
-        raise InputTypeError(
-            "`table`",
-            "must hold class indices and gaps",
-            f"got dtype {values.dtype}",
-            "Map class names to indices from 0 to k - 1 first.",
-        )
-    filled = np.where(gap, 0, values)
+    gap = np.ma.getmaskarray(table) | _is_missing(values)
     try:
-        labels = filled.astype(np.float64)
+        return np.where(gap, np.nan, np.where(gap, 0, values).astype(np.float64))
     except (TypeError, ValueError):
         raise InputTypeError(
             "`table`",
             "must hold class indices and gaps",
-            f"got {filled[~gap][0]!r}",
+            f"got {str(values[~gap][0])!r}",
             "Map class names to indices from 0 to k - 1 first.",
         ) from None
-    require_rows(
-        (labels,),
-        _is_no_index,
-        name="table",
-        rule="must hold whole class indices",
-        fact=lambda row: f"holds {row[_is_no_index(row)][0]:g}",
-        remedy="For frequencies use `LabelCounts.from_soft`.",
-    )
-    whole = labels.astype(np.int64)
-    if missing is not None:
-        gap |= whole == missing
-    return whole, gap
 
 
-def _is_no_index(values: Array) -> Array:
-    return ~np.isfinite(values) | (values != np.round(values))
+def _is_missing(values: HostArray) -> HostArray:
+    """Tell which entries are None or NaN, which differs from itself, or pandas.NA, which does neither."""
+    if values.dtype.kind != "O":
+        return np.asarray(values != values)
+    found = [one is None or (one != one) is not False for one in values.ravel().tolist()]
+    return np.array(found, dtype=bool).reshape(values.shape)
 
 
 def _rater_numbers(n_raters: Any, n: int) -> HostArray:
     values = np.asarray(to_host(n_raters) if is_array(n_raters) else n_raters)
-    bad = values.dtype.kind not in "iu" or values.shape not in ((), (n,)) or bool((values < 1).any())
-    if bad:
-        raise InputError(
-            "`n_raters`",
-            f"must be a positive whole number, or {n} of them",
-            f"got {n_raters!r}" if values.ndim == 0 else f"got dtype {values.dtype}, shape {values.shape}",
-            "Give the number of raters behind each row; without it, their noise is unknown.",
-        )
+    require(
+        values.dtype.kind in "iu" and values.shape in ((), (n,)) and bool((values >= 1).all()),
+        f"must be a positive whole number, or {n} of them",
+        "Give the number of raters behind each row; without it, their noise is unknown.",
+        n_raters=n_raters,
+    )
     return np.broadcast_to(values, (n,)).astype(np.float64)
 
 
@@ -122,30 +97,24 @@ class LabelCounts(Predictions):
         xp = namespace(counts)
         if not xp.isdtype(counts.dtype, "integral"):
             counts = as_real(counts, "counts")
-            require_finite(counts, "counts")
             require_rows(
                 (counts,),
-                lambda block: block != xp.round(block),
+                lambda block: ~xp.isfinite(block) | (block != xp.round(block)),
                 name="counts",
                 rule="must be whole numbers",
-                fact=lambda row: f"holds {row[row != np.round(row)][0]:.6g}",
                 remedy="For frequencies use `LabelCounts.from_soft(frequencies, n_raters)`.",
             )
         require_rows(
             (counts,),
-            lambda block: (block < 0) | (xp.sum(block, axis=-1, keepdims=True) < 1),
+            lambda block: (
+                (block < 0)
+                | (xp.astype(block, xp.float64) > _MOST_RATERS)
+                | (xp.sum(block, axis=-1, keepdims=True) < 1)
+            ),
             name="counts",
-            rule="must not be negative, with at least one rater per row",
-            fact=lambda row: f"has minimum {row.min():g} and total {row.sum():g}",
-            remedy="Drop instances without raters.",
-        )
-        require_rows(
-            (counts,),
-            lambda block: xp.astype(block, xp.float64) > _MOST_RATERS,
-            name="counts",
-            rule=f"must not exceed {_MOST_RATERS}",
-            fact=lambda row: f"holds {row.max():g}",
-            remedy="Check that these are numbers of raters.",
+            rule=f"must lie between 0 and {_MOST_RATERS}, with at least one rater per row",
+            fact=lambda row: f"holds {row.min():g} to {row.max():g}, in all {row.sum():g}",
+            remedy="Drop instances without raters, and check that these are numbers of raters.",
         )
         self._set(counts=xp.astype(counts, xp.int64))
 
@@ -223,35 +192,30 @@ class LabelCounts(Predictions):
             One row per row of the table.
         """
         n_classes = require_integer(n_classes, "n_classes", 2)
-        labels, gap = _entries(table, missing)
-        present = np.where(gap, 0, labels)
-        bad = (present < 0) | (present >= n_classes)
-        if bad.any():
-            rows = np.flatnonzero(bad.any(axis=1)).tolist()
-            column = int(np.flatnonzero(bad[rows[0]])[0])
-            value = int(labels[rows[0], column])
-            raise InvalidRowsError(
-                "`table`",
-                f"must hold classes from 0 to {n_classes - 1}, or gaps",
-                describe_rows(rows, f"holds {value} in column {column}", len(labels)),
-                f"Pass `missing={value}` if that marks a gap."
-                if value < 0
-                else "Subtract 1 if labels start at 1, or correct `n_classes`.",
-                rows,
-            )
-        counts = np.zeros((len(labels), n_classes), dtype=np.int64)
-        for column in range(labels.shape[1]):
-            here = np.flatnonzero(~gap[:, column])
-            counts[here, present[here, column]] += 1
+        cells = _cells(table)
+        if missing is not None:
+            cells[cells == missing] = np.nan
+
+        def foreign(block: HostArray) -> HostArray:
+            gap = np.isnan(block)
+            known = (block >= 0) & (block < n_classes) & (block == np.round(block))
+            return np.asarray(~(known | gap) | gap.all(axis=-1, keepdims=True))
+
+        def found(row: HostArray) -> str:
+            column = int(np.argmax(foreign(row)))
+            return "holds gaps only" if np.isnan(row).all() else f"holds {row[column]:g} in column {column}"
+
         require_rows(
-            (gap,),
-            lambda block: block.all(axis=1),
+            (cells,),
+            foreign,
             name="table",
-            rule="must have at least one rater per row",
-            fact=lambda row: "holds gaps only",
-            remedy="Drop instances without raters, from the predictions too.",
+            rule=f"must hold whole class indices from 0 to {n_classes - 1}, or gaps, with one rater per row",
+            fact=found,
+            remedy="Drop instances without raters, from the predictions too. Pass `missing=-1` if -1 marks "
+            "gaps. Subtract 1 if labels start at 1, or correct `n_classes`. For frequencies use "
+            "`LabelCounts.from_soft`.",
         )
-        return cls(counts)
+        return cls(count_cells(np.where(np.isnan(cells), n_classes, cells).astype(np.intp), n_classes))
 
     @classmethod
     def from_soft(cls, frequencies: Any, n_raters: Any) -> LabelCounts:
@@ -364,11 +328,10 @@ class LabelCounts(Predictions):
 def _names(values: Any, name: str) -> np.ndarray[Any, Any]:
     """Return instance or rater names as a host array that can be sorted; missing ones are refused."""
     array = np.asarray(to_host(values) if is_array(values) else values)
-    # NaN differs from itself, pandas.NA answers neither way
-    missing = [entry is None or (entry != entry) is not False for entry in array.ravel().tolist()]
-    if any(missing):
+    missing = np.flatnonzero(_is_missing(array))
+    if missing.size:
         raise InputError(
-            f"`{name}`", "must not be missing", f"entry {missing.index(True)} is", "Drop these annotations."
+            f"`{name}`", "must not be missing", f"entry {missing[0]} is", "Drop these annotations."
         )
     try:
         np.sort(array, axis=None)

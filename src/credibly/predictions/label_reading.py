@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import InvalidRowsError, describe_rows
+from credibly._arrays.checks import require_rows
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array, is_numpy, is_torch, namespace, to_host
+from credibly._arrays.sums import count_cells
 from credibly.predictions.label_counts import LabelCounts
 
 ONE_COLUMN = "labels came as one column and are read as a vector"
@@ -59,14 +60,12 @@ def label_values(labels: Any) -> Any:
     flat = array.ravel().tolist()
     if all(isinstance(one, (bool, np.bool_)) for one in flat):
         return array.astype(bool)
-    if all(isinstance(one, str) for one in flat):
-        return array.astype(np.str_)
-    if any(isinstance(one, str) for one in flat) and all(
-        isinstance(one, str) or one is None or one != one for one in flat
-    ):
-        return np.array(["" if not isinstance(one, str) else one for one in flat]).reshape(array.shape)
+    if any(isinstance(one, str) for one in flat):
+        if not all(isinstance(one, str) or one is None or one != one for one in flat):
+            return array
+        return np.array([one if isinstance(one, str) else "" for one in flat]).reshape(array.shape)
     try:
-        return array.astype(np.float64) if all(not isinstance(one, str) for one in flat) else array
+        return array.astype(np.float64)
     except (TypeError, ValueError):
         return array
 
@@ -100,15 +99,14 @@ def whole_numbers(labels: Array) -> tuple[Array, tuple[str, ...]]:
     if not xp.isdtype(labels.dtype, "real floating"):
         return labels, ()
     values = to_host(labels).astype(np.float64)  # half precision cannot be compared with large numbers
-    missing = np.flatnonzero(~np.isfinite(values)).tolist()
-    if missing:
-        raise InvalidRowsError(
-            "`labels`",
-            "must be present",
-            describe_rows(missing, f"is {values[missing[0]]}", len(values)),
-            "Drop instances without a label.",
-            missing,
-        )
+    require_rows(
+        (values,),
+        lambda block: ~np.isfinite(block),
+        name="labels",
+        rule="must be present",
+        fact=lambda value: f"is {value}",
+        remedy="Drop instances without a label.",
+    )
     strange = values[(values != np.round(values)) | (np.abs(values) > 2**31)]
     if strange.size:
         raise InputTypeError(
@@ -149,28 +147,18 @@ def named_classes(names: Array, classes: Sequence[str] | None) -> tuple[Array, t
     numbers = numbers_of(list(classes))
     if numbers is not None and not any(word in index for word in words):
         index = {str(number): j for j, number in enumerate(numbers)}  # label 3 of the column class_3
-    missing = [row for row, word in enumerate(words) if not word and "" not in index]
-    if missing:
-        raise InvalidRowsError(
-            "`labels`",
-            "must be present",
-            describe_rows(missing, "is empty", len(words)),
-            "Drop instances without a label.",
-            missing,
-        )
-    strange = [row for row, word in enumerate(words) if word not in index]
-    if strange:
-        shown = ", ".join(list(index)[:6]) + (", ..." if len(index) > 6 else "")
-        raise InvalidRowsError(
-            "`labels`",
-            f"must be among the classes ({shown})",
-            describe_rows(strange, f"is {words[strange[0]]!r}", len(words)),
-            "Correct the names, or give the classes in the order of the labels: `classes=...`.",
-            strange,
-        )
-    return np.array([index[word] for word in words]), (
-        "labels came as class names and are matched with the classes",
+    found = np.array([index.get(word, -1) for word in words])
+    shown = ", ".join(list(index)[:6]) + (", ..." if len(index) > 6 else "")
+    require_rows(
+        (found, np.array(words)),
+        lambda places, _: places < 0,
+        name="labels",
+        rule=f"must be among the classes ({shown})",
+        fact=lambda _, word: f"is {str(word)!r}" if word else "is empty",
+        remedy="Correct the names, drop instances without a label, or give the classes in the order of the "
+        "labels: `classes=...`.",
     )
+    return found, ("labels came as class names and are matched with the classes",)
 
 
 def numbered_classes(
@@ -239,29 +227,21 @@ def from_table(
     """
     shape = tuple(table.shape)
     known = list(classes) if classes is not None else [str(j) for j in range(n_classes)]
-    per_class = names is not None and _same_classes(list(names), known)
-    if per_class:
-        table = table[:, [_place(list(names or ()), name) for name in known]]
+    columns = None if names is None else _columns_of_classes(list(names), known)
+    if columns is not None:
+        table = table[:, columns]
     counts = shape[1] == n_classes and _could_count(table)
     raters = _could_rate(table, known)
-    if per_class and counts:
-        if is_one_hot(table):
-            return without_axis(table, n_classes)
-        return LabelCounts(table.astype(np.int64)), (
-            f"labels of shape {shape} are read as counts over raters, one column per class",
-        )
-    if raters and names is not None and all(_RATERS.fullmatch(name) for name in names):
-        return _rated(table, known, shape)
-    if shape[1] == n_classes and is_one_hot(table):
+    by_rater = raters and names is not None and all(_RATERS.fullmatch(name) for name in names)
+    if shape[1] == n_classes and is_one_hot(table) and (columns is not None or not by_rater):
         return without_axis(table, n_classes)
-    if counts and names is None:
-        totals = {int(total) for total in table.sum(axis=1).tolist()}
-        # two columns may be a class and something else; three that no rater can have given are counts
-        if len(totals) == 1 or (n_classes > 2 and not raters):
-            note = f"labels of shape {shape} are read as counts over raters"
-            return LabelCounts(table.astype(np.int64)), (note,)
-    if raters and not counts and (names is None or shape[1] > 2 or table.dtype.kind == "U"):
-        return _rated(table, known, shape)
+    # two columns may be a class and something else; three that no rater can have given are counts
+    plain = counts and names is None and (np.ptp(table.sum(axis=1)) == 0 or (n_classes > 2 and not raters))
+    if plain or (counts and columns is not None):
+        told = ", one column per class" * (not plain)
+        return LabelCounts(table), (f"labels of shape {shape} are read as counts over raters{told}",)
+    if by_rater or (raters and not counts and (names is None or shape[1] > 2 or table.dtype.kind == "U")):
+        return counts_of_raters(table, known), (f"labels of shape {shape} are read as one column per rater",)
     if table.dtype.kind == "f" and shape[1] == n_classes and np.allclose(table.sum(axis=1), 1, atol=1e-3):
         raise InputError(
             "`labels`",
@@ -273,41 +253,30 @@ def from_table(
             ),
         )
     listed = "" if names is None else f" ({', '.join(list(names)[:6])})"
-    readings = [
-        *(["counts over raters, one column per class"] if counts else []),
-        *(["one column per rater"] if raters else []),
-    ]
+    readings = ["counts over raters, one column per class"] * counts + ["one column per rater"] * raters
+    could = f"could be {' or '.join(readings)}" if readings else "hold no classes"
     raise InputError(
         "`labels`",
         "must be one class per instance, or say what its columns are",
-        f"got {shape[1]} columns{listed}, which "
-        + (f"could be {' or '.join(readings)}" if readings else "hold no classes"),
+        f"got {shape[1]} columns{listed}, which {could}",
         "Name the label's column `label`; columns count_<class> are counts over raters, columns rater_<name> "
         "are labels of raters; in an .npz the names are `y`, `label_counts` and `raters`.",
     )
 
 
-def _same_classes(names: list[str], known: list[str]) -> bool:
+def _columns_of_classes(names: list[str], known: list[str]) -> list[int] | None:
+    """Return the column of every class where columns are named as the classes are, or by their numbers."""
     if set(names) == set(known):
-        return True
-    own, others = numbers_of(names), numbers_of(known)
-    numbered = own is not None and others is not None and sorted(own) == sorted(others)
+        return [names.index(name) for name in known]
+    own, wanted = numbers_of(names), numbers_of(known)
     # rater_0 and rater_1 are numbered as classes are
-    return numbered and not all(_RATERS.fullmatch(name) for name in names)
-
-
-def _place(names: list[str], wanted: str) -> int:
-    if wanted in names:
-        return names.index(wanted)
-    numbers = numbers_of(names)
-    assert numbers is not None
-    return numbers.index(int(str(wanted)[len(str(wanted).rstrip("0123456789")) :]))
+    if own is None or wanted is None or all(_RATERS.fullmatch(name) for name in names):
+        return None
+    return [own.index(number) for number in wanted] if sorted(own) == sorted(wanted) else None
 
 
 def _could_count(table: Array) -> bool:
-    if table.dtype.kind not in "fiub":
-        return False
-    if not np.isfinite(table).all():
+    if table.dtype.kind not in "fiub" or not np.isfinite(table).all():
         return False
     return bool((table == np.round(table)).all() and (table >= 0).all() and (table.sum(axis=1) > 0).all())
 
@@ -315,9 +284,7 @@ def _could_count(table: Array) -> bool:
 def _could_rate(table: Array, known: list[str]) -> bool:
     """Tell whether every cell is a class or missing."""
     values = {_word(value) for value in np.unique(table).tolist()} - {""}
-    numbers = numbers_of(known)
-    allowed = set(known) | (set() if numbers is None else {str(number) for number in numbers})
-    return bool(values) and values <= allowed
+    return bool(values) and values <= _places(known).keys()
 
 
 def _word(value: Any) -> str:
@@ -327,28 +294,24 @@ def _word(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value).strip()
 
 
-def _rated(table: Array, known: list[str], shape: tuple[int, ...]) -> tuple[LabelCounts, tuple[str, ...]]:
-    counts = counts_of_raters(table, known)
-    return counts, (f"labels of shape {shape} are read as one column per rater",)
-
-
 def counts_of_raters(table: Array, known: Sequence[str]) -> LabelCounts:
     """Count the classes that raters gave: one row per instance, one column per rater, blanks left out."""
-    places = {name: j for j, name in enumerate(known)}
-    numbers = numbers_of(list(known))
-    for j, number in enumerate(numbers or ()):
-        places.setdefault(str(number), j)
-    counts = np.zeros((table.shape[0], len(known)), dtype=np.int64)
-    for row, cells in enumerate(table.tolist()):
-        for cell in map(_word, cells):
-            if not cell:
-                continue
-            if cell not in places:
-                raise InputError(
-                    "`raters`",
-                    f"must be among the classes ({', '.join(list(known)[:6])})",
-                    f"row {row} holds {cell!r}",
-                    "Correct the names, or name the classes.",
-                )
-            counts[row, places[cell]] += 1
-    return LabelCounts(counts)
+    places = {"": len(known), **_places(known)}
+    values, at = np.unique(table, return_inverse=True)
+    words = [_word(value) for value in values.tolist()]
+    cells = np.array([places.get(word, -1) for word in words])[at.reshape(table.shape)]
+    require_rows(
+        (cells, at.reshape(table.shape)),
+        lambda found, _: found < 0,
+        name="raters",
+        rule=f"must be among the classes ({', '.join(list(known)[:6])})",
+        fact=lambda found, value: f"holds {words[value[found < 0][0]]!r}",
+        remedy="Correct the names, or name the classes.",
+    )
+    return LabelCounts(count_cells(cells, len(known)))
+
+
+def _places(known: Sequence[str]) -> dict[str, int]:
+    """Return the places of classes by their names, and by the numbers at the end of these."""
+    numbered = {str(number): place for place, number in enumerate(numbers_of(known) or ())}
+    return numbered | {name: place for place, name in enumerate(known)}

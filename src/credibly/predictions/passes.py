@@ -138,21 +138,16 @@ def remembering(predictions: Predictions) -> Predictions:
     computation: arrays of the caller may change later.
     """
     mixed = isinstance(predictions, Gaussian) and predictions.n_members > 1
-    if mixed and predictions.memo is None:
-        kept = copy.copy(predictions)
-        kept._set(memo={})
-        return kept
-    if not isinstance(predictions, ClassPredictions) or isinstance(predictions, Point):
+    averaged = isinstance(predictions, ClassPredictions) and not isinstance(predictions, Point)
+    if predictions.memo is not None or not (mixed or averaged):
         return predictions
-    if isinstance(predictions.mean, _Once):
-        return predictions
-    kept = copy.copy(predictions)  # bound to the other, so that the two make no cycle and go together
-    kept._set(mean=_Once(predictions))
+    kept = copy.copy(predictions)
+    kept._set(memo={})
     return kept
 
 
 def forget(rows: Rows) -> None:
-    """Let go of what predictions in memory remember beside their mean: results may hold the rows."""
+    """Let go of what predictions in memory remember: results may hold the rows."""
     whole = rows.loaded()
     if whole is not None and whole.predictions.memo is not None:
         whole.predictions.memo.clear()
@@ -168,18 +163,6 @@ def detached(rows: Rows) -> Rows:
         return rows
     given = remembering(without_graph(whole.predictions))
     return rows if given is whole.predictions else InMemory(dataclasses.replace(whole, predictions=given))
-
-
-class _Once:
-    """The mean of predictions, computed when it is first asked for; results that hold it can be pickled."""
-
-    def __init__(self, predictions: ClassPredictions) -> None:
-        self.predictions, self.mean = predictions, None
-
-    def __call__(self) -> Any:
-        if self.mean is None:
-            self.mean = self.predictions.mean()
-        return self.mean
 
 
 def without_graph(predictions: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -163,7 +162,6 @@ def softmax_logits(logits: Any, shape: str, *, raw: bool = False) -> Array:
         ),
         name="logits",
         rule="must be finite (or -inf for an impossible class, not for all of them)",
-        fact=lambda row: f"holds {_worst_logit(row)}",
         remedy="Drop or repair these rows.",
     )
     if not raw and _are_distributions(values):
@@ -210,14 +208,6 @@ def normalise_scores(scores: Any, shape: str) -> Array:
     values = as_float64(values)
     values = values / xp.max(values, axis=-1, keepdims=True)  # the sum of huge scores would overflow
     return values / xp.sum(values, axis=-1, keepdims=True)
-
-
-def _worst_logit(row: Array) -> float:
-    """Return the entry that breaks the rule: NaN, else infinity, else the -inf of an impossible row."""
-    for wrong in (np.isnan(row), np.isposinf(row)):
-        if wrong.any():
-            return float(row[wrong][0])
-    return -math.inf
 
 
 ROUNDED = "rounded"

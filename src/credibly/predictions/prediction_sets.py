@@ -78,7 +78,6 @@ class PredictionSets(OverClasses):
                 lambda block: (block != 0) & (block != 1),
                 name="members",
                 rule="must be booleans, or 0 and 1",
-                fact=lambda row: f"holds {row[(row != 0) & (row != 1)][0]}",
                 remedy="Write `probs >= threshold`; for probabilities use `Point`.",
             )
             members = xp.astype(members, xp.bool)

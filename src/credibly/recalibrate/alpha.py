@@ -3,21 +3,11 @@
     alpha = alpha0 z,   alpha0 = exp(w . u + b)
     minimise the mean over instances of -log P(y | alpha) + penalty (log alpha0)^2
 
-Mimori et al. 2021 (D21), Dirichlet-multinomial likelihood of an instance's labels; members of an ensemble
-become members of a mixture of Dirichlets, and the concentrations of a Dirichlet are multiplied by
-alpha0. Finite alpha0 can only lower the predicted disagreement between raters: where a model predicts too
-little of it, its mean is recalibrated first (``TemperatureScaling().then(AlphaCalibration())``).
-
-The fit behind alpha-calibration: likelihood of the counts, and heads that give log alpha0.
-
-How likely raters' labels are under Dirichlets of a common mean and a free concentration.
-
-    log P(y) = log G(A) - log G(A + N) + sum_k log G(a_k + y_k) - log G(a_k)
-    a = exp(s) base,  A = sum_k a_k,  N = sum_k y_k
-
-and log of the mean over members where there are several (D21 App. D.2; its eq. 51 is what such a mixture
-predicts). The constant of the multinomial is left out. Differences of gammas are taken in forms that lose no
-digits for huge and for tiny parameters.
+The likelihood P of an instance's labels is Dirichlet-multinomial (`counts_likelihood`). Members of an
+ensemble become members of a mixture of Dirichlets (eq. 51 of D21 is what such a mixture predicts), each with
+an alpha0 of its own if features differ by pass; the concentrations of a Dirichlet are multiplied by alpha0.
+Finite alpha0 can only lower the predicted disagreement between raters: where a model predicts too little of
+it, its mean is recalibrated first (``TemperatureScaling().then(AlphaCalibration())``).   Mimori et al. 2021.
 """
 
 from __future__ import annotations
@@ -26,7 +16,6 @@ import dataclasses
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.special import betaln, digamma, gammaln
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
@@ -34,11 +23,12 @@ from credibly._arrays.namespace import Array, HostArray, as_float64, like, names
 from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
 from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.counts_likelihood import CountsLikelihood
 from credibly.recalibrate.fit_data import FitData, checked
 from credibly.recalibrate.folds import Folds, check_penalty, choose_penalty, fold_members
 from credibly.recalibrate.heads import (
     centre_and_scale,
-    features_of_width,
+    features_by_pass,
     forward,
     n_parameters,
     standardised,
@@ -46,80 +36,6 @@ from credibly.recalibrate.heads import (
 )
 from credibly.recalibrate.minimum import Convergence, minimum
 from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, shares_of, weights_of
-
-_LARGE = 1e4
-
-
-class CountsLikelihood:
-    """Log-likelihood of label counts as a function of the log concentration factor of every instance.
-
-    Parameters
-    ----------
-    base : ndarray (n, m, k)
-        Parameters at factor 1: probabilities, or the concentrations of Dirichlets.
-    counts : ndarray (n, k)
-        Labels of every instance, at least one each.
-    shares : ndarray (m,)
-        Weights of the members, positive and summing to 1.
-    """
-
-    def __init__(self, base: HostArray, counts: HostArray, shares: HostArray) -> None:
-        self.n, self.shares = len(base), shares
-        row, column = np.nonzero(counts)
-        self.starts = np.searchsorted(row, np.arange(self.n))
-        self.owner = row
-        self.label_base, self.label_counts = base[row, :, column], counts[row, column][:, None]
-        self.sums, self.totals = base.sum(axis=-1), counts.sum(axis=-1)[:, None]
-
-    def __call__(self, factors: HostArray) -> tuple[HostArray, HostArray]:
-        """Return log-likelihoods and their derivatives in the log factors s, (n,) each."""
-        scale = np.exp(factors)[:, None]
-        whole = scale * self.sums
-        labelled = scale[self.owner] * self.label_base
-        value = np.add.reduceat(rise(labelled, self.label_counts), self.starts, axis=0)
-        value -= rise(whole, self.totals)
-        slope = np.add.reduceat(rise_slope(labelled, self.label_counts), self.starts, axis=0)
-        slope -= rise_slope(whole, self.totals)
-        top = value.max(axis=1, keepdims=True)
-        shares = self.shares * np.exp(value - top)
-        mass = shares.sum(axis=1, keepdims=True)
-        return top[:, 0] + np.log(mass[:, 0]), (shares / mass * slope).sum(axis=1)
-
-    def limit(self) -> HostArray:
-        """Return the log-likelihoods without any spread, s -> infinity: raters draw from the mean itself."""
-        logs = self.label_counts * np.log(self.label_base / self.sums[self.owner])
-        value = np.add.reduceat(logs, self.starts, axis=0)
-        top = value.max(axis=1, keepdims=True)
-        mixed: HostArray = top[:, 0] + np.log(np.exp(value - top) @ self.shares)
-        return mixed
-
-    def take(self, rows: HostArray) -> CountsLikelihood:
-        """Return the likelihood of some instances."""
-        part = object.__new__(CountsLikelihood)
-        part.n, part.shares = len(rows), self.shares
-        ends = np.append(self.starts[1:], len(self.owner))
-        lengths = (ends - self.starts)[rows]
-        part.starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
-        part.owner = np.repeat(np.arange(len(rows)), lengths)
-        entries = np.repeat(self.starts[rows] - part.starts, lengths) + np.arange(lengths.sum())
-        part.label_base, part.label_counts = self.label_base[entries], self.label_counts[entries]
-        part.sums, part.totals = self.sums[rows], self.totals[rows]
-        return part
-
-
-def rise(a: HostArray, y: HostArray) -> HostArray:
-    """Return log G(a + y) - log G(a)."""
-    found: HostArray = gammaln(y) - betaln(a, y)
-    return found
-
-
-def rise_slope(a: HostArray, y: HostArray) -> HostArray:
-    """Return a (psi(a + y) - psi(a)), the derivative of `rise` in log a."""
-    small = np.minimum(a, _LARGE)
-    exact = 1.0 + small * (digamma(small + y) - digamma(small + 1.0))
-    large = np.maximum(a, _LARGE)
-    return np.where(a < _LARGE, exact, large * np.log1p(y / (large - 0.5)))
-
 
 _NO_SPREAD = "raters vary no more than independent draws from the mean would: the best alpha0 is infinite"
 _ALL_SPREAD = "the raters of every instance agree: the best alpha0 is 0"
@@ -130,7 +46,7 @@ _LEAST_LOG = -700.0  # of a positive number in double precision
 
 @dataclasses.dataclass(frozen=True)
 class Head:
-    """A head on its way: likelihood, weights and standardised features of some instances."""
+    """A head on its way: likelihood, weights and standardised features, (n, d) or (n, m, d)."""
 
     likelihood: CountsLikelihood
     share: HostArray
@@ -154,13 +70,18 @@ class Head:
     def loss(self, factors: HostArray, penalty: float) -> tuple[float, HostArray]:
         """Return the penalised loss per instance and its derivative in every log alpha0."""
         value, slope = self.likelihood(factors)
-        total = float(self.share @ (penalty * factors**2 - value))
-        return total, self.share * (2 * penalty * factors - slope)
+        if factors.ndim == 1:
+            total = float(self.share @ (penalty * factors**2 - value))
+            return total, self.share * (2 * penalty * factors - slope)
+        of_members = self.likelihood.shares
+        total = float(self.share @ (penalty * factors**2 @ of_members - value))
+        return total, self.share[:, None] * (2 * penalty * factors * of_members - slope)
 
     def objective(self, parameters: HostArray, penalty: float) -> tuple[float, HostArray]:
         """Return the loss of a constant or linear head and its gradient."""
         loss, slope = self.loss(forward(self.features, parameters, self.sizes), penalty)
-        return loss, np.append(self.features.T @ slope, slope.sum())
+        flat = self.features.reshape(slope.size, self.features.shape[-1])
+        return loss, np.append(flat.T @ slope.ravel(), slope.sum())
 
     def ending(self) -> str:
         """Return which end of alpha0 the likelihood grows towards, in words."""
@@ -193,8 +114,8 @@ class Head:
         return float(self.share[held].sum()) * part.loss(outputs, 0.0)[0]
 
 
-def likelihood_of(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray]:
-    """Return the likelihood of the rows with weight, their shares, and which rows these are."""
+def likelihood_of(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray, HostArray]:
+    """Return the likelihood of rows and members with weight, shares of the rows, which rows and members."""
     counts = to_host(data.counts)
     weight = np.ones(len(counts)) if data.weight is None else to_host(data.weight)
     rows = np.flatnonzero(weight > 0)
@@ -210,7 +131,8 @@ def likelihood_of(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray
     base = base[:, None, :] if base.ndim == 2 else base
     shares = shares_of(data.member_weights, base.shape[1])
     counted = shares > 0  # a member of weight 0 may be the likeliest
-    return CountsLikelihood(base[:, counted], counts, shares[counted]), weight / weight.sum(), rows
+    likelihood = CountsLikelihood(base[:, counted], counts, shares[counted])
+    return likelihood, weight / weight.sum(), rows, np.flatnonzero(counted)
 
 
 def base_of(predictions: ClassPredictions, zero: float | None = None) -> Array:
@@ -280,8 +202,9 @@ class AlphaCalibration(Recalibration):
 
     Notes
     -----
-    Without features, linear and neural heads use the log-probabilities of the predicted mean. Single labels
-    carry no information about alpha0 and are refused.
+    Without features, linear and neural heads use the log-probabilities of the predicted mean. Features
+    (n, m, d), such as those of dropout passes, give every member of an instance its own alpha0 (D21 eq. 51).
+    Single labels carry no information about alpha0 and are refused.
 
     References
     ----------
@@ -354,13 +277,13 @@ class AlphaCalibration(Recalibration):
         ----------
         predictions : Predictions or array
             What the model says.
-        features : array (n, d), optional
+        features : array (n, d) or (n, m, d), optional
             The features, if the fit used some.
 
         Returns
         -------
-        array (n,)
-            Positive numbers.
+        array (n,) or (n, m)
+            Positive numbers, by member if the features are.
         """
         self._require_fitted()
         given = checked(predictions)
@@ -398,7 +321,7 @@ class AlphaCalibration(Recalibration):
                 "got some",
                 "Leave them out, or fit with them.",
             )
-        return features_of_width(features, predictions, width)
+        return features_by_pass(features, predictions, width)
 
     @property
     def _layers(self) -> tuple[int, ...]:
@@ -428,13 +351,14 @@ class AlphaCalibration(Recalibration):
             raise InputError(
                 "`features`", 'are not used with head="scalar"', "got some", 'Use head="linear".'
             )
-        likelihood, share, rows = likelihood_of(data)
+        likelihood, share, rows, members = likelihood_of(data)
         self.own_features = features is not None
         inputs = self._features(data.predictions, features, 0 if head == "scalar" else None)
         self.feature_centre, self.feature_scale = centre_and_scale(inputs)
         host = to_host(standardised(inputs, self.feature_centre, self.feature_scale))[rows]
+        host = host[:, members] if host.ndim == 3 else host
         hidden = self.hidden if head == "neural" else ()
-        self.sizes = np.array([host.shape[1], *hidden, 1])
+        self.sizes = np.array([host.shape[-1], *hidden, 1])
         together = None if data.clusters is None else data.clusters[rows]
         fitted = Head(likelihood, share, host, self._layers, self.rng, together)
         self.cv_losses = None
@@ -455,7 +379,7 @@ class AlphaCalibration(Recalibration):
         base = base_of(predictions, self.zero)
         xp = namespace(base)
         scale = xp.exp(self._log_alpha0(predictions, features))
-        alpha = base * (scale[:, None] if base.ndim == 2 else scale[:, None, None])
+        alpha = base * xp.reshape(scale, (*scale.shape, *(1,) * (base.ndim - scale.ndim)))
         alpha = xp.clip(alpha, float(xp.finfo(alpha.dtype).smallest_normal), None)  # 0 is no parameter
         made = Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None, weights=weights_of(predictions))
         note = f"spread by {self.describe()} (fitted on {self.n} instances); the mean is unchanged"

@@ -42,6 +42,8 @@ class Recalibration(ABC):
     takes_features: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = False
     """Whether `fit` can be given groups."""
+    can_lead: ClassVar[bool] = True
+    """Whether another step can follow: not if it makes sets of distributions."""
     changes_mean: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("Point", "Ensemble", "Dirichlet")
     """Types of predictions it is defined for."""
@@ -336,13 +338,15 @@ class Recalibration(ABC):
 
     def _without(self, name: str) -> str:
         """Say what to do about features or groups that the method does not use."""
-        if name == "groups":
-            return Remedy(
-                "Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling, which take groups; "
-                "for real values SpreadScaling or LocationScaling.",
-                "Leave out `--by`, or choose temperature, bias or platt; for real values shift or scale.",
-            )
-        return "Leave them out."
+        if name != "groups":
+            return "Leave them out."
+        where = f"after it (`--method {self.method}+platt`)" if self.can_lead else "instead"
+        after = f"after it (`{type(self).__name__}().then(PlattScaling())`)" if self.can_lead else "instead"
+        return Remedy(
+            f"Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling {after}, which take "
+            "groups; for real values SpreadScaling or LocationScaling.",
+            f"Leave out `--by`, or use temperature, bias or platt {where}; for real values shift or scale.",
+        )
 
     def _own(self, features: Any, groups: Any) -> Any:
         """Return the features or the groups, whichever the method uses."""

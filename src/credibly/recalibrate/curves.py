@@ -395,6 +395,7 @@ class VennAbers(Recalibration):
     lower: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
     upper: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
     method: ClassVar[str] = "venn_abers"
+    can_lead: ClassVar[bool] = False
     learned: ClassVar[tuple[str, ...]] = ("at", "lower", "upper")
     kinds: ClassVar[tuple[str, ...]] = ("Point",)
 

@@ -44,29 +44,51 @@ def layers(parameters: Array, sizes: tuple[int, ...]) -> list[tuple[Array, Array
 
 
 def forward(features: Array, parameters: Array, sizes: tuple[int, ...]) -> Array:
-    """Return the output (n,) of features (n, d)."""
+    """Return the output (n,) of features (n, d), or (n, m) of (n, m, d)."""
     xp = namespace(features)
     stack = layers(parameters, sizes)
     values = features
     for depth, (weights, biases) in enumerate(stack):
-        inner = values @ weights if weights.shape[0] else xp.zeros_like(features[:, :0] @ weights)
+        inner = values @ weights if weights.shape[0] else xp.zeros_like(features[..., :0] @ weights)
         values = inner + biases
         if depth < len(stack) - 1:
             values = xp.tanh(values)
-    return values[:, 0]
+    return values[..., 0]
 
 
 def features_of_width(features: Any, predictions: Predictions, width: int | None = None) -> Array:
     """Return features (n, d) in the library of the predictions; `width` is that of the fit."""
     array = check_features(features, predictions)
-    if width is not None and array.shape[1] != width:
+    _require_width(array, width)
+    return array
+
+
+def features_by_pass(features: Any, predictions: Predictions, width: int | None = None) -> Array:
+    """Return features (n, d), or (n, m, d) if every member has its own, as `features_of_width` does."""
+    shape = tuple(getattr(features, "shape", ()))
+    if len(shape) != 3:
+        return features_of_width(features, predictions, width)
+    n, m, d = len(predictions), predictions.n_members, shape[2]
+    if shape[:2] != (n, m):
+        raise InputError(
+            "`features`",
+            f"must be (n, d), or (n, m, d) with a row per member: ({n}, {m}, d)",
+            f"got shape {shape}",
+            "Give the features of each pass in the order of the members.",
+        )
+    array: Array = check_features(features.reshape(n, m * d), predictions).reshape(n, m, d)
+    _require_width(array, width)
+    return array
+
+
+def _require_width(array: Array, width: int | None) -> None:
+    if width is not None and array.shape[-1] != width:
         raise InputError(
             "`features`",
             f"must have the {width} columns of the fit",
-            f"got {array.shape[1]}",
+            f"got {array.shape[-1]}",
             "Give the same features in the same order.",
         )
-    return array
 
 
 def train(fitted: Part, held_out: Part, sizes: tuple[int, ...], rng: int) -> tuple[HostArray, dict[str, Any]]:
@@ -119,5 +141,6 @@ def standardised(features: Array, centre: HostArray, scale: HostArray) -> Array:
 def centre_and_scale(features: Array) -> tuple[HostArray, HostArray]:
     """Return mean and standard deviation of every column; constant columns have scale 1."""
     host = to_host(features)
-    spread = host.std(axis=0)
-    return host.mean(axis=0), np.where(spread > 0, spread, 1.0)
+    over = tuple(range(host.ndim - 1))
+    spread = host.std(axis=over)
+    return host.mean(axis=over), np.where(spread > 0, spread, 1.0)

@@ -4,8 +4,9 @@
               + penalty mean_m (log tau_m - log tau)^2,      tau the temperature that all would share
 
 P21 prints p / tau, from which tau cancels: temperatures divide the logits. The objective is not convex, so
-several starts are tried and the best end is kept. With many members the likelihood is often largest where a
-few are certain (tau -> 0); these end at the limit and are reported.   Gopal 2021 (P21).
+four starts are tried (the shared temperature, a higher one, those of members alone, and twice as far apart)
+and the best end is kept. With many members the likelihood is often largest where a few are certain (tau ->
+0); these end at the limit and are reported.   Gopal 2021 (P21).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class MemberTemperatures(Recalibration):
 
     Notes
     -----
-    A problem of P21's size, 50 members and 2000 instances of 10 classes, takes about ten seconds on one core.
+    A problem of P21's size, 50 members and 2000 instances of 10 classes, takes some ten seconds on one core.
 
     References
     ----------
@@ -147,7 +148,8 @@ class MemberTemperatures(Recalibration):
             off = logs - shared
             return loss + self.penalty * float(shares @ off**2), slope + 2 * self.penalty * shares * off
 
-        alone = [_own_temperature(z[:, member : member + 1], counts, shared) for member in range(m)]
+        alone = np.array([_own_temperature(z[:, member : member + 1], counts, shared) for member in range(m)])
+        starts = (np.full(m, shared), alone, np.full(m, shared + 1.0), shared + 2.0 * (alone - shared))
         low, high = map(math.log, self.limits)
         ends = [
             minimize(
@@ -158,7 +160,7 @@ class MemberTemperatures(Recalibration):
                 bounds=[(low, high)] * m,
                 options={"gtol": _GRADIENT, "ftol": _STILL, "maxiter": _STEPS},
             )
-            for start in (np.full(m, shared), np.array(alone))
+            for start in starts
         ]
         best = min(ends, key=lambda end: float(end.fun))
         self.temperatures = np.exp(best.x)

@@ -29,18 +29,14 @@ ONE_CLUSTER = "all rows are of one cluster"
 INFINITE_MEAN = "the mean is infinite"
 
 
-def moment_sums(values: Array, weights: Array | None) -> dict[str, Array]:
-    """Return what the standard error of a weighted mean needs of values (1, n), as sums that can be merged.
-
-    Entry ``wj vi`` is the sum of w^j v^i; an instance of weight zero is not there.
-    """
-    xp = namespace(values)
-    value = values if weights is None else xp.where(weights > 0, values, xp.zeros_like(values))
+def _power_sums(value: Array, weights: Array | None) -> dict[str, Array]:
+    """Return the sums of w^j v^i of values (1, n) as entries ``wj vi``, and how many there are."""
+    xp = namespace(value)
     square = value * value
     sums = {"n": xp.zeros_like(value[:, 0]) + float(value.shape[1])}
     sums["infinite"] = row_sums(xp.astype(xp.isinf(value), xp.float64))
     powers = [xp.ones_like(value[:, :1]), value, square, square * value]
-    plain = [sums["n"], *(row_sums(power) for power in powers[1:])] if weights is None else []
+    plain = [sums["n"], *map(row_sums, powers[1:])] if weights is None else []
     weight = weights
     for j in (1, 2, 3):
         for i in range(j + 1):
@@ -53,8 +49,9 @@ _MOMENTS = ("n", "infinite", "centre", "unit", *(f"w{j} v{i}" for j in (1, 2, 3)
 
 
 class Moments(State):
-    """`moment_sums` of (value - centre) / unit, with a centre and a unit of their own; other fields add up.
+    """What the standard error of a weighted mean needs, as sums that can be merged; other fields add up.
 
+    Entry ``wj vi`` is the sum of w^j v^i over instances of positive weight, v = (value - centre) / unit.
     Around the mean, powers of nearly equal values lose no digits; in units of the largest deviation they
     neither overflow nor vanish. Addition brings both to one centre and unit:
 
@@ -75,7 +72,13 @@ class Moments(State):
         away = values - centre[:, None]
         unit = xp.maximum(xp.max(away, axis=1), -xp.min(away, axis=1))
         unit = xp.where((unit > 0) & xp.isfinite(unit), unit, xp.ones_like(unit))
-        return cls(moment_sums(away / unit[:, None], weights), centre=centre, unit=unit, **plain)
+        return cls(_power_sums(away / unit[:, None], weights), centre=centre, unit=unit, **plain)
+
+    @property
+    def mean(self) -> float:
+        """The weighted mean of the values."""
+        share = self["w1 v1"][0] / self["w1 v0"][0]
+        return float(self["centre"][0] + self["unit"][0] * share)
 
     def __add__(self, other: State) -> Moments:
         centre, unit = self["centre"], namespace(self["unit"]).maximum(self["unit"], other["unit"])
@@ -95,13 +98,13 @@ def _moved(sums: State, centre: Array, unit: Array) -> State:
 
 
 def standard_error_of(sums: Mapping[str, Array], size: float = 1.0) -> tuple[float | None, str | None]:
-    """Return standard error and refusal of a mean from `moment_sums`; the same numbers as from the values.
+    """Return standard error and refusal of a mean from `Moments`; the same numbers as from the values.
 
     `size` is that of the terms in a contribution: rounding errors are relative to it. With 0, the
     contributions themselves say what is small.
     """
     host = sums if is_numpy(sums["n"]) else {name: to_host(one) for name, one in sums.items()}
-    number = {name: float(host[name][0]) for name in _MOMENTS if name in host}
+    number = {name: float(host[name][0]) for name in _MOMENTS}
     n = int(number["n"])
     if number["infinite"]:
         return None, INFINITE_MEAN
@@ -117,10 +120,8 @@ def standard_error_of(sums: Mapping[str, Array], size: float = 1.0) -> tuple[flo
         + 3 * mean**2 * number["w3 v1"]
         - mean**3 * number["w3 v0"]
     )
-    variance, unit = square / n, number.get("unit", 1.0)
-    same = variance <= _ROUNDING * max(size, mean**2)
-    if isinstance(sums, Moments):
-        same = unit * math.sqrt(max(0.0, variance)) <= _ROUNDING * max(size, abs(number["centre"]))
+    variance, unit = square / n, number["unit"]
+    same = unit * math.sqrt(max(0.0, variance)) <= _ROUNDING * max(size, abs(number["centre"]))
     error = unit * math.sqrt(max(0.0, square) / (n - 1) / n)
     return error, _SAME if same else skewness_refusal(abs(cube / n) / variance**1.5, n)
 
@@ -167,14 +168,12 @@ def cluster_error(
     largest = float(np.abs(moved).max())
     skewness = math.inf
     if largest > _ROUNDING * max(size, abs(value)):
-        scaled = (moved - moved.mean()) / largest
-        variance = float(np.mean(scaled**2))
-        if variance > _ROUNDING**2:
-            skewness = abs(float(np.mean(scaled**3))) / variance**1.5
-    refusal = cluster_refusal(skewness, number)
+        scale, asymmetry = scale_and_skewness(moved / largest)
+        if scale > _ROUNDING * math.sqrt(number):
+            skewness = math.sqrt(number) * abs(asymmetry)
     return {
         "stderr": error,
-        "interval_refusal": refusal,
+        "interval_refusal": cluster_refusal(skewness, number),
         "n_clusters": number,
         "degrees_of_freedom": degrees_of_freedom(sizes, error, independent),
     }

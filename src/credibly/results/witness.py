@@ -76,19 +76,13 @@ class WitnessDirection(Result):
         limit = f"at least {100 * self.lower:.1f} %"
         if self.more:
             limit = f"at most {100 * self.upper:.1f} %" if self.upper >= 0.0005 else "less than 0.1 %"
-        where = ""
-        if self.where:
-            where = f", mostly where {self._named(class_names)}"
+        where = self.where and f", mostly where {self.where}"
+        if self.where_label is not None:
+            where = where.replace(f"class {self.where_label}", _class_name(self.where_label, class_names))
         return (
             f"{self.name(class_names)} occurs {often} than any distribution in the set says: "
             f"{100 * self.observed:.1f} % of {self.n} instances, where the set says {limit}{where}"
         )
-
-    def _named(self, class_names: Sequence[str] | None) -> str:
-        """Return the condition with the name of its class."""
-        if self.where_label is None:
-            return self.where
-        return self.where.replace(f"class {self.where_label}", _class_name(self.where_label, class_names))
 
 
 def _class_name(label: int, class_names: Sequence[str] | None) -> str:

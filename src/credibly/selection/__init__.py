@@ -1,7 +1,7 @@
 """One score for every kind of prediction, and a fair choice between unlike models."""
 
-from credibly.selection.decisions import decision_costs, murphy_curve
-from credibly.selection.detection import detection
+from credibly.selection.decisions import DecisionCosts, decision_costs, murphy_curve
+from credibly.selection.detection import Detection, DetectionScore, detection
 from credibly.selection.ranking import rank_models
 from credibly.selection.real_models import ScoreRanking
 from credibly.selection.score import epistemic_score
@@ -9,6 +9,9 @@ from credibly.selection.stability import score_stability
 from credibly.selection.standings import Ranking
 
 __all__ = [
+    "DecisionCosts",
+    "Detection",
+    "DetectionScore",
     "Ranking",
     "ScoreRanking",
     "decision_costs",

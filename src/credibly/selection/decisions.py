@@ -18,7 +18,8 @@ al. 2021; Vickers and Elkin 2006.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,15 +29,65 @@ from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
-from credibly.results.base import require_level
+from credibly.results.base import Result, require_level
 from credibly.results.curves import MurphyCurve
 from credibly.results.estimates import Estimate, mean_error, mean_error_of_clusters
-from credibly.results.scores import DecisionCosts
 
 _ECHOED = 4
 """Actions, and classes, of a table that are told in words."""
 FEWEST = 30
 """Instances below which no interval is given: an action that was taken three times tells little."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DecisionCosts(Result):
+    """What decisions based on predictions cost.
+
+    Attributes
+    ----------
+    actions : tuple of str
+        The actions.
+    chosen : mapping of str to int
+        How often each was taken.
+    best_fixed : str
+        The cheapest action if the same one were taken for all instances.
+    cost : Estimate
+        Mean cost of the actions taken.
+    stated : Estimate
+        What the predictions expected them to cost.
+    gap : Estimate
+        Stated minus actual cost: negative if decisions cost more than the predictions say.
+    gap_by_action : mapping of str to Estimate
+        The same for the instances for which each action was taken: decision calibration.
+    net_benefit : Estimate
+        What is saved compared with `best_fixed` for all instances.
+    regret : Estimate
+        What knowing the label would save.
+    n : int
+        Number of instances.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    actions: tuple[str, ...]
+    chosen: Mapping[str, int]
+    best_fixed: str
+    cost: Estimate
+    stated: Estimate
+    gap: Estimate
+    gap_by_action: Mapping[str, Estimate]
+    net_benefit: Estimate
+    regret: Estimate
+    n: int
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        more = "more" if self.gap.value < 0 else "less"
+        return (
+            f"decisions cost {self.cost.value:.4g} per instance (n = {self.n}), {abs(self.gap.value):.4g} "
+            f"{more} than the predictions say; they save {self.net_benefit.value:.4g} against "
+            f"action '{self.best_fixed}' every time, and knowing the label would save {self.regret.value:.4g}"
+        )
 
 
 @checked

@@ -18,6 +18,7 @@ is bootstrapped, all measures on the same rows.   DeLong et al. 1988; Hendrycks 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,8 +31,8 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
 from credibly.credal.envelope import MAX_CLASSES
 from credibly.predictions import Belief, Classes, ClassPredictions, Dataset, Point, as_point, as_rows
+from credibly.results.base import Result
 from credibly.results.estimates import Estimate, mean_error
-from credibly.results.scores import Detection, DetectionScore
 
 FEWEST = 30
 """Events, and others, below which no interval is given: with 27 events 91 to 92 % of them held the truth."""
@@ -68,6 +69,132 @@ OF_SETS: dict[str, Measure] = {
     "nonspecificity": nonspecificity,
 }
 """Measures of sets alone: of single distributions they are 0, or one of the others."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DetectionScore(Result):
+    """How well one measure of uncertainty finds events.
+
+    Attributes
+    ----------
+    by : str
+        The measure.
+    auroc : Estimate
+        Probability that an event is more uncertain than a non-event; 0.5 by chance.
+    aupr : Estimate
+        Average precision; by chance, the share of events.
+    fpr : Estimate
+        Share of non-events that are flagged at the threshold where a share `tpr` of the events is found.
+    auroc_influence, aupr_influence : ndarray (n,)
+        Contribution of every instance to the errors of these.
+    fpr_draws : ndarray
+        `fpr` of bootstrapped data sets.
+    clusters : ndarray (n,) or None
+        Which rows belong together; errors then allow for these clusters.
+    """
+
+    unwritten = ("auroc_influence", "aupr_influence", "fpr_draws", "clusters")
+
+    by: str
+    auroc: Estimate
+    aupr: Estimate
+    fpr: Estimate
+    auroc_influence: HostArray
+    aupr_influence: HostArray
+    fpr_draws: HostArray
+    clusters: HostArray | None = None
+
+    def minus(self, other: DetectionScore) -> dict[str, Estimate]:
+        """Return the paired differences from another measure, or another model, on the same instances.
+
+        Parameters
+        ----------
+        other : DetectionScore
+            On the same instances, in the same order, with the same seed.
+
+        Returns
+        -------
+        dict of str to Estimate
+            ``"auroc"``, ``"aupr"`` and ``"fpr"``, each own minus other.
+        """
+        if len(self.auroc_influence) != len(other.auroc_influence):
+            raise InputError(
+                "`other`",
+                "must be of the same instances",
+                f"got {len(other.auroc_influence)} and {len(self.auroc_influence)}",
+                "Compare measures of the same rows.",
+            )
+        found = {}
+        for name in ("auroc", "aupr"):
+            influence = getattr(self, f"{name}_influence") - getattr(other, f"{name}_influence")
+            found[name] = self._difference(name, other, mean_error(influence, self.clusters))
+        same = len(self.fpr_draws) == len(other.fpr_draws) > 1 and (
+            self.fpr.settings["seed"] == other.fpr.settings["seed"]
+        )
+        drawn: dict[str, Any] = {
+            "stderr": None,
+            "interval_refusal": "both need the same seed, so that bootstrapped rows are paired",
+        }
+        if same:
+            drawn = {"stderr": float(np.std(self.fpr_draws - other.fpr_draws, ddof=1))}
+        return {**found, "fpr": self._difference("fpr", other, drawn)}
+
+    def _difference(self, name: str, other: DetectionScore, error: dict[str, Any]) -> Estimate:
+        own, its = getattr(self, name), getattr(other, name)
+        refusal = own.interval_refusal or its.interval_refusal or error.get("interval_refusal")
+        settings = {"by": self.by, "minus": other.by}
+        told = {**error, "interval_refusal": refusal}
+        return Estimate(name, own.value - its.value, n=own.n, settings=settings, **told)
+
+    def __str__(self) -> str:
+        return f"{self.by}: {self.auroc}; {self.aupr}; {self.fpr}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Detection(Result):
+    """How well measures of uncertainty find wrong answers or outliers.
+
+    Attributes
+    ----------
+    events : {"wrong answers", "outliers"}
+        What is looked for.
+    scores : mapping of str to DetectionScore
+        By measure.
+    n, n_events : int
+        Number of instances, and of events among them.
+    tpr : float
+        Share of the events that are found at the threshold of `fpr`.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    events: str
+    scores: Mapping[str, DetectionScore]
+    n: int
+    n_events: int
+    tpr: float
+    notes: tuple[str, ...] = ()
+
+    def difference(self, first: str, second: str) -> dict[str, Estimate]:
+        """Return AUROC, AUPR and FPR of one measure minus those of another, in pairs.
+
+        Parameters
+        ----------
+        first, second : str
+            Measures.
+
+        Returns
+        -------
+        dict of str to Estimate
+            The differences with their errors.
+        """
+        for name in (first, second):
+            one_of("`first` and `second`", name, self.scores)
+        return self.scores[first].minus(self.scores[second])
+
+    def __str__(self) -> str:
+        lines = [f"{self.events}: {self.n_events} of {self.n}"]
+        return "\n".join([*lines, *(f"  {one}" for one in self.scores.values())])
 
 
 @takes_rng

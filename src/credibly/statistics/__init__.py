@@ -1,26 +1,23 @@
 """What can be computed from predictions and labels: one small file per idea, one row each in the registry."""
 
 from credibly.statistics.adaptive import t_cal
-from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
+from credibly.statistics.binned import classwise_ece, confidence_ece, hosmer_lemeshow, top_label_ece
 from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import picp, pit, quantile_calibration_error
 from credibly.statistics.crps import crps
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
-from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.logistic import LogisticCalibration, logistic_calibration
-from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
+from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps, spiegelhalter_z
 from credibly.statistics.protocol import Statistic, Traits
 from credibly.statistics.registry import registered, statistic
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
 from credibly.statistics.rights import rights
 from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
-from credibly.statistics.skce import skce
+from credibly.statistics.skce import mmd_ce, skce
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
-from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.walks import ecce, truthful_ce
 

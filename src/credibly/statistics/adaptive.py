@@ -18,11 +18,11 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import is_whole, one_of, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.statistics.cells import CellStatistic, dyadic_cells
 from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events
+from credibly.statistics.terms import Events, positive
 from credibly.statistics.walks import Target
 
 _REFUSAL = (
@@ -80,10 +80,8 @@ class TCal(CellStatistic):
     def __post_init__(self) -> None:
         one_of("`target`", self.target, ("top_label", "classwise"))
         given = self.most_bins
-        if not isinstance(given, int) or not 1 <= given <= 2**13 or given & (given - 1):
-            raise InputError(
-                "`most_bins`", "must be a power of two from 1 to 8192", f"got {given!r}", "Try 64."
-            )
+        power = is_whole(given) and 1 <= given <= 2**13 and not given & (given - 1)
+        require(power, "must be a power of two from 1 to 8192", "Try 64.", most_bins=given)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return the events of the finest bins."""
@@ -95,32 +93,27 @@ class TCal(CellStatistic):
 
     def value(self, sums: State) -> Array:
         """Return the largest over bin counts; 0 where chance leaves nothing to vary."""
-        bins = [sums["size"], sums["observed"] - sums["expected"], sums["square"]]
-        bins += [sums["variance"], sums["fourth"]]
-        xp = namespace(bins[1])
-        largest = xp.full_like(bins[1][:, 0], -xp.inf)
+        gap = sums["observed"] - sums["expected"]
+        bins = [sums["size"], gap, sums["square"], sums["variance"], sums["fourth"]]
+        xp = namespace(gap)
+        largest = xp.full_like(gap[:, 0], -xp.inf)
         for _ in range(self.most_bins.bit_length()):
             largest = xp.maximum(largest, _in_its_spread(*bins))
             if bins[0].shape[1] % 2 == 0:
                 bins = [xp.sum(xp.reshape(one, (one.shape[0], -1, 2)), axis=-1) for one in bins]
-        return xp.where(xp.isinf(largest) & (largest < 0), xp.zeros_like(largest), largest)
+        return xp.where(largest == -xp.inf, 0.0, largest)
 
 
 def _in_its_spread(size: Array, gap: Array, square: Array, variance: Array, fourth: Array) -> Array:
     """Return T_B / sd(T_B), (b,); -inf where nothing varies and nothing is off."""
     xp = namespace(gap)
-    several = size > 1
-    pairs = xp.where(several, size - 1.0, xp.ones_like(size))
-    nothing = xp.zeros_like(gap)
-    value = xp.sum(xp.where(several, (gap**2 - square) / pairs, nothing), axis=-1)
+    several, pairs = size > 1, positive(size - 1.0)
+    value = xp.sum(xp.where(several, (gap**2 - square) / pairs, 0.0), axis=-1)
     spread = 2.0 * (variance**2 - fourth) / pairs**2
-    spread = xp.sum(xp.where(several & (spread > 0), spread, xp.zeros_like(spread)), axis=-1)
-    spread = spread + xp.zeros_like(value)
-    varies = spread > 0
-    ratio = value / xp.where(varies, spread, xp.ones_like(spread)) ** 0.5
+    spread = xp.sum(xp.where(several & (spread > 0), spread, 0.0), axis=-1)
     # events that were certain: any pair of misses is impossible, and none says nothing
-    certain = xp.where(value > 0, xp.full_like(value, xp.inf), xp.full_like(value, -xp.inf))
-    return xp.where(varies, ratio, certain)
+    certain = xp.where(value > 0, xp.full_like(value, xp.inf), -xp.inf)
+    return xp.where(spread > 0, value / positive(spread) ** 0.5, certain)
 
 
 t_cal = TCal()

@@ -6,23 +6,31 @@ and the largest |observed - predicted| of the cells at p = infinity.
 A cell is a bin of confidence (`confidence_ece`), a bin of one class's probability (`classwise_ece`), or a
 bin of confidence among the rows with one predicted class (`top_label_ece`).
 
-Naeini et al. 2015; Guo et al. 2017; Kull et al. 2019; Kumar et al. 2019 for the debiased squared error.
+The Hosmer-Lemeshow statistic is the sum over classes and bins of (observed - expected)^2 / expected, in
+counts. M23 eq. 2 writes frequencies and lacks the bin size, so its chi-square p-value is always near 1. The
+p-value here comes from resampling; the chi-square with (k - 1) B degrees of freedom is for data the model was
+not fitted on, and only where expected counts are not small.
+
+Naeini et al. 2015; Guo et al. 2017; Kull et al. 2019; Kumar et al. 2019 for the debiased squared error;
+Hosmer and Lemeshow 1980; Fagerland, Hosmer and Bofin 2008.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError, is_number, one_of, require
 from credibly._arrays.namespace import Array, namespace, row_sums
-from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, bin_index, class_cells
+from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, Binning, bin_index, class_cells
 from credibly.statistics.proper import top_label
-from credibly.statistics.protocol import Plan, State, Story, Traits
-from credibly.statistics.terms import Events
+from credibly.statistics.protocol import GROWS_WITH_N, LabelKind, Plan, State, Story, Traits
+from credibly.statistics.terms import Events, positive
+
+_SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,10 +42,12 @@ class BinnedError(BinnedStatistic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.p, (int, float, np.number)) or not self.p >= 1:
-            raise InputError(
-                "`p`", "must be a number of at least 1", f"got {self.p!r}", "Use 1, 2 or `math.inf`."
-            )
+        require(
+            is_number(self.p) and self.p >= 1,
+            "must be a number of at least 1",
+            "Use 1, 2 or `math.inf`.",
+            p=self.p,
+        )
         one_of("`debiased`", self.debiased, (True, False))
         if self.debiased and self.p != 2:
             raise InputError(
@@ -46,17 +56,14 @@ class BinnedError(BinnedStatistic):
                 f"got p={self.p!r}",
                 "Pass `p=2, debiased=True`; the value is then the squared error and may be negative.",
             )
-        promised = type(self).traits
+        # edges depend on weights, which only rows have: predictions that are bound alone give equal ones
+        promised = dataclasses.replace(type(self).traits, multiplicities=self.binning != "equal_mass")
         if self.debiased:
             # noise takes it below 0, which is no end of the values a calibrated model can show
             promised = dataclasses.replace(promised, duplicate_invariant=False, range=None)
-        if self.binning == "equal_mass":
-            # edges depend on weights, which only rows have: predictions that are bound alone give equal ones
-            promised = dataclasses.replace(promised, multiplicities=False)
-        object.__setattr__(self, "traits", promised)
-        if self.debiased:
             object.__setattr__(self, "needs", frozenset({"expected", "square"}))
             object.__setattr__(self, "refusal", None)
+        object.__setattr__(self, "traits", promised)
 
     def value(self, sums: State) -> Array:
         """Return (sum |cell| / n |observed - expected|^p)^(1/p), or the debiased squared error."""
@@ -65,12 +72,11 @@ class BinnedError(BinnedStatistic):
         total = row_sums(size)
         if self.debiased:
             # sum over i != j of d_i d_j / (|cell| - 1), d = event - predicted; a single instance gives 0
-            several = size > 1
-            pairs = (gap**2 - sums["square"]) / xp.where(several, size - 1.0, xp.ones_like(size))
-            return row_sums(xp.where(several, pairs, xp.zeros_like(pairs))) / total
+            pairs = (gap**2 - sums["square"]) / positive(size - 1.0)
+            return row_sums(xp.where(size > 1, pairs, 0.0)) / total
         if self.p == 1:
             return row_sums(xp.abs(gap)) / total
-        mean_gap = xp.abs(gap) / xp.where(size > 0, size, xp.ones_like(size))
+        mean_gap = xp.abs(gap) / positive(size)
         if self.p == math.inf:
             return xp.max(mean_gap, axis=-1)
         return (row_sums(size * mean_gap**self.p) / total) ** (1.0 / self.p)
@@ -229,6 +235,95 @@ class ClasswiseECE(BinnedError):
     # |cells| of all classes sum to n k, so the average over classes needs no factor of its own.
 
 
+@dataclasses.dataclass(frozen=True)
+class HosmerLemeshow(BinnedStatistic):
+    """Sum over classes and bins of (observed - expected)^2 / expected counts.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of bins.
+    binning : {"equal_width", "equal_mass"}
+        Bins of equal width on [0, 1], or of equal numbers of instances.
+    closed : {"left", "right"}
+        Which end of a bin is included.
+    grouping : {"class", "confidence"}
+        Bins of each class's own probability (M23), or one grouping of the instances by confidence.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.hosmer_lemeshow([[0.75, 0.25], [0.75, 0.25]], [0, 1], n_bins=1))
+    0.6666666666666666
+    """
+
+    binning: Binning = "equal_mass"
+    grouping: Literal["class", "confidence"] = "class"
+    refusal: ClassVar[str | None] = GROWS_WITH_N
+    name: ClassVar[str] = "hosmer_lemeshow"
+    traits: ClassVar[Traits] = Traits(
+        tail="greater",
+        labels=frozenset[LabelKind]({"classes"}),
+        range=(0.0, math.inf),
+        multiplicities=False,  # edges depend on weights, which predictions that are bound alone lack
+        duplicate_invariant=False,
+    )
+    reference: ClassVar[str] = "Hosmer and Lemeshow 1980; Fagerland et al. 2008"
+    story: ClassVar[Story] = Story(
+        title="Hosmer-Lemeshow",
+        meaning="Squared differences of observed and expected counts per class and bin of equal mass.",
+        formula="Σ_c Σ_b (observed − expected)² / expected",
+        above="counts per class and bin differ from the expected counts by more than chance explains",
+        notion="classwise",
+        citation="Hosmer and Lemeshow, Goodness of fit tests for the multiple logistic regression model, "
+        "Communications in Statistics, 1980; Fagerland, Hosmer and Bofin, Statistics in Medicine, 2008.",
+        aliases={"hl": "", "hl_test": ""},
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("`grouping`", self.grouping, ("class", "confidence"))
+
+    def binned_values(self, probs: Array) -> Array:
+        """Return the numbers that are binned: all probabilities (n, k), or the confidence (n,)."""
+        return probs if self.grouping == "class" else top_label(probs)[0]
+
+    def terms(self, predictions: Any, plan: Plan) -> Events:
+        """Return classes in the pair of class and bin."""
+        bins = bin_index(self.binned_values(predictions.probs), plan.edges, self.closed)
+        bins = bins if bins.ndim == 2 else bins[:, None]
+        return class_cells(predictions.probs, bins, self.n_bins)
+
+    def value(self, sums: State) -> Array:
+        """Return the sum over cells; 0 / 0 counts as 0, a label in a cell that expects none as infinite."""
+        observed, expected = sums["observed"], sums["expected"]
+        xp = namespace(observed)
+        filled = expected > 0
+        with np.errstate(over="ignore"):  # a label where 1e-310 is expected: infinite, and meant to be
+            term = (observed - expected) ** 2 / positive(expected)
+        impossible = xp.any((observed > 0) & ~filled, axis=-1)
+        return xp.where(impossible, xp.inf, xp.sum(xp.where(filled, term, 0.0), axis=-1))
+
+    def size_of_terms(self, n: int, n_cells: int) -> float:
+        """Return |observed - expected|, which counts its own rounding error twice: a root of each count."""
+        return math.sqrt(n * n_cells)
+
+    def chi_square(self, sums: State) -> tuple[float, str] | None:
+        """Return the degrees of freedom of the chi-square that large samples follow, and what it rests on."""
+        expected = sums["expected"][0, :]
+        xp = namespace(expected)
+        k = expected.shape[0] // self.n_bins
+        filled = expected > 0
+        # The classes' counts add up to n, so one class's worth of the filled cells is not free.
+        degrees = float(xp.sum(xp.astype(filled, xp.float64))) * (k - 1) / k
+        small = int(xp.sum(xp.astype(filled & (expected < _SMALL), xp.int64)))
+        name = f"chi-square with {degrees:.4g} degrees of freedom"
+        if small:
+            name += f"; unreliable, {small} expected counts are below {_SMALL:g}"
+        return degrees, name
+
+
 confidence_ece = ConfidenceECE()
 top_label_ece = TopLabelECE()
 classwise_ece = ClasswiseECE()
+hosmer_lemeshow = HosmerLemeshow()

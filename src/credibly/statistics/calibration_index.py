@@ -13,7 +13,7 @@ import dataclasses
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import is_number, one_of, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.predictions import Predictions, as_point
 from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
@@ -75,13 +75,8 @@ class CalibrationIndex(CellStatistic):
 
     def __post_init__(self) -> None:
         one_of("`target`", self.target, ("top_label", "classwise"))
-        if not (isinstance(self.span, (int, float)) and 0 < self.span <= 1):
-            raise InputError(
-                "`span`",
-                "must be above 0 and at most 1",
-                f"got {self.span!r}",
-                "Leave it out: it is then 2/3.",
-            )
+        inside = is_number(self.span) and 0 < self.span <= 1
+        require(inside, "must be above 0 and at most 1", "Leave it out: it is then 2/3.", span=self.span)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return events in the 1024 cells of every class, or of the confidence."""

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, one_of, require_positive
+from credibly._arrays.errors import one_of, require, require_positive
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -46,7 +46,7 @@ from credibly.predictions.rows import weights_of_rows
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import CLASS_LABELS, SECOND_LOOK, Plan, State, Traits
-from credibly.statistics.terms import PLUGIN_REFUSAL, SPARSE_REFUSAL, Events, are_sparse
+from credibly.statistics.terms import PLUGIN_REFUSAL, SPARSE_REFUSAL, Events, are_sparse, positive
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
@@ -58,8 +58,7 @@ _FEW_BINS = 64
 def check_bins(n_bins: int, binning: str, closed: str) -> None:
     """Raise unless the three settings describe bins."""
     require_positive("`n_bins`", n_bins, "Try 15.")
-    if n_bins > MOST_BINS:
-        raise InputError("`n_bins`", f"must be at most {MOST_BINS}", f"got {n_bins}", "Try 15.")
+    require(n_bins <= MOST_BINS, f"must be at most {MOST_BINS}", "Try 15.", n_bins=n_bins)
     one_of("`binning`", binning, ("equal_width", "equal_mass"))
     one_of("`closed`", closed, ("left", "right"))
 
@@ -220,7 +219,7 @@ class CellStatistic(LinearStatistic):
         mean = terms.mean
         xp = namespace(mean)
         size, gap = sums["size"][0, :], sums["observed"][0, :] - sums["expected"][0, :]
-        gap = like(gap / namespace(size).where(size > 0, size, namespace(size).ones_like(size)), mean)
+        gap = like(gap / positive(size), mean)
         deviation = terms.added(labels)[0, ...] - mean
         cells = xp.astype(xp.reshape(terms.cell, (-1,)), xp.int64)
         own = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)

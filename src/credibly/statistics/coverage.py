@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.errors import UnsupportedError, is_whole, require, require_type
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.predictions import (
@@ -149,17 +149,14 @@ class QuantileCalibrationError(LinearStatistic):
 
     def __post_init__(self) -> None:
         given: Any = self.levels
-        if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and 2 <= given <= MOST_LEVELS:
-            object.__setattr__(self, "levels", int(given))
-        elif isinstance(given, (tuple, list)) and _are_levels(given):
-            object.__setattr__(self, "levels", tuple(map(float, given)))
-        else:
-            raise InputError(
-                "`levels`",
-                f"must be an integer from 2 to {MOST_LEVELS} or increasing numbers strictly between 0 and 1",
-                f"got {given!r}",
-                "Write 100 for 0.01, 0.02, ..., 0.99.",
-            )
+        counted = is_whole(given) and 2 <= given <= MOST_LEVELS
+        require(
+            counted or (isinstance(given, (tuple, list)) and _are_levels(given)),
+            f"must be an integer from 2 to {MOST_LEVELS} or increasing numbers strictly between 0 and 1",
+            "Write 100 for 0.01, 0.02, ..., 0.99.",
+            levels=given,
+        )
+        object.__setattr__(self, "levels", int(given) if counted else tuple(map(float, given)))
 
     def terms(self, predictions: Any, plan: Plan) -> Places:
         """Return how many quantiles labels have passed."""
@@ -197,10 +194,8 @@ def quantile_grid(predictions: RealPredictions, levels: int | tuple[float, ...])
 
 
 def _are_levels(given: Any) -> bool:
-    if not given or not all(isinstance(one, Real) for one in given):
-        return False
-    steps = (0.0, *map(float, given), 1.0)
-    return all(first < second for first, second in itertools.pairwise(steps))
+    numbers = bool(given) and all(isinstance(one, Real) for one in given)
+    return numbers and all(one < other for one, other in itertools.pairwise((0.0, *map(float, given), 1.0)))
 
 
 picp = IntervalCoverage()
@@ -241,8 +236,7 @@ def central_coverage(predictions: RealPredictions, levels: int) -> Linear:
         Counts whose terms have the shares, by rising level.
     """
     number = require_integer(levels, "levels", 2)
-    if 2 * number > MOST_LEVELS:
-        raise InputError("`levels`", f"must be at most {MOST_LEVELS // 2}", f"got {number}", "Try 50.")
+    require(2 * number <= MOST_LEVELS, f"must be at most {MOST_LEVELS // 2}", "Try 50.", levels=number)
     if isinstance(predictions, Quantiles):
         own = to_host(as_float64(predictions.levels))
         low, high = symmetric_levels(predictions)
@@ -305,13 +299,8 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     """
     given, labels = paired(predictions, labels)
     batch = as_labels(given, labels)
-    if not isinstance(batch, (Reals, Classes)):
-        raise InputTypeError(
-            "`labels`",
-            "must be one number, or class, per instance",
-            f"got {type(labels).__name__}",
-            "Pass an array (n,).",
-        )
+    single = isinstance(batch, (Reals, Classes))
+    require_type(single, "must be one number, or class, per instance", "Pass an array (n,).", labels=labels)
     values = batch.values[0, :]
     if randomised is None:
         randomised = isinstance(batch, Classes)

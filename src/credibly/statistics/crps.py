@@ -103,9 +103,9 @@ class ContinuousRankedProbabilityScore(RealMean):
 
     def notes(self, predictions: Predictions) -> tuple[str, ...]:
         """Say what a few quantiles leave of the score."""
-        if not isinstance(predictions, Quantiles) or predictions.levels.shape[0] >= FEW_LEVELS:
+        levels = predictions.levels.shape[0] if isinstance(predictions, Quantiles) else FEW_LEVELS
+        if levels >= FEW_LEVELS:
             return ()
-        levels = predictions.levels.shape[0]
         few = f"CRPS from {levels} quantile{'s' * (levels > 1)} is twice their mean pinball loss: compare "
         return (few + "it only with predictions at the same levels",)
 
@@ -142,7 +142,9 @@ def _half_spread(predictions: Gaussian) -> Array:
     spread = xp.sum(weight * weight * std, axis=0) * (2.0 / math.sqrt(math.pi))
     for j in range(m - 1):
         gap, scale = mean[j + 1 :, :] - mean[j, :], xp.hypot(std[j + 1 :, :], std[j, :])
-        spread = spread + 2.0 * weight[j, :] * xp.sum(weight[j + 1 :, :] * _distance(gap, scale), axis=0)
+        spread = spread + 2.0 * weight[j, :] * xp.sum(
+            weight[j + 1 :, :] * _distance_and_slope(gap, scale)[0], axis=0
+        )
     return spread / (2.0 * whole * whole)
 
 
@@ -152,7 +154,7 @@ def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
     shares, m = predictions.shares, mean.shape[0]
 
     def distance(labels: Array, j: int) -> Array:
-        own = _distance(labels - mean[j, :], std[j, :])
+        own, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
         return own if shares is None else shares[:, j] * own
 
     def score(labels: Array) -> Array:
@@ -164,13 +166,8 @@ def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
     return score
 
 
-def _distance(gap: Array, scale: Array) -> Array:
-    """Return E|gap + scale Z| for a standard normal Z."""
-    return _distance_and_slope(gap, scale)[0]
-
-
 def _distance_and_slope(gap: Array, scale: Array) -> tuple[Array, Array]:
-    """Return E|gap + scale Z| and its derivative in the gap."""
+    """Return E|gap + scale Z| for a standard normal Z, and its derivative in the gap."""
     xp = namespace(gap)
     z = gap / scale
     slope = 2.0 * ndtr(z) - 1.0

@@ -123,20 +123,17 @@ def decompose_brier(
 Error = dict[str, Any]
 """Fields of an Estimate: a standard error, or the reason why there is none."""
 
-_UNKNOWN: Error = {
-    "interval_refusal": "standard errors are known only for the debiased split of single labels"
-}
-_SPARSE: Error = {"interval_refusal": SPARSE_REFUSAL}
+_UNKNOWN = "standard errors are known only for the debiased split of single labels"
 
 
 def _standard_errors(task: StatisticsTask, rows: Rows, total: Sums, error: Estimate) -> tuple[Error, Error]:
     """Return those of calibration and refinement, where the sums let every row know its effect on them."""
-    if error.interval_refusal is SPARSE_REFUSAL:
-        return _SPARSE, _SPARSE
     if task.clusters is not None and error.stderr is not None:
         return _without_clusters(task, total)
     if error.interval_refusal is not SECOND_LOOK:
-        return _UNKNOWN, _UNKNOWN
+        sparse = error.interval_refusal is SPARSE_REFUSAL
+        reason: Error = {"interval_refusal": SPARSE_REFUSAL if sparse else _UNKNOWN}
+        return reason, reason
     (moments,) = rows.merged([_Effects(task, total.states[error.name])])
     of_calibration, _ = standard_error_of(moments.states["effect"])
     of_refinement, why = standard_error_of(moments.states["rest"])
@@ -145,7 +142,7 @@ def _standard_errors(task: StatisticsTask, rows: Rows, total: Sums, error: Estim
 
 def _without_clusters(task: StatisticsTask, total: Sums) -> tuple[Error, Error]:
     """Leave every cluster out of both parts."""
-    bounds, _ = task.of_sample
+    bounds, _ = task.bound_to(task.sample)
     k = task.sample.predictions.n_classes  # type: ignore[attr-defined]
     (error, moved, sizes), (loss, rest, _) = (
         without_each(one, total.states[of_clusters(one)]) for one in bounds

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import require
 from credibly._arrays.namespace import Array, is_numpy, namespace
 from credibly.predictions import Predictions, Rows, as_point
 from credibly.statistics.kernels import as_number, check_bandwidth, spaced_probs
@@ -111,21 +111,17 @@ class KdeCe(SmoothedError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= self.p < float("inf"):
-            raise InputError("`p`", "must be at least 1 and finite", f"got {self.p!r}", "Use 1 or 2.")
+        require(1 <= self.p < float("inf"), "must be at least 1 and finite", "Use 1 or 2.", p=self.p)
 
     def deviation(self, estimate: Array, probs: Array) -> Array:
         """sum_c |E_c - f_c|^p."""
-        xp = namespace(estimate)
         if is_numpy(estimate):
             gap = np.subtract(estimate, probs[None, :, :], out=estimate)
         else:
             gap = estimate - probs[None, :, :]
-        if self.p == 2:
-            return xp.sum(gap * gap, axis=1) if not is_numpy(gap) else np.einsum("bkn,bkn->bn", gap, gap)
-        if self.p == 1:
-            return xp.sum(xp.abs(gap), axis=1)
-        return xp.sum(xp.abs(gap) ** self.p, axis=1)
+        if self.p == 2 and is_numpy(gap):
+            return np.einsum("bkn,bkn->bn", gap, gap)
+        return namespace(gap).sum(gap * gap if self.p == 2 else abs(gap) ** self.p, axis=1)
 
     def error(self, mean: Array) -> Array:
         """The p-th root."""
@@ -176,10 +172,7 @@ class KlCe(SmoothedError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.clip < 1:
-            raise InputError(
-                "`clip`", "must be at least 0 and below 1", f"got {self.clip!r}", "Use 0 for none."
-            )
+        require(0 <= self.clip < 1, "must be at least 0 and below 1", "Use 0 for none.", clip=self.clip)
 
     def size_of_terms(self, logs: Array) -> float:
         """Of logarithms, which are subtracted."""
@@ -192,19 +185,11 @@ class KlCe(SmoothedError):
         if self.clip:
             probs = xp.clip(probs, self.clip, None)
         # E log E is 0 at E = 0 with any finite logarithm, so the clipped one is exact
-        own = safe_log(estimate)
-        other = safe_log(probs)
-        divergence = xp.sum(estimate * (own - other[None, :, :]), axis=1)
-        return _infinite_where(divergence, estimate, probs == 0)
-
-
-def _infinite_where(divergence: Array, estimate: Array, impossible: Array) -> Any:
-    """Return the divergence, infinite where an impossible class has a positive estimate."""
-    xp = namespace(divergence)
-    if not bool(xp.any(impossible)):
-        return divergence
-    seen = xp.any((estimate > 0) & impossible[None, :, :], axis=1)
-    return xp.where(seen, xp.full_like(divergence, xp.inf), divergence)
+        divergence = xp.sum(estimate * (safe_log(estimate) - safe_log(probs)[None, :, :]), axis=1)
+        impossible = probs == 0
+        if not bool(xp.any(impossible)):
+            return divergence
+        return xp.where(xp.any((estimate > 0) & impossible[None, :, :], axis=1), xp.inf, divergence)
 
 
 kl_ce = KlCe()

@@ -32,6 +32,8 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import ClassPredictions, Dataset, Predictions, Rows, as_point
+from credibly.predictions.rows import weights_of_rows
+from credibly.statistics.terms import positive
 
 KernelName = Literal["exponential", "gaussian"]
 KERNELS = ("exponential", "gaussian")
@@ -76,10 +78,10 @@ def distances(left: Array, right: Array) -> Array:
     return _class_by_class(left, right)
 
 
-def _by_differences(left: HostArray, right: HostArray) -> HostArray:
+def _by_differences(left: HostArray, right: HostArray) -> Any:
     from scipy.spatial.distance import cdist  # whose import takes a tenth of a second
 
-    return np.asarray(cdist(left, right))
+    return cdist(left, right)
 
 
 def _from_products(left: HostArray, right: HostArray) -> HostArray:
@@ -110,20 +112,20 @@ def _class_by_class(left: Array, right: Array) -> Array:
     for column in range(left.shape[1]):
         gap = left[:, column, None] - right[None, :, column]
         total = total + gap * gap
-    apart = total > 0  # the root has no derivative at 0
-    return xp.where(apart, xp.sqrt(xp.where(apart, total, xp.ones_like(total))), total)
+    return xp.where(total > 0, xp.sqrt(positive(total)), total)  # the root has no derivative at 0
 
 
 def kernel_matrix(left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
     """Return the kernel of every pair, (n, k), (m, k) -> (n, m)."""
     found = distances(left, right)
     if kernel == "gaussian":
-        scaled = found * found * (-0.5 / (bandwidth * bandwidth))
-    elif is_numpy(found):
-        scaled = np.multiply(found, -1.0 / bandwidth, out=found)
-    else:
-        scaled = found * (-1.0 / bandwidth)
-    return flushed(exponential(scaled))
+        return flushed(exponential(found * found * (-0.5 / (bandwidth * bandwidth))))
+    return flushed(exponential(scaled(found, -1.0 / bandwidth)))
+
+
+def scaled(values: Array, factor: Any) -> Array:
+    """Return values times a factor, in place where a large array is written over faster than copied."""
+    return np.multiply(values, factor, out=values) if is_numpy(values) else values * factor
 
 
 def centred_kernel(kernel: Array, left: Array, right: Array, level: Any) -> Array:
@@ -133,17 +135,14 @@ def centred_kernel(kernel: Array, left: Array, right: Array, level: Any) -> Arra
     with m = <phi, mu> and level = <mu, mu> + c. Divided by its own length, every k(p, p) stays 1.
     """
     xp = namespace(kernel)
-    if not is_numpy(kernel):
+    if is_numpy(kernel):  # which nothing else holds
+        kernel -= left
+        kernel -= right - level
+    else:
         level = xp.astype(level, kernel.dtype)
+        kernel = kernel - left - (right - level)
     of_left, of_right = (1.0 / xp.sqrt(1.0 - 2.0 * one + level) for one in (left, right))
-    if not is_numpy(kernel):
-        return (kernel - left - (right - level)) * of_left * of_right
-    # nothing else holds the kernel, and a large one is written over faster than copied
-    kernel -= left
-    kernel -= right - level
-    kernel *= of_left
-    kernel *= of_right
-    return kernel
+    return scaled(scaled(kernel, of_left), of_right)
 
 
 def largest_term(label_kernel: HostArray | None) -> float:
@@ -181,16 +180,15 @@ def spaced_rows(rows: Rows, most: int) -> Predictions:
 
     Rows with weights are spaced as if each were listed as often as its weight says: one of weight 0 is not.
     """
-    if rows.sample.checked_weights is None:
-        chosen = spaced(rows.n, most)
-    else:
-        chosen = _spaced_by_weight(np.concatenate(list(rows.map(_weights))), most)
-    found = [one for one in rows.map(partial(_rows_among, chosen)) if one is not None]
-    if len(found) == 1:  # on its device, with its graph
-        return found[0]
-    arrays = [one.row_arrays() for one in found]
+    chosen = spaced(rows.n, most)
+    if rows.sample.checked_weights is not None:
+        chosen = _spaced_by_weight(np.concatenate(list(rows.map(weights_of_rows))), most)
+    first, *others = (one for one in rows.map(partial(_rows_among, chosen)) if one is not None)
+    if not others:  # on its device, with its graph
+        return first
+    arrays = [one.row_arrays() for one in (first, *others)]
     together = {name: np.concatenate([to_host(one[name]) for one in arrays]) for name in arrays[0]}
-    return found[0].replace_rows(**together)
+    return first.replace_rows(**together)
 
 
 def spaced_probs(rows: Rows, most: int) -> Array:
@@ -205,11 +203,6 @@ def _spaced_by_weight(weights: np.ndarray[Any, Any], most: int) -> np.ndarray[An
         return np.unique(np.searchsorted(np.cumsum(weights), places, side="right"))
     present = np.flatnonzero(weights > 0)
     return np.asarray(present[spaced(present.size, most)])
-
-
-def _weights(rows: Dataset) -> np.ndarray[Any, Any]:
-    found: np.ndarray[Any, Any] = to_host(rows.checked_weights)[0]
-    return found
 
 
 def _rows_among(chosen: np.ndarray[Any, Any], rows: Dataset) -> Predictions | None:

@@ -97,15 +97,14 @@ class LabelFeatures:
         cosine, sine = xp.cos(angle), xp.sin(angle)
         of_cosines, of_sines = self._amplitudes()
         if not is_numpy(angle):
+            both = like(np.concatenate([of_cosines, of_sines]), angle)[None, :, None]
             c, s = cosine[:, None, :], sine[:, None, :]
             while (done := c.shape[1]) < self.nodes:  # up to twice as many multiples of the angle
                 more, last_c, last_s = min(done, self.nodes - done), c[:, -1:, :], s[:, -1:, :]
                 first_c, first_s = c[:, :more, :], s[:, :more, :]
                 c = xp.concat([c, first_c * last_c - first_s * last_s], axis=1)
                 s = xp.concat([s, first_s * last_c + first_c * last_s], axis=1)
-            return (
-                xp.concat([c, s], axis=1) * like(np.concatenate([of_cosines, of_sines]), angle)[None, :, None]
-            )
+            return xp.concat([c, s], axis=1) * both
         out = np.empty((angle.shape[0], self.width, angle.shape[1]))
         c, s = cosine, sine
         for j, (of_cosine, of_sine) in enumerate(zip(of_cosines.tolist(), of_sines.tolist(), strict=True)):

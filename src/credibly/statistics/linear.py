@@ -68,21 +68,15 @@ class LinearStatistic(Statistic):
         """Return what the sums over observed labels make worth knowing."""
         return ()
 
-    def error_of(
-        self, stderr: float | None, refusal: str | None, sums: State
-    ) -> tuple[float | None, str | None]:
-        """Return the standard error of the value from that of the mean, by the slope of one in the other."""
-        return stderr, refusal
-
     def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of a (weighted) mean, with n - 1 in the variance, or why there is none.
 
         `SECOND_LOOK` as the reason lets every row tell its `influence`.
         """
         stderr, refusal = standard_error_of(sums, self.term_size)
-        if stderr is not None and bound.interval_method(labels) == "wilson":
+        if stderr is not None and refusal and bound.interval_method(labels) == "wilson":
             refusal = None
-        return self.error_of(stderr, refusal, sums)
+        return stderr, refusal
 
     def influence(self, terms: Any, sums: State, labels: Labels) -> Array:
         """Return the influence of each row on the value, (n,), where one look at the sums is not enough."""
@@ -130,15 +124,17 @@ class Linear(Bound):
 
     def finish(self, state: State) -> Array:
         """Return the value of every replicate."""
-        return self.statistic.value(self._settled(state) if self.terms.settles else state)
+        return self.statistic.value(self._settled(state))
 
     def shares(self, state: State) -> Array:
         """Return the shares of labels at the levels of the terms, (b, l)."""
-        return self.terms.shares(self._settled(state) if self.terms.settles else state)
+        return self.terms.shares(self._settled(state))
 
     def _settled(self, state: State) -> State:
-        self.notes = tuple(dict.fromkeys((*self.notes, *self.terms.notes_of(state))))
-        settled: State = self.terms.settled(state)
+        settled: State
+        settled, notes = self.terms.settled(state)
+        if notes:
+            self.notes = tuple(dict.fromkeys((*self.notes, *notes)))
         return settled
 
     def contributions(self, labels: Labels) -> Array:
@@ -153,7 +149,7 @@ class Linear(Bound):
     def observed_sums(self, labels: Labels) -> State:
         """Return the state of one label vector, and the moments of what its rows contribute."""
         if not self.statistic.has_moments:
-            return State(self.state(labels), **self.terms.noted) if self.terms.noted else self.state(labels)
+            return State(self.state(labels), **self.terms.noted)
         if self.interval_method(labels) == "wilson":
             return share_moments(self.state(labels))
         added, weights = self.terms.contributions(labels), labels.weights
@@ -179,8 +175,7 @@ class Linear(Bound):
     def shared(self) -> Hashable:
         """Equal where terms look labels up together, or where the sums are the same."""
         own = type(self.terms)
-        same = self.statistic.identity, own.sums, own.observed
-        return same if self.terms.shared is None else self.terms.shared
+        return self.terms.shared or (self.statistic.identity, own.sums, own.observed)
 
     def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
         """Return the sums of all; equal ones are taken once."""
@@ -198,7 +193,7 @@ class Linear(Bound):
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what the statistic has to say about the sums."""
-        return self.statistic.observed_notes(self._settled(sums) if self.terms.settles else sums)
+        return self.statistic.observed_notes(self._settled(sums))
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums that the predictions expect, and per cluster what the labels add beyond them."""

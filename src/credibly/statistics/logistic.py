@@ -101,11 +101,9 @@ def logistic_calibration(
     given = rows.sample.predictions
     assert isinstance(given, ClassPredictions)
     if given.n_classes != 2:
+        remedy = "Pass the probabilities of one class and of all others together."
         raise UnsupportedError(
-            "`logistic_calibration`",
-            "is for two classes",
-            f"got {given.n_classes}",
-            "Pass the probabilities of one class and of all others together.",
+            "`logistic_calibration`", "is for two classes", f"got {given.n_classes}", remedy
         )
     if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
         raise UnsupportedError(

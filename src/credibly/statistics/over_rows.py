@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,38 +120,34 @@ class StatisticsTask(Task):
         """Plan the statistics for these rows."""
         return cls(tuple(planned(statistics, rows)), rows.sample, rows.clusters)
 
-    @cached_property
-    def of_sample(self) -> tuple[list[Bound], tuple[str, ...]]:
-        """Every statistic bound to the sample, and the notes of its rows."""
-        return self._bound(self.sample)
-
     def bound_to(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
-        """Bind every statistic to some rows, and return the notes of these; to rows in memory once."""
-        return self.of_sample if rows is self.sample else self._bound(rows)
-
-    def _bound(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
+        """Bind every statistic to some rows, and return the notes of these; to the sample once."""
+        if rows is self.sample and "of_sample" in self.__dict__:
+            known: tuple[list[Bound], tuple[str, ...]] = self.__dict__["of_sample"]
+            return known
         given = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
-        return [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
+        made = [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
+        if rows is self.sample:
+            self.__dict__["of_sample"] = made
+        return made
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return the observed sums of every statistic."""
         bounds, notes = self.bound_to(chunk)
-        states = {}
+        codes = None if self.clusters is None else self.clusters.codes(chunk.clusters)
+        states: dict[str, State] = {}
         for bound in bounds:
             states[bound.statistic.name] = bound.observed_sums(chunk.batch)
-        if self.clusters is not None:
-            codes = self.clusters.codes(chunk.clusters)
-            for bound in bounds:
+            if self.clusters is not None and codes is not None:
                 own = bound.cluster_sums(chunk.batch, codes, self.clusters.number)
-                if own is not None:
-                    states[of_clusters(bound)] = own
+                states |= {} if own is None else {of_clusters(bound): own}
         return Sums(states, notes)
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the value of every statistic, with its standard error where merged sums tell it."""
         found = {}
-        for bound in self.of_sample[0]:
+        for bound in self.bound_to(self.sample)[0]:
             name = bound.statistic.name
             one = bound.estimate(total.states[name], self.sample.batch, total.notes)
             if self.clusters is not None:
@@ -236,15 +232,17 @@ def estimates_over(
     """
     found: dict[str, Estimate] = {}
     sums = [one for one in statistics if one.traits.reduction == "sum"]
-    if sums and isinstance(rows, InMemory):
-        found = _in_memory(sums, rows)
-        if progress is not None:
-            progress(rows.n, rows.n)
-    elif sums:
+    if sums:
         task = StatisticsTask.of(sums, rows)
-        (total,) = rows.merged([task.sums], progress)
+        total = _summed(task.sums, rows, progress)
         found = task.finish(total)
-        _look_again(found, task, rows, total)
+        again = {
+            name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK
+        }
+        looked = _summed(_Influence(task, again), rows).states if again else {}
+        for name, moments in looked.items():
+            error = standard_error_of(moments)[0]
+            found[name] = dataclasses.replace(found[name], stderr=error, interval_refusal=None)
     if len(found) == len(statistics):
         return found
     for one in statistics:
@@ -256,45 +254,23 @@ def estimates_over(
     return {one.name: found[one.name] for one in statistics}
 
 
-def _in_memory(statistics: Sequence[Statistic], rows: InMemory) -> dict[str, Estimate]:
-    """Return the values of sums over rows that are all there: nothing is merged, and one look is enough."""
-    whole, found = rows.whole, {}
-    given = remembering(whole.predictions) if len(statistics) > 1 else whole.predictions
-    for statistic in statistics:
-        require_rows(statistic, rows)
-        # without `bind`, which would check once more
-        bound = statistic._bind(given, statistic._plan(rows))
-        sums = bound.observed_sums(whole.batch)
-        estimate = bound.estimate(sums, whole.batch, notes_of_one(given))
-        if whole.clusters is not None:
-            clusters = rows.clusters
-            assert clusters is not None
-            codes = clusters.codes(whole.clusters)
-            estimate = clustered(bound, estimate, bound.cluster_sums(whole.batch, codes, clusters.number))
-        if estimate.interval_refusal is SECOND_LOOK:
-            influence = bound.influence(sums, whole.batch)
-            estimate = _with_error(estimate, Moments.of(influence[None, :], None))
-        found[statistic.name] = estimate
-    return found
+def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | None = None) -> Sums:
+    """Return merged sums over rows; rows in memory are one part, whose sums stay on their device."""
+    if not isinstance(rows, InMemory):
+        return rows.merged([work], progress)[0]
+    total = work(rows.whole)
+    if progress is not None:
+        progress(rows.n, rows.n)
+    return total
 
 
-def _with_error(estimate: Estimate, influence: State) -> Estimate:
-    """Return an estimate with the standard error that the influence of every row tells."""
-    return dataclasses.replace(estimate, stderr=standard_error_of(influence)[0], interval_refusal=None)
-
-
-def _look_again(found: dict[str, Estimate], task: StatisticsTask, rows: Rows, total: Sums) -> None:
-    """Add the standard errors that only a second pass over the rows can tell."""
-    again = {name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK}
-    if again:
-        (moments,) = rows.merged([_Influence(task, again)])
-        for name, state in moments.states.items():
-            found[name] = _with_error(found[name], state)
-
-
-def estimate_at_once(bound: Bound, labels: Labels) -> Estimate:
-    """Return the value of a statistic bound to all rows."""
-    return bound.estimate(bound.observed_sums(labels), labels)
+def estimate_at_once(bound: Bound, labels: Labels, codes: HostArray | None = None) -> Estimate:
+    """Return the value of a statistic bound to all rows; with `codes` pairs inside a cluster are left out."""
+    found = bound.estimate(bound.observed_sums(labels), labels)
+    if codes is None:
+        return found
+    number = int(codes.max()) + 1
+    return _between(found, bound, bound.wild_sums(labels, codes, number), number)
 
 
 def for_pairs(rows: Rows) -> Dataset:
@@ -344,9 +320,8 @@ class Block:
 
     def __getitem__(self, rows: slice) -> Block:
         codes = None if self.codes is None else self.codes[rows]
-        return Block(
-            self.start + rows.start, self.predictions[rows], self.labels.rows(rows), self.notes, codes
-        )
+        first, labels = self.start + rows.start, self.labels.rows(rows)
+        return Block(first, self.predictions[rows], labels, self.notes, codes)
 
 
 Pose = Callable[[Dataset], Dataset]
@@ -400,11 +375,8 @@ class Pairs:
 
     def vectors_at_once(self) -> int:
         """Return how many label vectors fit: values of the least part, and the labels of a block."""
-        longest = max(self.chunks.whole.lengths)
-        return min(
-            rows_within_budget(self._bytes_per_entry() * _LEAST_ROWS, 0.25),
-            rows_within_budget(8 * longest, 0.25),
-        )
+        longest = max(_LEAST_ROWS * self._bytes_per_entry(), 8 * max(self.chunks.whole.lengths))
+        return rows_within_budget(longest, 0.25)
 
     def _bytes_per_entry(self) -> int:
         return 3 * 8 * self.bound.width  # what rows got, what they get now, and the sum
@@ -419,8 +391,7 @@ class Pairs:
         self, vectors: Vectors, n_vectors: int, progress: Progress | None = None
     ) -> tuple[State, tuple[str, ...]]:
         """Return the sums over all pairs for every label vector, and what the rows had to say."""
-        size = self._part_rows(n_vectors)
-        chains = list(self._chains(size))
+        chains = list(self._chains(self._part_rows(n_vectors)))
         step, finish = partial(_step, self.planned, vectors), partial(_finish, self.planned, vectors)
         total: State | None = None
         notes: dict[str, None] = {}
@@ -464,13 +435,8 @@ class Pairs:
         return (*self.plan.notes, *self.bound.merged_notes(state, self.plan.n))
 
 
-def between_clusters(found: Estimate, bound: Bound, labels: Labels, codes: HostArray) -> Estimate:
-    """Return the estimate of a mean over pairs with the value over pairs of rows of different clusters."""
-    number = int(codes.max()) + 1
-    return _between(found, bound, bound.wild_sums(labels, codes, number), number)
-
-
 def _between(found: Estimate, bound: Bound, sums: tuple[State, State], number: int) -> Estimate:
+    """Return the estimate of a mean over pairs with the value over pairs of rows of different clusters."""
     values = bound.wild_values(*sums, np.ones((1, number)))
     return dataclasses.replace(
         found, value=float(to_host(values)[0]), notes=(*found.notes, PAIRS_OF_CLUSTERS), n_clusters=number
@@ -480,19 +446,17 @@ def _between(found: Estimate, bound: Bound, sums: tuple[State, State], number: i
 def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = None) -> Estimate:
     """Return the value of a statistic of pairs: of rows in memory, or of blocks that meet on an engine."""
     require_rows(statistic, rows)
+    of_pairs = statistic.traits.reduction == "pairwise"
     if not meets_in_blocks(statistic, rows):
         whole, codes = for_pairs(rows), rows.cluster_codes()
         bound = statistic.bind(whole.predictions, statistic.plan(InMemory(whole)))
-        found = estimate_at_once(bound, whole.batch)
-        if codes is None or statistic.traits.reduction != "pairwise":
-            return found
-        return between_clusters(found, bound, whole.batch, codes)
+        return estimate_at_once(bound, whole.batch, codes if of_pairs else None)
     pairs = Pairs.over(statistic, rows)
     state, said = pairs.sums(_observed, 1, progress)
     bound = pairs.bound
     bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
     found = bound.estimate(state, rows.sample.batch)
-    if rows.clusters is None or statistic.traits.reduction != "pairwise":
+    if rows.clusters is None or not of_pairs:
         return found
     _, expected, added = pairs.wild_sums(rows.clusters.number)
     return _between(found, bound, (expected, added), rows.clusters.number)
@@ -518,36 +482,28 @@ def _bound(planned: Planned, predictions: Predictions, n: int) -> PairBound:
     return bound
 
 
-@dataclasses.dataclass(frozen=True)
-class _Meeting:
-    """A part of a block, bound, and the rows of another block that it meets, which may be the same."""
+def _meeting(
+    planned: Planned, block: Block, part: slice, other: Block
+) -> tuple[Block, Block, PairBound, PairBound, int | None]:
+    """Return a part of a block and the rows of another that it meets, both bound, and its place among these.
 
-    rows: Block
-    columns: Block
-    bound: PairBound
-    beside: PairBound
-    first: int | None
-
-    @classmethod
-    def of(cls, planned: Planned, block: Block, part: slice, other: Block) -> _Meeting:
-        """Bind both; of a symmetric matrix rows meet themselves and those behind them."""
-        rows, columns = block[part], other
-        bound = _bound(planned, rows.predictions, len(rows))
-        same = block.start == other.start
-        if same and bound.symmetric:
-            columns = other[slice(part.start, len(other))]
-        first = rows.start - columns.start if same else None
-        return cls(rows, columns, bound, _bound(planned, columns.predictions, len(columns)), first)
+    Of a symmetric matrix rows meet themselves and those behind them. Other rows have no place: None.
+    """
+    rows, columns = block[part], other
+    bound, same = _bound(planned, rows.predictions, len(rows)), block.start == other.start
+    if same and bound.symmetric:
+        columns = other[slice(part.start, len(other))]
+    beside = _bound(planned, columns.predictions, len(columns))
+    return rows, columns, bound, beside, rows.start - columns.start if same else None
 
 
 def _step(
     planned: Planned, vectors: Vectors, before: Any, block: Block, part: slice, other: Block
 ) -> tuple[Block, Any]:
     """Let a part of a block meet another block, and add what it gets to what it got before."""
-    one = _Meeting.of(planned, block, part, other)
-    labels = vectors(one.rows), vectors(one.columns)
-    found = one.bound.met(one.beside, *labels, one.first)
-    return one.rows, found if before is None else before[1] + found
+    rows, columns, bound, beside, first = _meeting(planned, block, part, other)
+    found = bound.met(beside, vectors(rows), vectors(columns), first)
+    return rows, found if before is None else before[1] + found
 
 
 def _finish(planned: Planned, vectors: Vectors, sums: tuple[Block, Any]) -> tuple[State, tuple[str, ...]]:
@@ -564,9 +520,7 @@ def _cluster_step(
 
     With them come clusters, labels and notes of the part, where it has met itself.
     """
-    one = _Meeting.of(planned, block, part, other)
-    rows, columns = one.rows, one.columns
+    rows, columns, bound, beside, first = _meeting(planned, block, part, other)
     assert rows.codes is not None and columns.codes is not None
-    codes = rows.codes, columns.codes
-    found = list(one.bound.met_clusters(one.beside, rows.labels, columns.labels, *codes, one.first))
-    return found, None if one.first is None else (rows.codes, rows.labels, rows.notes)
+    found = list(bound.met_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes, first))
+    return found, None if first is None else (rows.codes, rows.labels, rows.notes)

@@ -147,6 +147,7 @@ class PairBound(Bound):
     symmetric = True
     """Whether rows meet only the columns from themselves on, and both orders of a pair count."""
     tile_has_weights = False
+    refusal = DEGENERATE
     statistic: Any
 
     def __init__(
@@ -181,9 +182,8 @@ class PairBound(Bound):
     def tile(self, rows: slice, other: PairBound, first: int | None, weights: Array | None) -> Any:
         """Return the kernel of these rows with themselves, where they are columns, and twice with others."""
         at = self.first_column(first)
-        made = self.sides.kernel(
-            self.points[rows, :], other.points[at:, :], self.statistic.kernel, self.bandwidth
-        )
+        own, others = self.points[rows, :], other.points[at:, :]
+        made = self.sides.kernel(own, others, self.statistic.kernel, self.bandwidth)
         return _doubled(made, 0 if first is None else rows.stop - rows.start)
 
     def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = True) -> Array:
@@ -217,10 +217,9 @@ class PairBound(Bound):
         xp = namespace(left)
         return xp.sum(xp.reshape(as_float64(xp.vecdot(left, right)), (len(one.labels), -1)), axis=1)
 
-    def settled(self, found: Any, rows: slice, labels: Labels) -> State:
+    def settled(self, found: Any, rows: slice, labels: Labels) -> Any:
         """Return the state of rows that have met all others, from what they got; disjoint rows add up."""
-        state: State = found
-        return state
+        return found
 
     def with_counts(self, state: State) -> State:
         """Return the state with what all rows together must be able to say."""
@@ -263,7 +262,7 @@ class PairBound(Bound):
             Arrays of the size of a tile that there are at a time.
         """
         other, other_labels = other or self, labels if other_labels is None else other_labels
-        begin, end, _ = slice(None).indices(self.n) if rows is None else rows.indices(self.n)
+        begin, end, _ = (rows or slice(None)).indices(self.n)
         # One grid of tiles whatever the rows, so that kept tiles serve every call.
         # Where a row must see all others, its block was made to be one tile: so sums of tiles always add.
         whole = other is not self and not self.symmetric
@@ -274,11 +273,9 @@ class PairBound(Bound):
         batches = list(tiles(len(labels), self._replicates_per_batch(other.n)))
         keep = other is self and self._keeps_tiles()
         # Whichever is dearer to make again stays in the outer loop.
-        order = (
-            [(block, batch) for batch in batches for block in blocks]
-            if keep
-            else [(block, batch) for block in blocks for batch in batches]
-        )
+        order = [(block, batch) for block in blocks for batch in batches]
+        if keep:
+            order = [(block, batch) for batch in batches for block in blocks]
         one = Meeting()
         values: Array = None
         for at, (block, batch) in enumerate(order):
@@ -300,10 +297,8 @@ class PairBound(Bound):
         Disjoint blocks that cover all rows add up to the whole, so blocks can be different tasks.
         """
         require_same_n(labels, self.n)
-        found: State = self._joined(
-            (one.reps, self.settled(self.meet(one), one.rows, one.labels))
-            for one in self.meetings(labels, rows=rows)
-        )
+        meetings = self.meetings(labels, rows=rows)
+        found: State = self._joined(meetings, lambda one: self.settled(self.meet(one), one.rows, one.labels))
         return found
 
     def met(self, other: PairBound, labels: Labels, other_labels: Labels, first: int | None) -> Any:
@@ -311,15 +306,14 @@ class PairBound(Bound):
 
         Where symmetric, a pair of blocks meets once, and both orders count.
         """
-        return self._joined(
-            (one.reps, self.meet(one)) for one in self.meetings(labels, other, other_labels, first)
-        )
+        return self._joined(self.meetings(labels, other, other_labels, first), self.meet)
 
-    def _joined(self, found: Iterator[tuple[slice, Any]]) -> Any:
+    def _joined(self, meetings: Iterator[Meeting], add: Callable[[Meeting], Any]) -> Any:
         """Add up tiles, and put batches of label vectors behind each other."""
         sums: dict[int, Any] = {}
-        for reps, one in found:
-            sums[reps.start] = sums[reps.start] + one if reps.start in sums else one
+        for one in meetings:
+            start, found = one.reps.start, add(one)
+            sums[start] = sums[start] + found if start in sums else found
         return joined([sums[start] for start in sorted(sums)])
 
     def _tile(
@@ -402,18 +396,12 @@ class PairBound(Bound):
             )
         return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
 
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse: a mean over pairs is degenerate under calibration."""
-        return None, DEGENERATE
-
 
 def joined(parts: list[Any]) -> Any:
     """Return the states of batches of label vectors as one."""
     if len(parts) == 1:
         return parts[0]
-    if not isinstance(parts[0], State):
-        return type(parts[0]).joined(parts)
-    return stacked(parts)
+    return stacked(parts) if isinstance(parts[0], State) else type(parts[0]).joined(parts)
 
 
 def product(values: Array, matrix: Array) -> Array:
@@ -496,9 +484,8 @@ def _full_products(reference: Array) -> Iterator[None]:
 def require_pairs(name: str, n: int) -> None:
     """Raise unless there are two instances to compare."""
     if n < 2:
-        raise InputError(
-            f"`{name}`", "compares pairs of instances", "got 1 instance", "Give at least two instances."
-        )
+        rule, remedy = "compares pairs of instances", "Give at least two instances."
+        raise InputError(f"`{name}`", rule, "got 1 instance", remedy)
 
 
 def require_same_n(labels: Labels, n: int) -> None:

@@ -9,7 +9,7 @@ lies below a level.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,29 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.row_search import SortedRows, count_at_most
 from credibly._arrays.sums import count_cells
-from credibly.predictions import Classes, Labels, Predictions, Quantiles, Reals
+from credibly.predictions import Classes, Labels, Predictions, Quantiles
 from credibly.predictions.passes import on_host
 from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import State
-from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms, gather
+from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms, gather, positive
+
+
+def _counted(places: Sequence[Array], size: int, weights: Array | None) -> Array:
+    """Count labels by two places each, (b, n): one block of `size` cells after the other."""
+    first, second = places
+    counts = count_cells(first, size, weights)
+    others = counts if second is first else count_cells(second, size, weights)
+    return namespace(counts).concat([counts, others], axis=1)
+
+
+def _passed(sums: State) -> tuple[Array, Array]:
+    """Return how many labels are up to each cell but the last, (b, cells - 1), by either place."""
+    xp, size = namespace(sums["observed"]), sums["observed"].shape[1] // 2
+    blocks = sums["observed"][:, :size], sums["observed"][:, size:]
+    first, second = (xp.cumulative_sum(one, axis=1)[:, :-1] for one in blocks)
+    return first, second
 
 
 class LevelTerms(Terms):
@@ -72,26 +88,12 @@ class Places(LevelTerms):
 
     def __init__(self, table: Array, heights: Array, *, in_cells: bool = False) -> None:
         self.rows, self.heights, self.in_cells = SortedRows(table), heights, in_cells
-        self.n, self.levels = int(table.shape[0]), heights
+        self.n, self.levels, self.reference = int(table.shape[0]), heights, heights
         self.n_cells = 2 * (int(heights.shape[0]) + 1)
-
-    @property
-    def reference(self) -> Array:
-        """The levels."""
-        return self.heights
-
-    def places(self, labels: Labels) -> tuple[Array, Array]:
-        """Return how many quantiles are below each of the labels (b, n), and how many at most as large."""
-        below, reached = self.rows.passed(labels.values)
-        return below, reached
 
     def observed(self, labels: Labels) -> Array:
         """Count the labels (or their weights) by the quantiles they passed."""
-        size = self.n_cells // 2
-        below, reached = self.places(labels)
-        counts = count_cells(below, size, labels.weights)
-        others = counts if reached is below else count_cells(reached, size, labels.weights)
-        return namespace(counts).concat([counts, others], axis=1)
+        return _counted(self.rows.passed(labels.values), self.n_cells // 2, labels.weights)
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return how many labels there are, and how many are expected between neighbouring quantiles."""
@@ -101,16 +103,9 @@ class Places(LevelTerms):
         steps = xp.concat([self.heights, edge + 1.0]) - xp.concat([edge, self.heights])
         return State(size=size, expected=size * xp.concat([steps, steps])[None, :])
 
-    def passed(self, sums: State) -> tuple[Array, Array]:
-        """Return how many labels are at most each quantile, and how many are below it, (b, l) each."""
-        xp, size = namespace(sums["observed"]), self.n_cells // 2
-        blocks = sums["observed"][:, :size], sums["observed"][:, size:]
-        below, reached = (xp.cumulative_sum(one, axis=1)[:, :-1] for one in blocks)
-        return below, reached
-
     def shares(self, sums: State) -> Array:
         """Return the share of labels at most as large as each quantile."""
-        return self.passed(sums)[0] / sums["size"]
+        return _passed(sums)[0] / sums["size"]
 
     def wild_sums(
         self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
@@ -120,7 +115,7 @@ class Places(LevelTerms):
         total = np.bincount(codes, weight, minlength=number)
         expected = on_host(self.fixed(labels.weights, needs))
         counts = []
-        for place in self.places(labels):
+        for place in self.rows.passed(labels.values):
             cells = codes * size + to_host(place)[0].astype(np.intp)
             counts.append(np.bincount(cells, weight, minlength=number * size).reshape(number, size))
         if self.in_cells:
@@ -164,7 +159,7 @@ class PooledPlaces(OfPlaces):
         n, p = pool.values.shape
         xp = namespace(pool.values)
         row = xp.arange(p, dtype=xp.float64, device=device(pool.values))[None, :]
-        passed = again(LeftOut(row)).places(Reals(row))
+        passed = again(LeftOut(row)).rows.passed(row)
         found: tuple[list[Array], ...] = ([], [])
         for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
             own, seen = pool.values[rows, :], pool.labels[rows, :]
@@ -179,9 +174,8 @@ class PooledPlaces(OfPlaces):
 
     def observed(self, labels: Labels) -> Array:
         """Count the chosen labels by the ends they pass."""
-        size = self.n_cells // 2
-        counts = [count_cells(gather(one, labels.values), size, labels.weights) for one in self.tables]
-        return namespace(counts[0]).concat(counts, axis=1)
+        places = [gather(one, labels.values) for one in self.tables]
+        return _counted(places, self.n_cells // 2, labels.weights)
 
     def wild_sums(
         self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
@@ -209,7 +203,6 @@ class Coded(Terms):
     replicates lie in one cell.
     """
 
-    settles = True
     heights: Array
     """All levels that were predicted, (q,)."""
 
@@ -217,20 +210,19 @@ class Coded(Terms):
         """Count labels by the first and by the last cell they may lie in."""
         xp, size = namespace(labels.values), int(self.heights.shape[0]) + 1
         code = xp.astype(labels.values, xp.int32)
-        both = [count_cells(one, size, labels.weights) for one in (code // size, code % size)]
-        return xp.concat(both, axis=1)
+        return _counted((code // size, code % size), size, labels.weights)
 
-    def passed(self, sums: State) -> tuple[Array, Array, Array]:
-        """Return how many labels are at most as large as each quantile, and below it, and the levels."""
-        xp, size = namespace(sums["observed"]), int(self.heights.shape[0]) + 1
-        blocks = sums["observed"][:, :size], sums["observed"][:, size:]
-        most, least = (xp.cumulative_sum(one, axis=1)[:, :-1] for one in blocks)
-        return most, least, like(to_host(self.heights), most)
+    @abstractmethod
+    def nearest(self, most: Array, least: Array, levels: Array, size: Array) -> Array:
+        """Return the counts that are nearest to what is expected, (b, cells)."""
 
-    def notes_of(self, sums: State) -> tuple[str, ...]:
-        """Say that some labels equal a quantile."""
-        most, least, _ = self.passed(sums)
-        return (EQUAL,) if bool(namespace(most).any(most > least)) else ()
+    def settled(self, sums: State) -> tuple[State, tuple[str, ...]]:
+        """Return the counts that are nearest to what is expected, and say if some labels equal a quantile."""
+        most, least = _passed(sums)
+        levels = like(to_host(self.heights), most)
+        observed = self.nearest(most, least, levels, sums["size"])
+        equal = bool(namespace(most).any(most > least))
+        return State(sums, observed=observed), (EQUAL,) if equal else ()
 
 
 class InsideCells(Coded):
@@ -238,21 +230,15 @@ class InsideCells(Coded):
 
     def __init__(self, predictions: Quantiles, share: float, name: str) -> None:
         self.heights, self.n = as_float64(predictions.levels), len(predictions)
+        self.reference = self.heights
         ends = np.array([(1.0 - share) / 2.0, (1.0 + share) / 2.0])
         self.low, self.high = predicted_at(predictions, ends, name)
 
-    @property
-    def reference(self) -> Array:
-        """The levels."""
-        return self.heights
-
-    def settled(self, sums: State) -> State:
-        """Return the number of labels inside that is nearest to what is expected."""
-        most, least, levels = self.passed(sums)
+    def nearest(self, most: Array, least: Array, levels: Array, size: Array) -> Array:
+        """Return the number of labels inside."""
         closed = most[:, self.high] - least[:, self.low]
         inside = least[:, self.high] - most[:, self.low]
-        wanted = sums["size"][:, 0] * (levels[self.high] - levels[self.low])
-        return State(sums, observed=_nearest(wanted, inside, closed)[:, None])
+        return _nearest(size[:, 0] * (levels[self.high] - levels[self.low]), inside, closed)[:, None]
 
 
 class PlacesInCells(OfPlaces, Coded):
@@ -263,16 +249,14 @@ class PlacesInCells(OfPlaces, Coded):
         self.heights = as_float64(predictions.levels)
         self.at = predicted_at(predictions, to_host(inner.heights), name)
 
-    def settled(self, sums: State) -> State:
-        """Return the counts that are nearest to what is expected."""
-        most, least, levels = self.passed(sums)
-        xp, size = namespace(most), sums["size"]
-        counts = _nearest(size * levels[None, :], least, most)
+    def nearest(self, most: Array, least: Array, levels: Array, size: Array) -> Array:
+        """Return the counts between neighbouring quantiles, twice."""
+        xp, counts = namespace(most), _nearest(size * levels[None, :], least, most)
         below = xp.take(counts, like(self.at, counts), axis=1)
         nothing = xp.zeros_like(below[:, :1])
         edges = xp.concat([nothing, below, nothing + size], axis=1)
         between = edges[:, 1:] - edges[:, :-1]
-        return State(sums, observed=xp.concat([between, between], axis=1))
+        return xp.concat([between, between], axis=1)
 
 
 EQUAL = (
@@ -362,7 +346,7 @@ class CentralPlaces(Places):
     def shares(self, sums: State) -> Array:
         """Return 1 minus the shares below and above each interval, ends included, by rising level."""
         xp = namespace(sums["observed"])
-        at_most, below = self.passed(sums)
+        at_most, below = _passed(sums)
         lower, upper = (like(one, at_most) for one in (self.lower, self.upper))
         inside = xp.take(at_most, upper, axis=1) - xp.take(below, lower, axis=1)
         return xp.flip(inside, axis=1) / sums["size"]
@@ -376,6 +360,7 @@ class OrderedSteps(LevelTerms):
 
     def __init__(self, probs: Array, levels: int | tuple[float, ...]) -> None:
         self.probs, self.n = as_float64(probs), int(probs.shape[0])
+        self.reference = self.probs
         steps = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
         self.levels = like(steps, self.probs, self.probs.dtype)
         self.n_cells = len(steps)
@@ -386,20 +371,13 @@ class OrderedSteps(LevelTerms):
         xp = namespace(own)
         start = (xp.cumulative_sum(own, axis=1) - own)[:, :, None]
         height = own[:, :, None]
-        wide = height > 0
-        part = (self.levels - start) / xp.where(wide, height, xp.ones_like(height))
+        part = (self.levels - start) / positive(height)
         # a step of no height is passed at once
-        part = xp.where(wide, part, xp.astype(self.levels >= start, own.dtype))
-        return clip(part, 0.0, 1.0)
+        return clip(xp.where(height > 0, part, xp.astype(self.levels >= start, own.dtype)), 0.0, 1.0)
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return how many labels there are."""
         return State(size=self._size(weights))
-
-    @property
-    def reference(self) -> Array:
-        """The probabilities."""
-        return self.probs
 
     def observed(self, labels: Labels) -> Array:
         """Sum the parts below every level, (b, l): one product per tile of rows."""

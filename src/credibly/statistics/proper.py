@@ -4,6 +4,13 @@
 
     confidence_gap  mean (max p - 1[argmax p = y])
 
+Spiegelhalter's z is the Brier score minus what the predictions expect of it, in units of its spread:
+
+    z = sum_i (b_i - E b_i) / sqrt(sum_i Var b_i),   b = ||p - e_y||^2,   E b = 1 - ||p||^2,
+    Var b = 4 sum_c p_c (p_c - ||p||^2)^2
+
+For two classes this is sum (y - p)(1 - 2 p) / sqrt(sum (1 - 2 p)^2 p (1 - p)).   Spiegelhalter 1986.
+
 Brier 1950; Gneiting and Raftery 2007. All are sums, so a table of contributions (n, k), one entry per
 possible label, serves every label vector of a batch and label counts alike.
 """
@@ -18,12 +25,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_numpy, namespace, tiles, to_host
 from credibly.predictions import label_dtype
 from credibly.statistics.linear import LinearStatistic
-from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, Outcomes, Terms, gather
+from credibly.statistics.protocol import CLASS_LABELS, GROWS_WITH_N, LabelKind, Plan, State, Story, Traits
+from credibly.statistics.terms import Events, Outcomes, Terms, gather, positive
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,10 +225,8 @@ class LogLoss(ProperScore):
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.clip, (int, float)) or not 0 <= self.clip < 1:
-            raise InputError(
-                "`clip`", "must be at least 0 and below 1", f"got {self.clip!r}", "Use 0 for none."
-            )
+        inside = is_number(self.clip) and 0 <= self.clip < 1
+        require(inside, "must be at least 0 and below 1", "Use 0 for none.", clip=self.clip)
 
     def of_labels(self, probs: Array, labels: Array) -> Array:
         """The same for the label alone: k times fewer logarithms."""
@@ -235,9 +240,7 @@ class LogLoss(ProperScore):
             p = xp.clip(p, self.clip, None)
         if not is_numpy(p):
             # log(1) stands in for log(0), whose infinite slope would turn gradients of other classes into NaN
-            possible = p > 0
-            loss = -xp.log(xp.where(possible, p, xp.ones_like(p)))
-            return xp.where(possible, loss, xp.full_like(loss, xp.inf))
+            return xp.where(p > 0, -xp.log(positive(p)), xp.inf)
         with np.errstate(divide="ignore"):
             return -np.log(p)
 
@@ -293,11 +296,81 @@ class RankedProbabilityScore(ProperScore):
         return xp.concat([squares + behind, squares], axis=1)
 
 
+@dataclasses.dataclass(frozen=True)
+class SpiegelhalterZ(LinearStatistic):
+    """Spiegelhalter's z of the Brier score: above 0 if it is worse than the predictions expect.
+
+    Notes
+    -----
+    A sum over instances. Any calibrated predictions give a mean of 0 and a variance of 1, and nearly a normal
+    distribution if many instances have predictions that are neither certain nor uniform. The test is
+    two-sided: overconfident models are above 0, underconfident ones below. Deviations that do not change the
+    expected Brier score are not detected.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> round(float(cr.spiegelhalter_z([[0.8, 0.2], [0.8, 0.2]], [1, 1])), 6)  # 2 (.8)(.6) / sqrt(2 .36 .16)
+    2.828427
+    """
+
+    name: ClassVar[str] = "spiegelhalter_z"
+    traits: ClassVar[Traits] = Traits(
+        tail="two-sided",
+        labels=frozenset[LabelKind]({"classes"}),
+        differentiable=True,
+        duplicate_invariant=False,
+    )
+    reference: ClassVar[str] = "Spiegelhalter 1986"
+    story: ClassVar[Story] = Story(
+        title="Spiegelhalter's z",
+        meaning="Brier score minus what the predictions expect of it, in standard deviations.",
+        formula="Σ (b − E b) / √Σ Var b, b = ‖p − e_y‖²",
+        above="its probabilities are further from the labels than they say",
+        below="its probabilities are closer to the labels than they say",
+        citation="Spiegelhalter, Probabilistic prediction in patient management and clinical trials, "
+        "Statistics in Medicine, 1986.",
+        aliases={"spiegelhalter": "", "spiegelhalter_test": ""},
+    )
+    in_evaluations: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"variance"})
+    refusal: ClassVar[str | None] = GROWS_WITH_N
+    has_moments: ClassVar[bool] = False
+
+    def terms(self, predictions: Any, plan: Plan) -> Terms:
+        """Return the Brier score of every label minus what is expected of it."""
+        p = as_float64(predictions.probs)
+        return Outcomes(p, partial(_deviations, p))
+
+    def value(self, sums: State) -> Array:
+        """Divide by the root of the variance; 0 / 0 is 0, and what cannot happen is infinite."""
+        total, variance = sums["observed"][:, 0], sums["variance"][:, 0]
+        xp = namespace(total)
+        impossible = xp.where(total > 0, xp.full_like(total, xp.inf), 0.0)
+        return xp.where(variance > 0, total / positive(variance) ** 0.5, impossible)
+
+    def size_of_terms(self, n: int, n_cells: int) -> float:
+        """Return that of single deviations, in units of the root of n of them."""
+        return math.sqrt(n)
+
+
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+def _deviations(p: Array) -> Array:
+    """Return |p|^2 - 2 p_y + 1 - (1 - |p|^2), (n, k); of uniform predictions nothing but rounding is left."""
+    xp = namespace(p)
+    square = xp.sum(p * p, axis=-1)
+    table = 2.0 * (square[:, None] - p)
+    return xp.where(xp.abs(table) > _ROUNDING * square[:, None], table, xp.zeros_like(table))
+
+
 accuracy = Accuracy()
 confidence_gap = ConfidenceGap()
 brier = Brier()
 log_loss = LogLoss()
 rps = RankedProbabilityScore()
+spiegelhalter_z = SpiegelhalterZ()
 
 
 def top_label(probs: Array) -> tuple[Array, Array]:

@@ -141,6 +141,10 @@ class Plan:
 
 BIASED_UPWARDS = "near calibration this error is biased upwards, and no interval around it can be trusted"
 """Refusal of sums of squares and absolute differences, which are above zero even for a calibrated model."""
+GROWS_WITH_N = (
+    "it is a test statistic: it grows with n if the model is miscalibrated, so its value is not a "
+    "property of the model that an interval could enclose"
+)
 SECOND_LOOK = "its standard error needs a second pass over all rows"
 """Refusal of sums that do not tell the standard error but let every row know its influence on the value."""
 
@@ -155,6 +159,9 @@ class Bound(ABC):
     rounding: float = 100 * float(np.finfo(np.float64).eps)
     """The rounding error in units of these terms over the root of n, and more: values closer than that are
     equal."""
+
+    refusal: str = "no standard error is known for this statistic"
+    """Why there is no standard error."""
 
     def __init__(self, statistic: Statistic, n: int, notes: tuple[str, ...] = ()) -> None:
         self.statistic, self.n, self.notes = statistic, n, notes
@@ -207,7 +214,7 @@ class Bound(ABC):
         `labels` only tell their kind. Where the reason is `SECOND_LOOK`, the sums of all rows let every row
         know its `influence`.
         """
-        return None, "no standard error is known for this statistic"
+        return None, self.refusal
 
     def influence(self, sums: State, labels: Labels) -> Array:
         """Return numbers (n,) of the bound rows whose mean over all has the standard error of the value.
@@ -237,9 +244,7 @@ class Bound(ABC):
             return alternatives(that_take(right, "classes"))
         shared = that_take(right, "Gaussian")
         drawn = [name for name in that_take(right, "draws") if name not in shared]
-        return (
-            f"{alternatives(shared)}; for draws also {alternatives(drawn)}" if drawn else alternatives(shared)
-        )
+        return alternatives(shared) + (f"; for draws also {alternatives(drawn)}" if drawn else "")
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Return merged `wild_sums` whose replicates scatter no less than those of independent rows."""
@@ -394,15 +399,10 @@ class Statistic(ABC):
             A new frozen statistic.
         """
         known = _settable(type(self))
-        for name in settings:
-            if name not in known:
-                raise InputTypeError(
-                    f"`{self.name}`",
-                    "takes only its own settings",
-                    f"got {name!r}",
-                    nearest(name, known) if known else "It has none.",
-                    argument=name,
-                )
+        for name in (one for one in settings if one not in known):
+            remedy = nearest(name, known) if known else "It has none."
+            rule = "takes only its own settings"
+            raise InputTypeError(f"`{self.name}`", rule, f"got {name!r}", remedy, argument=name)
         try:
             return dataclasses.replace(self, **settings)
         except CrediblyError:
@@ -433,14 +433,8 @@ class Statistic(ABC):
         if not settings:
             summary, _, below = own.partition("\n\nExamples\n")
             below = below and "Examples\n" + below
-        parts = [
-            self._call(),
-            summary,
-            heading + shared.rstrip() + ("\n" + settings if settings else ""),
-            returned,
-            below,
-        ]
-        return "\n\n".join(part for part in parts if part)
+        arguments = heading + shared.rstrip() + ("\n" + settings if settings else "")
+        return "\n\n".join(filter(None, (self._call(), summary, arguments, returned, below)))
 
     def settings(self) -> dict[str, Any]:
         """Return the fields that users can set, as a dictionary."""

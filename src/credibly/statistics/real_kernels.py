@@ -194,11 +194,9 @@ def of_quantiles(predictions: Quantiles) -> Sides:
         first, last = cells_of(labels, table[rows, :])
         at = xp.arange(q, dtype=first.dtype, device=device(first))[None, :, None]
         # on which side of its level a label lies that equals a quantile is open: there it fits
-        below = xp.where(last[:, None, :] <= at, xp.ones_like(levels[0]), xp.zeros_like(levels[0]))
-        level = levels[None, :, None]
-        gap = xp.where(
-            (first[:, None, :] <= at) & (at < last[:, None, :]), xp.zeros_like(level), below - level
-        )
+        below = last[:, None, :] <= at
+        gap = xp.astype(below, levels.dtype) - levels[None, :, None]
+        gap = xp.where((first[:, None, :] <= at) & ~below, 0.0, gap)
         return xp.astype(gap * root[None, :, None], dtype, copy=False)
 
     return Sides(points, q, residuals, 1.0)
@@ -247,9 +245,10 @@ def of_pool(pool: Pool, plan: RealPlan) -> Sides:
         at = xp.astype(chosen.values, xp.int64).T
         seen = features.of(xp.take_along_axis(labels[rows, :], at, axis=1).T)
         if labels is values:
-            return xp.astype(_less(seen, mean[rows, :]) * (p / (p - 1.0)), dtype, copy=False)
-        own = features.of(xp.take_along_axis(values[rows, :], at, axis=1).T)
-        found = _less(seen + own / (p - 1.0), mean[rows, :] * (p / (p - 1.0)))
+            found = _less(seen, mean[rows, :]) * (p / (p - 1.0))
+        else:
+            own = features.of(xp.take_along_axis(values[rows, :], at, axis=1).T)
+            found = _less(seen + own / (p - 1.0), mean[rows, :] * (p / (p - 1.0)))
         return xp.astype(found, dtype, copy=False)
 
     return Sides(mean, features.width, residuals)
@@ -280,10 +279,18 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = Fal
     same for rows in memory and in chunks.
     """
     some = rows.sample.predictions
-    require_kind(some)
+    if not isinstance(some, (Gaussian, Samples, Pool, Quantiles)):
+        raise InputTypeError(
+            "a kernel error of real values",
+            "needs Gaussian, Samples or Quantiles predictions",
+            f"got {type(some).__name__}",
+            "Convert them to one of these.",
+        )
     if isinstance(some, Samples):
         return RealPlan(rows.n, None, bandwidth, (), label_bandwidth)
-    part = few_rows(rows)
+    for _ in rows.map(_require_squares):
+        pass
+    part = spaced_rows(rows, MEDIAN_ROWS)
     low, high = 0.0, 0.0
     notes: tuple[str, ...] = ()
     if isinstance(part, (Gaussian, Pool)):
@@ -316,24 +323,6 @@ def sides_of(predictions: Predictions, plan: RealPlan) -> Sides:
         return of_pool(predictions, plan)
     assert isinstance(predictions, Quantiles)
     return of_quantiles(predictions)
-
-
-def require_kind(predictions: Predictions) -> None:
-    """Raise unless kernels know this kind of real-valued prediction."""
-    if not isinstance(predictions, (Gaussian, Samples, Pool, Quantiles)):
-        raise InputTypeError(
-            "a kernel error of real values",
-            "needs Gaussian, Samples or Quantiles predictions",
-            f"got {type(predictions).__name__}",
-            "Convert them to one of these.",
-        )
-
-
-def few_rows(rows: Rows) -> Predictions:
-    """Return the rows that make bandwidths; squares of all are finite."""
-    for _ in rows.map(_require_squares):
-        pass
-    return spaced_rows(rows, MEDIAN_ROWS)
 
 
 def _require_squares(rows: Dataset) -> None:

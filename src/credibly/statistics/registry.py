@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType
@@ -15,25 +16,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of
+from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of, require_type
 from credibly._arrays.namespace import Array, is_array, like, namespace
 from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
 from credibly.statistics.adaptive import t_cal
-from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
+from credibly.statistics.binned import classwise_ece, confidence_ece, hosmer_lemeshow, top_label_ece
 from credibly.statistics.calibration_index import ici
 from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
-from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
-from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps
+from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps, spiegelhalter_z
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
-from credibly.statistics.skce import skce
+from credibly.statistics.skce import mmd_ce, skce
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
-from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.walks import ecce, truthful_ce
 
@@ -76,11 +74,9 @@ class UserBound(Bound):
 
     def _number(self, result: Any) -> float:
         shape = tuple(getattr(result, "shape", ()))
-        try:
+        with suppress(TypeError, ValueError):
             if not shape:
                 return float(result)
-        except (TypeError, ValueError):
-            pass
         raise InputError(
             f"`{self.statistic.label}`",
             "must return one number per label vector",
@@ -132,11 +128,7 @@ class UserStatistic(Statistic):
 
 
 def statistic(
-    function: Callable[..., Any],
-    *,
-    tail: Tail,
-    batched: bool = False,
-    name: str | None = None,
+    function: Callable[..., Any], *, tail: Tail, batched: bool = False, name: str | None = None
 ) -> UserStatistic:
     """Make a statistic from a function, usable wherever a statistic is accepted.
 
@@ -166,10 +158,7 @@ def statistic(
     >>> float(cr.statistic(top_two, tail="two-sided")([[0.5, 0.3, 0.2]], [1]))
     1.0
     """
-    if not callable(function):
-        raise InputTypeError(
-            "`function`", "must be callable", f"got {function!r}", "Pass `T(predictions, labels)`."
-        )
+    require_type(callable(function), "must be callable", "Pass `T(predictions, labels)`.", function=function)
     one_of("`tail`", tail, ("greater", "two-sided"))
     label = str(name or getattr(function, "__name__", type(function).__name__))
     return UserStatistic(function, label, tail, batched)
@@ -281,9 +270,8 @@ def story_of(name: str) -> Story:
 def called_here(given: str) -> str | None:
     """Say under which name credibly knows a statistic that people call otherwise; None where none fits."""
     asked = given.strip().lower().replace("-", "_").replace(" ", "_")
-    found = {
-        one.name: one.story.aliases[asked] for one in registered().values() if asked in one.story.aliases
-    }
+    known = ((name, one.story.aliases) for name, one in registered().items())
+    found = {name: aliases[asked] for name, aliases in known if asked in aliases}
     if len(found) > 1:
         told = [f"{name} ({remark})" if remark else name for name, remark in found.items()]
         return f"Which one: {', '.join(told)}."
@@ -311,9 +299,5 @@ def as_statistic(given: Any, *, tail: str | None = None) -> Statistic:
             f"got the plain function {getattr(given, '__name__', given)!r}",
             'Wrap it: `cr.statistic(function, tail="greater")`.',
         )
-    raise InputTypeError(
-        "`statistic`",
-        "must be a statistic or a name",
-        f"got {given!r}",
-        "See `credibly list` for the names.",
-    )
+    remedy = "See `credibly list` for the names."
+    raise InputTypeError("`statistic`", "must be a statistic or a name", f"got {given!r}", remedy)

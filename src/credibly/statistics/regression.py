@@ -29,7 +29,7 @@ from credibly._arrays.namespace import Array, clip, is_numpy, namespace, to_host
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.predictions.regression import over_members
 from credibly.results.base import require_level
-from credibly.statistics.linear import LinearStatistic
+from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.mixture_tables import MANY_REPLICATES, Grid, Loss, LossTable
 from credibly.statistics.protocol import REAL_LABELS, Plan, State, Story, Traits
 from credibly.statistics.terms import Losses, total_of
@@ -209,6 +209,9 @@ class IntervalScore(RealMean):
         return score
 
 
+_NO_SLOPE = "every squared error is zero, or too small to tell, where the square root has no derivative"
+
+
 @dataclasses.dataclass(frozen=True)
 class RootMeanSquaredError(RealMean):
     """Root of the mean squared distance between the label and the mean of the predicted distribution.
@@ -241,19 +244,13 @@ class RootMeanSquaredError(RealMean):
         xp = namespace(mean)
         return xp.sqrt(xp.clip(mean, 0.0, None))
 
-    def error_of(
-        self, stderr: float | None, refusal: str | None, sums: State
-    ) -> tuple[float | None, str | None]:
+    def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Carry the standard error of the mean square through the slope of the root."""
+        stderr, refusal = super().stderr(bound, sums, labels)
         if stderr is None:
             return None, refusal
         value = float(to_host(self.value(sums))[0])
-        if value == 0.0:
-            return (
-                None,
-                "every squared error is zero, or too small to tell, where the square root has no derivative",
-            )
-        return stderr / (2.0 * value), refusal
+        return (None, _NO_SLOPE) if value == 0.0 else (stderr / (2.0 * value), refusal)
 
     def moments(self, predictions: Any) -> tuple[Array, ...]:
         """Return the variance of the prediction, and the variance of squared errors of normal mixtures."""

@@ -97,12 +97,11 @@ def risk_coverage_curve(
     sureness = answered if confidence is None else _given(confidence, len(answered))
     order = np.argsort(-sureness, kind="stable")
     groups = _groups(sureness[order])
-    area, influence = _area(loss[order], groups)
     ascending = np.argsort(loss, kind="stable")
     best_groups = _groups(loss[ascending])
     best_area, best_influence = _area(loss[ascending], best_groups)
     in_order = np.empty_like(loss)
-    in_order[order] = influence
+    area, in_order[order] = _area(loss[order], groups)
     excess = in_order.copy()
     excess[ascending] -= best_influence
     n = len(loss)
@@ -146,10 +145,8 @@ def _given(confidence: Any, n: int) -> HostArray:
             "Pass an array (n,), larger for surer predictions.",
         )
     if np.isnan(values).any():
-        row = int(np.flatnonzero(np.isnan(values))[0])
-        raise InputError(
-            "`confidence`", "must be numbers", f"row {row} is NaN", "Give the confidence of every row."
-        )
+        found = f"row {int(np.isnan(values).argmax())} is NaN"
+        raise InputError("`confidence`", "must be numbers", found, "Give the confidence of every row.")
     return values.astype(np.float64)
 
 

@@ -80,7 +80,7 @@ class RunningStatistic:
         batch = self.statistic.labels(given, labels, sample_weight)
         bound = self.statistic.bind(given)
         sums = bound.observed_sums(batch)
-        kept = type(sums)({name: _without_graph(value) for name, value in sums.items()})
+        kept = type(sums)({name: own.detach() if is_torch(own) else own for name, own in sums.items()})
         self._add(kept, batch.rows(slice(0, 1)), _one_row(given), len(given), bound.notes)
 
     def merge(self, other: RunningStatistic) -> Self:
@@ -125,14 +125,7 @@ class RunningStatistic:
         bound = self.statistic.bind(self._first, plan)
         return bound.estimate(self._sums, self._sample, self._notes)
 
-    def _add(
-        self,
-        sums: State,
-        sample: Labels,
-        first: Predictions,
-        n: int,
-        notes: tuple[str, ...],
-    ) -> None:
+    def _add(self, sums: State, sample: Labels, first: Predictions, n: int, notes: tuple[str, ...]) -> None:
         if self._sums is None or self._first is None:
             self._sums, self._sample, self._first = sums, sample, first
         else:
@@ -157,8 +150,7 @@ def _require_sums(statistic: Statistic) -> None:
             f"it is declared {statistic.traits.reduction!r}",
             "Collect the predictions and compute it once.",
         )
-    looks = type(statistic)._plan is not Statistic._plan and "binning" not in statistic.settings()
-    if looks:
+    if type(statistic)._plan is not Statistic._plan and "binning" not in statistic.settings():
         raise UnsupportedError(
             f"`{statistic.name}`",
             "chooses places, bins or bandwidths from all predictions",
@@ -192,7 +184,3 @@ def _one_row(predictions: Predictions) -> Predictions:
     rows = {name: array[:1, ...] for name, array in predictions.row_arrays().items()}
     first: Predictions = without_graph(predictions.replace_rows(**rows))
     return first
-
-
-def _without_graph(value: Any) -> Any:
-    return value.detach() if is_torch(value) else value

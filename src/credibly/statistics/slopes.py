@@ -24,21 +24,18 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly.predictions import Dataset, Labels, Predictions, RealPredictions, Rows, Samples
-from credibly.statistics.linear import Linear, LinearStatistic
+from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import SECOND_LOOK, Plan, State, Story, Traits
 from credibly.statistics.regression import REAL_TRAITS
 from credibly.statistics.spread import (
-    FEW_DRAWS,
-    OF_EQUAL_DRAWS,
     MomentTerms,
     OfSpread,
-    equal_draws_notes,
-    few_draws_notes,
     mean_and_variance,
     scatter_of_squares,
     squared_z,
     variance_of,
 )
+from credibly.statistics.terms import positive
 
 _FLAT = 1e-10
 """Variance of log sigma^2, or spread of means in units of their size, that is left by rounding."""
@@ -54,15 +51,9 @@ def states_one(predictions: Predictions, what: str) -> bool:
     return bool(np.ptp(stated) <= 1e-12 * np.abs(stated).max())
 
 
-def _terms(weight: Array, x: Array, outcome: Array) -> dict[str, Array]:
-    """Return what rows add to the sums that a regression line needs."""
-    return {"weight": weight, "x": x, "x_x": x * x, "outcome": outcome, "both": x * outcome}
-
-
 class SlopeTerms(MomentTerms):
     """Sums of x, of an outcome, and of their products."""
 
-    settles = True
     usual: float
     """The outcome that predictions expect."""
     n_whole: int
@@ -82,38 +73,19 @@ class SlopeTerms(MomentTerms):
 
     def each(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
         """Return what a row adds to the sums that a regression line needs."""
-        return _terms(*self.pairs(labels, mean, variance))
-
-    def summed(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
-        """Return the sums that a regression line needs."""
-        xp = namespace(variance)
         weight, x, outcome = self.pairs(labels, mean, variance)
-        nothing = xp.zeros_like(outcome[:, 0])  # what no label changes is the same for all vectors
-        if weights is None and x.shape[0] == 1:  # the products of many vectors are one product
-            sums = {"weight": xp.sum(weight, axis=1), "x": xp.sum(x, axis=1), "x_x": xp.sum(x * x, axis=1)}
-            sums |= {"outcome": xp.sum(outcome, axis=1), "both": outcome @ x[0, :]}
-            return State({name: one + nothing for name, one in sums.items()})
-        terms = _terms(weight, x, outcome)
-        if weights is not None:  # 0 * inf = 0: an instance of weight zero is not there
-            terms = {
-                name: weights * xp.where(weights > 0, one, xp.zeros_like(one)) for name, one in terms.items()
-            }
-        return State({name: xp.sum(one, axis=1) + nothing for name, one in terms.items()})
+        return {"weight": weight, "x": x, "x_x": x * x, "outcome": outcome, "both": x * outcome}
 
-    def settled(self, sums: State) -> State:
+    def settled(self, sums: State) -> tuple[State, tuple[str, ...]]:
         """Return the sums with the variance of x up to which it is flat."""
-        weight = sums["weight"]
-        held = namespace(weight).where(weight > 0, weight, namespace(weight).ones_like(weight))
-        return State({**sums, "floor": self.floor(sums["x"] / held)})
+        return State(sums, floor=self.floor(sums["x"] / positive(sums["weight"]))), ()
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
         """Return the sums of every cluster."""
         terms, weight = self.on_rows(labels)
         return State({name: np.bincount(codes, weight * one, number) for name, one in terms.items()})
 
-    def wild_sums(
-        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
-    ) -> tuple[State, State]:
+    def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums where every outcome is the usual one, and what clusters add to them."""
         terms, weight = self.on_rows(labels)
         x, apart = terms["x"], weight * (terms["outcome"] - self.usual)
@@ -126,7 +98,7 @@ class SlopeTerms(MomentTerms):
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums with these signs."""
-        return self.settled(super().wild_state(expected, added, signs))
+        return self.settled(super().wild_state(expected, added, signs))[0]
 
 
 class Line(NamedTuple):
@@ -140,8 +112,7 @@ class Line(NamedTuple):
 
 def _line(sums: State) -> Line:
     """Return the line of settled sums; its slope is 0 where x is flat."""
-    xp, weight = namespace(sums["weight"]), sums["weight"]
-    weight = xp.where(weight > 0, weight, xp.ones_like(weight))
+    xp, weight = namespace(sums["weight"]), positive(sums["weight"])
     centre, level = sums["x"] / weight, sums["outcome"] / weight
     spread = sums["x_x"] / weight - centre * centre
     flat = spread <= sums["floor"]
@@ -153,11 +124,10 @@ def _line(sums: State) -> Line:
     return Line(centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf)))
 
 
-class Slope(OfSpread, LinearStatistic):
+class Slope(OfSpread):
     """What both slopes share."""
 
     has_moments: ClassVar[bool] = False
-    of_equal_draws: ClassVar[str] = OF_EQUAL_DRAWS
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return 1: outcomes are in units of what is stated."""
@@ -173,29 +143,26 @@ class Slope(OfSpread, LinearStatistic):
             return None, "with weighted instances the slope has no standard error"
         if float(to_host(sums["weight"])[0]) < 3:
             return None, "a line through two instances leaves no residuals"
-        if float(to_host(_line(bound.terms.settled(sums)).spread)[0]) == 0.0:
-            return (
-                None,
-                f"all instances state the same {STATED[self.name]}, and a line needs two different ones",
-            )
+        if float(to_host(_line(bound.terms.settled(sums)[0]).spread)[0]) == 0.0:
+            stated = STATED[self.name]
+            return None, f"all instances state the same {stated}, and a line needs two different ones"
         if not math.isfinite(float(to_host(bound.finish(sums))[0])):
             return None, "the slope is infinite"
         return None, SECOND_LOOK
 
     def influence(self, terms: SlopeTerms, sums: State, labels: Labels) -> Array:
         """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
-        line = _line(terms.settled(sums))
-        centre, spread, level, slope = (like(to_host(one), terms.predicted_variance)[0] for one in line)
-        weight, x, outcome = terms.pairs(
-            labels.values, terms.predicted_mean[None, :], terms.predicted_variance[None, :]
-        )
+        line = _line(terms.settled(sums)[0])
+        numbers = (*line, sums["weight"])
+        centre, spread, level, slope, total = (like(to_host(one), terms.stated[1])[0] for one in numbers)
+        weight, x, outcome = terms.pairs(labels.values, *terms.stated)
         away = (x - centre)[0, :]
-        share = terms.n_whole / like(to_host(sums["weight"]), terms.predicted_variance)[0]
+        share = terms.n_whole / total
         return slope + (weight * away * (outcome - level - slope * away) / spread)[0, :] * share
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say where a slope has no meaning."""
-        said = equal_draws_notes(sums, self.of_equal_draws)
+        said = super().observed_notes(sums)
         if float(to_host(_line(sums).spread)[0]) != 0.0:
             return said
         return (*said, f"all instances state the same {STATED[self.name]}: the slope is 0")
@@ -225,7 +192,7 @@ class MeanSlopeTerms(SlopeTerms):
 
     def scatter(self) -> Array:
         """Return 1."""
-        return namespace(self.predicted_variance).ones_like(self.predicted_variance)
+        return namespace(self.stated[1]).ones_like(self.stated[1][0, :])
 
     def floor(self, centre: Array) -> Array:
         """Return what rounding leaves of the means, in units of their range."""
@@ -275,12 +242,10 @@ class MeanSlope(Slope):
         """Return sums of z-scores and means."""
         return MeanSlopeTerms(predictions, plan)
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
-        """Say what few draws do to their means."""
-        if not isinstance(predictions, Samples) or predictions.n_draws >= FEW_DRAWS:
-            return ()
-        said = f"the mean of {predictions.n_draws} draws is itself uncertain, which moves the slope below 0 "
-        return (said + "even if the draws are right; tests allow for that, intervals do not",)
+    def of_few_draws(self, number: int) -> str:
+        """Return what so few draws do to their means."""
+        said = f"the mean of {number} draws is itself uncertain, which moves the slope below 0 "
+        return said + "even if the draws are right; tests allow for that, intervals do not"
 
     def value(self, sums: State) -> Array:
         """Return the change of z for one standard deviation of the means."""
@@ -289,7 +254,7 @@ class MeanSlope(Slope):
 
     def influence(self, terms: SlopeTerms, sums: State, labels: Labels) -> Array:
         """Return the same in standard deviations of the means, which are given."""
-        spread = float(to_host(_line(terms.settled(sums)).spread)[0])
+        spread = float(to_host(_line(terms.settled(sums)[0]).spread)[0])
         return super().influence(terms, sums, labels) * math.sqrt(spread)
 
 
@@ -360,10 +325,6 @@ class SpreadSlope(Slope):
     def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:
         """Return sums of squared z-scores and log variances."""
         return SpreadSlopeTerms(predictions, plan)
-
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
-        """Say what few draws do to their spread."""
-        return few_draws_notes(predictions)
 
 
 mean_slope = MeanSlope()

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import is_number, one_of, require
 from credibly._arrays.namespace import Array, HostArray, like, namespace
 from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
 from credibly.statistics.protocol import Plan, State, Story, Traits
@@ -80,14 +80,9 @@ class SmoothECE(CellStatistic):
 
     def __post_init__(self) -> None:
         one_of("`target`", self.target, ("top_label", "classwise"))
-        given = self.bandwidth
-        if given is not None and not (isinstance(given, (int, float)) and 2.0**-_NARROWEST <= given <= 1):
-            raise InputError(
-                "`bandwidth`",
-                f"must be from 1/{2**_NARROWEST} to 1",
-                f"got {given!r}",
-                "Leave it out: it is then the error itself.",
-            )
+        given, remedy = self.bandwidth, "Leave it out: it is then the error itself."
+        inside = given is None or (is_number(given) and 2.0**-_NARROWEST <= given <= 1)
+        require(inside, f"must be from 1/{2**_NARROWEST} to 1", remedy, bandwidth=given)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return events in the 1024 cells of the confidence, or of every class."""

@@ -43,8 +43,9 @@ from credibly._arrays.namespace import (
 from credibly._arrays.notes import counted
 from credibly.predictions import Labels
 from credibly.statistics.kernels import as_number, distinct_rows, exponential, flushed, set_diagonal, taken
-from credibly.statistics.pairwise import BandwidthPlan, Meeting, PairBound, Sides, joined, product
-from credibly.statistics.protocol import Bound, State, label_values, replicates, total_weight
+from credibly.statistics.pairwise import BandwidthPlan, Meeting, PairBound, Sides, product
+from credibly.statistics.protocol import Bound, State, label_values, replicates, stacked, total_weight
+from credibly.statistics.terms import positive
 
 if TYPE_CHECKING:
     from credibly.statistics.kde import SmoothedError
@@ -127,9 +128,8 @@ def likelihood_bandwidth(probs: Array) -> tuple[float, tuple[str, ...]]:
     points = to_host(taken(probs, chosen)).astype(np.float64, copy=False)
     scores = _likelihoods(points.tobytes(), points.shape[1])
     if not np.isfinite(scores).any():
-        return float(BANDWIDTHS[-1]), (
-            "no two predictions have the same zeros, so no bandwidth is better than another",
-        )
+        note = "no two predictions have the same zeros, so no bandwidth is better than another"
+        return float(BANDWIDTHS[-1]), (note,)
     best = int(np.argmax(scores))
     found = float(BANDWIDTHS[best])
     of = f"{chosen.size} distinct predictions"
@@ -218,16 +218,14 @@ class SmootherBound(PairBound):
 
     symmetric = False
     tile_has_weights = True
+    refusal = _SMOOTHED
 
     def __init__(
         self, statistic: SmoothedError, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]
     ) -> None:
-        xp = namespace(probs)
-
-        def frequencies(labels: Labels, rows: slice, dtype: Any) -> Array:
-            return label_values(labels, xp, dtype)
-
-        super().__init__(statistic, Sides(as_float64(probs), probs.shape[1], frequencies), plan, notes)
+        xp, exact = namespace(probs), as_float64(probs)
+        sides = Sides(exact, probs.shape[1], lambda labels, rows, dtype: label_values(labels, xp, dtype))
+        super().__init__(statistic, sides, plan, notes)
         # exponents keep every digit, which costs little compared with the product
         logs, self.zeros = kernel_logs(self.exact)
         self.queries, self.keys = with_one(logs), kernel_keys(self.exact, plan.number)
@@ -315,7 +313,8 @@ class SmootherBound(PairBound):
     def _deviations(self, found: Neighbours, rows: slice, labels: Labels) -> State:
         totals = found.totals[None, :]
         xp, known = namespace(totals), totals > 0
-        estimate = _divided(found.found, _positive(totals)[:, None, :])
+        estimate, sums = found.found, positive(totals)[:, None, :]
+        estimate = np.divide(estimate, sums, out=estimate) if is_numpy(estimate) else estimate / sums
         deviation = as_float64(self.statistic.deviation(estimate, self.points[rows, :].T))  # (b, rows)
         weight = total_weight(labels, rows, deviation)
         counted = None if labels.weights is None else as_float64(labels.weights[:, rows])
@@ -336,8 +335,7 @@ class SmootherBound(PairBound):
         if labels.weights is None or labels.weights.shape[0] == 1:
             return super().state(labels, rows)
         each = (replicates(labels, slice(at, at + 1)) for at in range(len(labels)))
-        found: State = joined([super(SmootherBound, self).state(one, rows) for one in each])
-        return found
+        return stacked([super(SmootherBound, self).state(one, rows) for one in each])
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the state, with the number of probabilities that are 0."""
@@ -376,10 +374,6 @@ class SmootherBound(PairBound):
         error: Array = self.statistic.error(state["deviation"] / state["weight"])
         return error
 
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse: rows share their neighbours, and the estimate is biased near calibration."""
-        return None, _SMOOTHED
-
     wild_sums = Bound.wild_sums  # refuses: an estimate of frequencies is no function of residuals
 
 
@@ -403,14 +397,8 @@ def _on_grid(weights: Array) -> Array:
     frequencies of labels near every prediction have equal estimates, as in double precision.
     """
     xp = namespace(weights)
-    shares = xp.round(weights * (2.0**23 / _positive(xp.sum(weights, axis=1)))[:, None])
+    shares = xp.round(weights * (2.0**23 / positive(xp.sum(weights, axis=1)))[:, None])
     return shares * 2.0**-23
-
-
-def _positive(totals: Array) -> Array:
-    """Return sums of weights that can be divided by."""
-    xp = namespace(totals)
-    return xp.where(totals > 0, totals, xp.ones_like(totals))
 
 
 def _shifted(logs: Array, top: Array) -> Array:
@@ -420,9 +408,3 @@ def _shifted(logs: Array, top: Array) -> Array:
     if is_torch(logs) and not logs.requires_grad:
         return logs.sub_(top[:, None])
     return logs - top[:, None]
-
-
-def _divided(found: Array, totals: Array) -> Array:
-    if is_numpy(found):
-        return np.divide(found, totals, out=found)
-    return found / totals

@@ -13,6 +13,7 @@ Levi, Gispan, Giladi and Fetaya 2022 (ENCE); Pernot 2022 (z-scores, consistency 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -21,7 +22,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, clip, device, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, clip, namespace, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.sums import count_cells, group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows, Samples
@@ -31,25 +32,14 @@ from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.cells import bin_index, inner_edges
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.protocol import (
-    BIASED_UPWARDS,
-    Plan,
-    State,
-    Statistic,
-    Story,
-    Traits,
-    in_cache,
-    widening,
-)
+from credibly.statistics.protocol import BIASED_UPWARDS, Plan, State, Story, Traits, in_cache, widening
 from credibly.statistics.regression import REAL_TRAITS, RealMean
-from credibly.statistics.terms import Losses, Terms, gather, why_pools_are_infinite
+from credibly.statistics.terms import Losses, Terms, gather, positive, weighted, why_pools_are_infinite
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
 NO_SPREAD = 1e15
 """Squared z-scores of draws from which on the draws are equal, up to rounding: they are infinite."""
-
-OF_EQUAL_DRAWS = "the z-scores are 0 or infinite"
 
 FEWEST_DRAWS = 4
 """Of fewer draws, mean z^2 has no expectation, whatever is predicted."""
@@ -120,26 +110,35 @@ def require_spread(predictions: Predictions, name: str) -> None:
         )
 
 
-class OfSpread(Statistic):
+class OfSpread(LinearStatistic):
     """What statistics of the stated spread share: predictions must state a variance."""
+
+    of_equal_draws: ClassVar[str] = "the z-scores are 0 or infinite"
+    """What follows for a row whose draws are all equal."""
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless a variance is stated, or there are draws enough to have one."""
         super().require_predictions(predictions)
         require_spread(predictions, self.name)
 
+    def notes(self, predictions: Predictions) -> tuple[str, ...]:
+        """Say what few draws do to what they state."""
+        if not isinstance(predictions, Samples) or isinstance(predictions, LeftOut):
+            return ()
+        return (self.of_few_draws(predictions.n_draws),) if predictions.n_draws < FEW_DRAWS else ()
 
-def few_draws_notes(predictions: Predictions) -> tuple[str, ...]:
-    """Return what few draws do to their spread."""
-    if not isinstance(predictions, Samples) or isinstance(predictions, LeftOut):
-        return ()
-    number = predictions.n_draws
-    if number >= FEW_DRAWS:
-        return ()
-    usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
-    said = f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
-    said += f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
-    return (said,)
+    def of_few_draws(self, number: int) -> str:
+        """Return what so few draws do to their spread."""
+        usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
+        said = f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
+        return (
+            said + f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
+        )
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say in how many instances all draws are equal, and what follows."""
+        flat = int(to_host(sums["flat"])[0]) if "flat" in sums else 0
+        return (f"in {counted(flat, 'instance')} all draws are equal: {self.of_equal_draws}",) if flat else ()
 
 
 def equal_draws(predictions: RealPredictions) -> State:
@@ -149,12 +148,6 @@ def equal_draws(predictions: RealPredictions) -> State:
     draws, xp = predictions.flat(), namespace(predictions.values)
     equal = xp.max(draws, axis=1) == xp.min(draws, axis=1)
     return State(flat=xp.sum(xp.astype(equal, xp.float64)[None, :], axis=1))
-
-
-def equal_draws_notes(sums: State, so: str) -> tuple[str, ...]:
-    """Say in how many instances all draws are equal, and what follows."""
-    flat = int(to_host(sums["flat"])[0]) if "flat" in sums else 0
-    return (f"in {counted(flat, 'instance')} all draws are equal: {so}",) if flat else ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,14 +187,6 @@ class SpreadRatio(OfSpread, RealMean):
         """Return 1 and the variance of squared z-scores; of draws, pools tell them."""
         return (np.asarray(1.0), scatter_of_squares(predictions)) if isinstance(predictions, Gaussian) else ()
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
-        """Say what few draws do to their spread."""
-        return few_draws_notes(predictions)
-
-    def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say in how many instances all draws are equal."""
-        return equal_draws_notes(sums, OF_EQUAL_DRAWS)
-
     def loss(self, predictions: RealPredictions) -> Loss:
         """((y - mean) / std)^2."""
         mean, variance = mean_and_variance(predictions)
@@ -209,10 +194,21 @@ class SpreadRatio(OfSpread, RealMean):
 
 
 class MomentTerms(Terms):
-    """Several sums of what label, mean and variance of a row make; exchanged draws change all three."""
+    """Sums, by name, of what label, mean and variance of a row make; exchanged draws change all three.
+
+    Attributes
+    ----------
+    stated : tuple of array
+        Means and variances, (1, n) each; of pools those that every choice leaves, (n, p).
+    pool : Pool or None
+        Where labels are choices from pools of draws.
+    """
+
+    pool: Pool | None = None
 
     def __init__(self, predictions: RealPredictions) -> None:
-        self.predicted_mean, self.predicted_variance = mean_and_variance(predictions)
+        mean, variance = mean_and_variance(predictions)
+        self.stated = mean[None, :], variance[None, :]
         self.given, self.n, self.noted = predictions, len(predictions), equal_draws(predictions)
 
     @abstractmethod
@@ -220,27 +216,84 @@ class MomentTerms(Terms):
         """Return what labels (b, n) with means and variances (b, n) or (1, n) add to the sums."""
 
     @abstractmethod
-    def summed(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
-        """Return the sums of labels (b, n) with means and variances (b, n) or (1, n)."""
+    def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return `wild_sums` of predictions that state a law."""
 
-    def cells(self, variance: Array) -> tuple[Array | None, int]:
-        """Return the cell whose sums a row adds to, and how many there are; None for one cell."""
-        return None, 1
+    def bins(self, variance: Array) -> Array | None:
+        """Return the bin of variances (b, n) whose sums a row adds to; None where there are no bins."""
+        return None
+
+    def of_pool(self, pool: Pool, again: Any) -> MomentTerms:
+        """Return the same sums where labels are choices from pools."""
+        other = copy.copy(self)
+        other.pool, other.n, other.noted = pool, len(pool), State()
+        # the floor of a variance holds where equal draws are left
+        mean, variance = mean_and_variance(LeftOut(pool.values))
+        xp, shape = namespace(pool.values), pool.values.shape
+        other.stated = xp.reshape(mean, shape), xp.reshape(variance, shape)
+        return other
 
     def sums(self, labels: Labels, needs: frozenset[str]) -> State:
         """Return the sums over all instances, replicates in front."""
         return in_cache(self._sums, labels)
 
     def _sums(self, labels: Labels) -> State:
-        return self.summed(
-            labels.values, self.predicted_mean[None, :], self.predicted_variance[None, :], labels.weights
-        )
+        """Return the sums, (b,) or (b, bins) each; a choice from a pool has its own mean and variance."""
+        seen, mean, variance = labels.values, *self.stated
+        if self.pool is not None:
+            seen, mean, variance = (gather(own, seen) for own in (self.pool.labels, mean, variance))
+        terms = self.each(seen, mean, variance)
+        if labels.weights is not None:
+            terms = {name: weighted(labels.weights, own) for name, own in terms.items()}
+        xp, bins = namespace(variance), self.bins(variance)
+        nothing = xp.zeros_like(seen[:, :1])  # what no label changes is the same for all vectors
+        if bins is None:
+            return State({name: xp.sum(own, axis=1) + nothing[:, 0] for name, own in terms.items()})
+        if bins.shape[0] > 1:
+            return State({name: count_cells(bins, self.n_cells, own) for name, own in terms.items()})
+        fixed = bins[0, :]
+        return State({name: group_sums(own, fixed, self.n_cells) + nothing for name, own in terms.items()})
 
     def on_rows(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
         """Return what one label vector adds, by sum, and the weights of its rows, (n,) each, on the host."""
-        every = self.each(labels.values, self.predicted_mean[None, :], self.predicted_variance[None, :])
-        weight = labels.row_weights()
+        every, weight = self.each(labels.values, *self.stated), labels.row_weights()
         return {name: np.broadcast_to(to_host(own)[0], weight.shape) for name, own in every.items()}, weight
+
+    def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
+        """Say in how many pools some number would add something infinite."""
+        finite = [np.isfinite(own) for own in self._of_choices().values()]
+        return why_pools_are_infinite(np.logical_and.reduce(finite))
+
+    def _of_choices(self) -> dict[str, HostArray]:
+        """Return what every choice from its pool adds, by sum, (n, p) on the host."""
+        assert self.pool is not None
+        every = self.each(self.pool.labels, *self.stated)
+        return {name: np.broadcast_to(to_host(own), self.pool.values.shape) for name, own in every.items()}
+
+    def wild_sums(
+        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
+    ) -> tuple[State, State]:
+        """Return the sums that are expected, and per cluster what the labels add to them.
+
+        Of pools, a label is as likely as any number: what it adds beyond the mean over all choices has mean 0
+        whatever the pool is, and however rows of a cluster depend on each other.
+        """
+        if self.pool is None:
+            return self.expected_sums(labels, codes, number)
+        (n, p), bins, size = self.pool.values.shape, self.bins(self.stated[1]), self.n_cells
+        at = size * np.arange(n)[:, None] + (np.zeros((n, p), np.intp) if bins is None else to_host(bins))
+        weight = labels.row_weights()
+        expected, added = State(), State()
+        for name, table in self._of_choices().items():
+            usual = np.bincount(at.ravel(), table.ravel(), n * size).reshape(n, size) / p
+            apart = np.bincount(at[:, 0], table[:, 0], n * size).reshape(n, size) - usual
+            sums = np.zeros((number, size))
+            np.add.at(sums, codes, weight[:, None] * apart)
+            varies = np.mean(table * table, axis=1) - np.sum(usual * usual, axis=1)
+            expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
+            expected[name] = weight @ usual if bins is None else (weight @ usual)[None, :]
+            added[name] = sums[:, 0] if bins is None else sums
+        return expected, added
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Widen every sum apart: they have different units."""
@@ -249,76 +302,6 @@ class MomentTerms(Terms):
             scatter = expected.get(f"scatter of {name}", np.zeros(1))[0]
             made[name] = widening(scatter, np.sum(own**2)) * own if scatter > 0 else own
         return expected, made
-
-    def of_pool(self, pool: Pool, again: Any) -> Terms:
-        """Return the same sums where labels are choices from pools."""
-        return PooledMoments(self, pool)
-
-
-class PooledMoments(Terms):
-    """Sums of label, mean and variance, which a choice from a pool decides together."""
-
-    def __init__(self, inner: MomentTerms, pool: Pool) -> None:
-        self.inner, self.pool, self.n, self.settles = inner, pool, len(pool), inner.settles
-        self.n_cells = inner.n_cells
-        xp, shape = namespace(pool.values), pool.values.shape
-        # the floor of a variance holds where equal draws are left
-        mean, variance = mean_and_variance(LeftOut(pool.values))
-        self.predicted_mean, self.predicted_variance = xp.reshape(mean, shape), xp.reshape(variance, shape)
-
-    def sums(self, labels: Labels, needs: frozenset[str]) -> State:
-        """Look up label, mean and variance of every choice, and sum what they make."""
-        seen, mean, variance = (
-            gather(own, labels.values)
-            for own in (self.pool.labels, self.predicted_mean, self.predicted_variance)
-        )
-        return self.inner.summed(seen, mean, variance, labels.weights)
-
-    def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
-        """Say in how many pools some number would add something infinite."""
-        every = self.inner.each(self.pool.labels, self.predicted_mean, self.predicted_variance)
-        finite = [np.isfinite(to_host(own)) for own in every.values()]
-        return why_pools_are_infinite(np.logical_and.reduce(np.broadcast_arrays(*finite)))
-
-    def settled(self, sums: State) -> State:
-        """Return sums as those of draws that are not exchanged are read."""
-        return self.inner.settled(sums)
-
-    def wild_sums(
-        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
-    ) -> tuple[State, State]:
-        """Return the mean over all choices, and per cluster what the label adds to it.
-
-        A label is as likely as any number of its pool, so what it adds has mean 0 whatever the pool is, and
-        however rows of a cluster depend on each other.
-        """
-        cell, size = self.inner.cells(self.predicted_variance)
-        n, p = self.pool.values.shape
-        at = np.zeros((n, p), dtype=np.intp) if cell is None else to_host(cell)
-        at = at + size * np.arange(n)[:, None]
-        weight = labels.row_weights()
-        expected, added = State(), State()
-        for name, own in self.inner.each(
-            self.pool.labels, self.predicted_mean, self.predicted_variance
-        ).items():
-            table = np.broadcast_to(to_host(own), (n, p))
-            usual = np.bincount(at.ravel(), table.ravel(), n * size).reshape(n, size) / p
-            apart = np.bincount(at[:, 0], table[:, 0], n * size).reshape(n, size) - usual
-            sums = np.zeros((number, size))
-            np.add.at(sums, codes, weight[:, None] * apart)
-            varies = np.mean(table * table, axis=1) - np.sum(usual * usual, axis=1)
-            expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
-            expected[name] = weight @ usual if cell is None else (weight @ usual)[None, :]
-            added[name] = sums[:, 0] if cell is None else sums
-        return expected, added
-
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Widen as sums of draws that are not exchanged are widened."""
-        return self.inner.widened(expected, added)
-
-    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
-        """Return the sums with these signs as those of draws that are not exchanged."""
-        return self.inner.wild_state(expected, added, signs)
 
 
 class SpreadTerms(MomentTerms):
@@ -330,50 +313,35 @@ class SpreadTerms(MomentTerms):
     def __init__(self, predictions: RealPredictions, edges: HostArray) -> None:
         super().__init__(predictions)
         self.edges, self.n_cells = edges, edges.size - 1
-        self.bins = self._bins(self.predicted_variance)
+        self.own_bins = self._bins(self.stated[1])
+
+    def bins(self, variance: Array) -> Array:
+        """Return the bins of stated variances, which differ between replicates of pools."""
+        return self.own_bins if self.pool is None else self._bins(variance)
 
     def _bins(self, variance: Array) -> Array:
         xp = namespace(variance)
         return xp.astype(bin_index(variance, self.edges, "left"), xp.int64)
 
-    def _sums(self, labels: Labels) -> State:
-        """Return weight, stated variance, squared error and squared z-score of every bin, (b, bins)."""
-        xp = namespace(self.predicted_variance)
-        every = self.each(labels.values, self.predicted_mean[None, :], self.predicted_variance[None, :])
-        nothing = xp.zeros((len(labels), 1), dtype=xp.float64, device=device(labels.values))
-        if labels.weights is not None:
-            every = {name: labels.weights * own for name, own in every.items()}
-        return State(
-            {name: group_sums(own, self.bins, self.n_cells) + nothing for name, own in every.items()}
-        )
-
     def each(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
         """Return what a row adds to the sums of its bin."""
-        square = (labels - mean) ** 2
-        one = namespace(variance).ones_like(variance)
-        terms = {"size": one, "stated": variance, "observed": square, "z": square / variance}
+        square, xp = (labels - mean) ** 2, namespace(variance)
+        terms = {
+            "size": xp.ones_like(variance),
+            "stated": variance,
+            "observed": square,
+            "z": square / variance,
+        }
         if isinstance(self.given, Samples):  # the floor of a variance stands for none
-            terms["stated"] = namespace(variance).where(variance > _TINY, variance, 0.0 * variance)
+            terms["stated"] = xp.where(variance > _TINY, variance, 0.0 * variance)
         return terms
 
-    def cells(self, variance: Array) -> tuple[Array | None, int]:
-        """Return the bins of stated variances."""
-        return self._bins(variance), self.n_cells
-
-    def summed(self, labels: Array, mean: Array, variance: Array, weights: Array | None) -> State:
-        """Return the same of variances (b, n), whose bins differ between replicates."""
-        bins, terms = self._bins(variance), self.each(labels, mean, variance)
-        every = {name: own if weights is None else weights * own for name, own in terms.items()}
-        return State({name: count_cells(bins, self.n_cells, own) for name, own in every.items()})
-
-    def wild_sums(
-        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
-    ) -> tuple[State, State]:
+    def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return what the stated variances expect, and what squares add to it, (number, bins)."""
-        expected = on_host(self.sums(labels, needs))
-        variance, place = to_host(self.predicted_variance), codes * self.n_cells + to_host(self.bins)
-        weight = labels.row_weights()
-        apart = weight * ((to_host(labels.values)[0] - to_host(self.predicted_mean)) ** 2 - variance)
+        expected = on_host(self._sums(labels))
+        mean, variance, bins = (to_host(own)[0] for own in (*self.stated, self.own_bins))
+        place, weight = codes * self.n_cells + bins, labels.row_weights()
+        apart = weight * ((to_host(labels.values)[0] - mean) ** 2 - variance)
         observed, z = (
             np.bincount(place, own, minlength=number * self.n_cells).reshape(number, self.n_cells)
             for own in (apart, apart / variance)
@@ -402,7 +370,7 @@ class SpreadTerms(MomentTerms):
 
 
 @dataclasses.dataclass(frozen=True)
-class ExpectedNormalisedError(OfSpread, LinearStatistic):
+class ExpectedNormalisedError(OfSpread):
     """Expected normalised calibration error: stated against observed spread, in bins of the stated spread.
 
     Parameters
@@ -448,24 +416,15 @@ class ExpectedNormalisedError(OfSpread, LinearStatistic):
         """Return sums per bin of the stated spread."""
         return SpreadTerms(predictions, np.asarray(plan.edges))
 
-    def notes(self, predictions: Predictions) -> tuple[str, ...]:
-        """Say what few draws do to their spread."""
-        return few_draws_notes(predictions)
-
     def value(self, sums: State) -> Array:
         """Average relative differences over filled bins."""
         xp = namespace(sums["size"])
-        filled = sums["size"] > 0
-        size = xp.where(filled, sums["size"], xp.ones_like(sums["size"]))
-        stated = xp.sqrt(xp.where(filled, sums["stated"] / size, xp.ones_like(size)))
-        error = xp.sqrt(xp.where(filled, sums["observed"] / size, xp.ones_like(size)))
-        found = xp.abs(stated - error) / xp.where(stated > 0, stated, xp.ones_like(stated))
-        found = xp.where((stated > 0) | (error == 0), found, xp.full_like(found, xp.inf))
+        filled, size = sums["size"] > 0, positive(sums["size"])
+        roots = (xp.sqrt(xp.where(filled, sums[name] / size, 1.0)) for name in ("stated", "observed"))
+        stated, error = roots
+        found = xp.abs(stated - error) / positive(stated)
+        found = xp.where((stated > 0) | (error == 0), found, xp.inf)
         return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
-
-    def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Say where draws are equal."""
-        return equal_draws_notes(sums, OF_EQUAL_DRAWS)
 
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:

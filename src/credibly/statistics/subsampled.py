@@ -17,7 +17,7 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.predictions import Dataset, InMemory, Labels, Predictions, Rows
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Estimate
-from credibly.statistics.over_rows import between_clusters
+from credibly.statistics.over_rows import estimate_at_once
 from credibly.statistics.protocol import Bound, Plan, Statistic, Story, Traits
 from credibly.statistics.seen import SeenBound
 
@@ -54,9 +54,8 @@ class Subsampled(Statistic):
     story: ClassVar[Story]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.inner.name)
-        object.__setattr__(self, "reference", self.inner.reference)
-        object.__setattr__(self, "story", self.inner.story)
+        for own in ("name", "reference", "story"):
+            object.__setattr__(self, own, getattr(self.inner, own))
         # sums of a part are no sums of the whole, so chunks of rows cannot be merged
         object.__setattr__(self, "traits", dataclasses.replace(self.inner.traits, reduction="opaque"))
 
@@ -103,11 +102,8 @@ class Subsampled(Statistic):
     def of_part(self, part: Dataset, n: int) -> Estimate:
         """Return the value, given the chosen instances alone, of `n`."""
         bound = self.bind_part(part.predictions, n)
-        found = bound.estimate(bound.observed_sums(part.batch), part.batch)
-        codes = InMemory(part).cluster_codes()
-        if codes is None or self.inner.traits.reduction != "pairwise":
-            return found
-        return between_clusters(found, bound, part.batch, codes)
+        codes = InMemory(part).cluster_codes() if self.inner.traits.reduction == "pairwise" else None
+        return estimate_at_once(bound, part.batch, codes)
 
 
 def some_rows(values: Array | None, chosen: HostArray) -> Any:

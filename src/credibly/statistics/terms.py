@@ -73,6 +73,11 @@ def gather(table: Array, labels: Array) -> Array:
     return xp.take_along_axis(table, index, axis=1).T
 
 
+def frequencies(labels: Counts) -> Array:
+    """Return the share of raters of every class, (b, n, k)."""
+    return Counts(labels.values).block(slice(None), slice(None))
+
+
 class Terms(ABC):
     """What the labels of n rows add, to which of `n_cells` cells, and what is expected of that.
 
@@ -88,9 +93,12 @@ class Terms(ABC):
         The part of every row; every part has cells of its own, those of the first part first.
     n_parts : int
         Number of parts.
+    reference : array
+        An array of the library, on the device, that sums are to have.
     """
 
     n: int
+    reference: Array
     cell: Array | None = None
     n_cells: int = 1
     part: Array | None = None
@@ -114,7 +122,7 @@ class Terms(ABC):
     def _cells_in_a_row(self) -> Array:
         """Return the cells of every row in its part, (1, n m)."""
         cells = self.cells_of_parts()
-        return cells.T if cells.shape[1] == 1 else namespace(cells).reshape(cells, (1, -1))
+        return namespace(cells).reshape(cells, (1, -1))
 
     def observed(self, labels: Labels) -> Array:
         """Return what labels add to every cell, (b, cells); terms with other sums have none."""
@@ -126,9 +134,8 @@ class Terms(ABC):
 
     def square(self, labels: Labels) -> Array:
         """Return the sum per cell of (added - expected)^2 - expected^2, (b, cells)."""
-        expected = self.mean
         added = self.added(labels)
-        return self.per_cell(added * (added - 2.0 * expected[None, ...]), labels.weights)
+        return self.per_cell(added * (added - 2.0 * self.mean[None, ...]), labels.weights)
 
     def powers(self, labels: Labels) -> tuple[Array, Array]:
         """Return the sums per cell of squares and cubes of what labels add beyond the mean, (b, cells)."""
@@ -204,12 +211,9 @@ class Terms(ABC):
             sums["square"] = beyond**2
         return sums
 
-    settles: bool = False
-    """Whether `settled` changes sums."""
-
-    def settled(self, sums: State) -> State:
-        """Return sums as the value reads them, where labels leave them open."""
-        return sums
+    def settled(self, sums: State) -> tuple[State, tuple[str, ...]]:
+        """Return sums as the value reads them, where labels leave them open, and what is worth knowing."""
+        return sums, ()
 
     def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms | None:
         """Return the terms of draws pooled with their label, where labels say which number was chosen.
@@ -226,10 +230,6 @@ class Terms(ABC):
     def of_cells(self, predictions: Quantiles, name: str) -> Terms:
         """Return the terms of quantiles where only the cell is known that a label lies in."""
         raise needs_values(name, predictions)
-
-    def notes_of(self, sums: State) -> tuple[str, ...]:
-        """Return what sums of replicates and of the observation make worth knowing."""
-        return ()
 
     def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
         """Return rule, evidence and remedy where what one label vector adds is infinite."""
@@ -290,18 +290,13 @@ class Terms(ABC):
         shape = (1, self.n, self.n_cells) if self.cell is None else (1, *self.cell.shape)
         return self.per_cell(xp.ones(shape, dtype=xp.float64, device=device(reference)), weights)
 
-    @property
-    def reference(self) -> Array:
-        """An array of the library, on the device, that sums are to have."""
-        return self.cell
-
     def per_cell(self, values: Array, weights: Array | None = None) -> Array:
         """Sum values (b, n, m) over the cells of their rows, (b, cells)."""
         if weights is not None:
-            values = _times(weights[:, :, None], values)
+            values = weighted(weights[:, :, None], values)
         b, n, m = values.shape
         if self.cell is not None:
-            flat, cells = _in_a_row(values), self._cells_in_a_row()
+            flat, cells = namespace(values).reshape(values, (b, n * m)), self._cells_in_a_row()
             if b > 1:
                 cells = namespace(cells).broadcast_to(cells, flat.shape)
             return count_cells(cells, self.n_parts * self.n_cells, flat)
@@ -318,14 +313,7 @@ class Terms(ABC):
         return found.reshape(number, -1)
 
 
-def _in_a_row(values: Array) -> Array:
-    """Return values (b, n, m) as (b, n m)."""
-    if values.shape[2] == 1:
-        return values[:, :, 0]
-    return namespace(values).reshape(values, (values.shape[0], -1))
-
-
-def _times(weights: Array, values: Array) -> Array:
+def weighted(weights: Array, values: Array) -> Array:
     """Return the product; an instance of weight 0 is not there, also where its value is infinite."""
     xp = namespace(values)
     return weights * xp.where(weights > 0, values, xp.zeros_like(values))
@@ -333,8 +321,13 @@ def _times(weights: Array, values: Array) -> Array:
 
 def total_of(values: Array, weights: Array | None) -> Array:
     """Sum values (b, n), (b, 1)."""
-    values = values if weights is None else _times(weights, values)
+    values = values if weights is None else weighted(weights, values)
     return namespace(values).sum(values, axis=1)[:, None]
+
+
+def positive(values: Array) -> Array:
+    """Return sums that can be divided by: 1 where there is nothing."""
+    return namespace(values).where(values > 0, values, 1.0)
 
 
 class Means(Terms):
@@ -355,7 +348,7 @@ class Means(Terms):
         if self.part is None:
             return in_cache(self._observed, labels)["observed"]
         values, weights = self.contributions(labels), labels.weights
-        return group_sums(values if weights is None else _times(weights, values), self.part, self.n_parts)
+        return group_sums(values if weights is None else weighted(weights, values), self.part, self.n_parts)
 
     def _observed(self, labels: Labels) -> State:
         return State(observed=total_of(self.contributions(labels), labels.weights))
@@ -380,13 +373,8 @@ class Outcomes(Means):
         amount: Callable[[], Array],
         alone: Callable[[Array], Array] | None = None,
     ) -> None:
-        self.n, self.chance = int(chance.shape[0]), chance
+        self.n, self.chance, self.reference = int(chance.shape[0]), chance, chance
         self._amount, self._alone = amount, alone
-
-    @property
-    def reference(self) -> Array:
-        """The chances."""
-        return self.chance
 
     @cached_property
     def amount(self) -> Array:
@@ -419,7 +407,7 @@ class Outcomes(Means):
     def contributions(self, labels: Labels) -> Array:
         """Return what labels add, (b, n)."""
         if isinstance(labels, Counts):
-            frequency = Counts(labels.values).block(slice(None), slice(None))
+            frequency = frequencies(labels)
             xp = namespace(frequency)
             # A class nobody chose adds nothing, also where its loss would be infinite.
             chosen = xp.where(frequency > 0, self.amount[None, ...], xp.zeros_like(self.amount)[None, ...])
@@ -443,17 +431,8 @@ class Losses(Means):
     """
 
     def __init__(self, loss: Callable[[Array], Array], reference: Array, *law: Array) -> None:
-        self.n, self.loss, self._reference, self._law = int(reference.shape[0]), loss, reference, law
-
-    @property
-    def reference(self) -> Array:
-        """An array of the predictions."""
-        return self._reference
-
-    @property
-    def has_law(self) -> bool:  # type: ignore[override]
-        """Whether moments were given."""
-        return bool(self._law)
+        self.n, self.loss, self.reference = int(reference.shape[0]), loss, reference
+        self._law, self.has_law = law, bool(law)
 
     @property
     def mean(self) -> Array:
@@ -531,14 +510,9 @@ class Events(Terms):
     def __init__(
         self, chance: Array, cell: Array | None = None, n_cells: int = 1, event: Array | None = None
     ) -> None:
-        self.n, self.chance, self.event = int(chance.shape[0]), chance, event
+        self.n, self.chance, self.reference, self.event = int(chance.shape[0]), chance, chance, event
         self.n_cells = int(chance.shape[1]) if cell is None and event is None else n_cells
         self.cell = cell[:, None] if cell is not None and cell.ndim == 1 else cell
-
-    @property
-    def reference(self) -> Array:
-        """The chances."""
-        return self.chance
 
     @property
     def is_mean(self) -> bool:
@@ -583,14 +557,13 @@ class Events(Terms):
     def added(self, labels: Labels) -> Array:
         """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""
         if isinstance(labels, Counts):
-            frequency = Counts(labels.values).block(slice(None), slice(None))  # (b, n, k)
+            frequency = frequencies(labels)
             if self.event is None:
                 return frequency
             xp = namespace(frequency)
             classes = xp.arange(frequency.shape[2], device=device(frequency))
-            chosen = xp.astype(self.event, classes.dtype)[:, None] == classes
-            seen = xp.where(chosen[None, ...], frequency, xp.zeros_like(frequency))
-            return xp.sum(seen, axis=-1, keepdims=True)
+            chosen = xp.astype(xp.astype(self.event, classes.dtype)[:, None] == classes, frequency.dtype)
+            return xp.sum(chosen * frequency, axis=-1, keepdims=True)
         assert isinstance(labels, Classes)
         values = labels.values
         xp = namespace(values)
@@ -601,9 +574,6 @@ class Events(Terms):
 
     def contributions(self, labels: Labels) -> Array:
         """Return what labels add, (b, n), where a row counts in one cell."""
-        if self.event is not None and isinstance(labels, Classes):
-            hits = labels.values == self.event[None, :]
-            return namespace(hits).astype(hits, namespace(hits).float64)
         return self.added(labels)[:, :, 0]
 
     def observed(self, labels: Labels) -> Array:
@@ -623,11 +593,11 @@ class Events(Terms):
     def _count(self, labels: Classes, slope: Array | None = None) -> Array:
         """Sum events per cell, each times its `slope` (shaped like the chances), (b, cells)."""
         weights = labels.weights
-        if self.event is not None:
-            return self._hits(labels.values == self.event[None, :], weights, slope)
         if slope is not None:
-            factor = gather(slope, labels.values)
+            factor = gather(slope, labels.values) if self.event is None else slope[None, :]
             weights = factor if weights is None else factor * weights
+        if self.event is not None:
+            return self._hits(labels.values == self.event[None, :], weights)
         if weights is None and self.ends is not None:
             counts = [sums_in_order(labels.values == c, self.ends) for c in range(self.n_cells)]
             return namespace(self.ends).reshape(namespace(self.ends).stack(counts, axis=2), (len(labels), -1))
@@ -639,16 +609,13 @@ class Events(Terms):
             cells = cells + self.n_cells * self.part[None, :]
         return State(observed=count_cells(cells, self.n_parts * self.n_cells, labels.weights))
 
-    def _hits(self, hits: Array, weights: Array | None, slope: Array | None) -> Array:
-        if is_numpy(hits) and weights is None and slope is None:
+    def _hits(self, hits: Array, weights: Array | None) -> Array:
+        if weights is None and is_numpy(hits):
             return self._whole_numbers(hits)
-        if weights is None and slope is None and self.ends is not None:
+        if weights is None and self.ends is not None:
             return sums_in_order(hits, self.ends)
-        xp = namespace(hits)
-        values = xp.astype(hits, xp.float64)
-        values = values if slope is None else values * slope[None, :]
-        values = values if weights is None else values * weights
-        place = self.place
+        xp, place = namespace(hits), self.place
+        values = xp.astype(hits, xp.float64) * (1.0 if weights is None else weights)
         if place is None:
             return xp.sum(values, axis=1)[:, None]
         return group_sums(values, place, self.n_parts * self.n_cells)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -109,6 +110,7 @@ class WalkBound(Bound):
     """Sorted predictions; the walks of whole batches of label vectors are sums along them."""
 
     statistic: WalkStatistic
+    refusal = PLUGIN_REFUSAL
     term_size = 1.0  # shares of labels and mean predictions, whose difference a walk is
 
     def __init__(
@@ -122,8 +124,13 @@ class WalkBound(Bound):
         return in_cache(self._state, labels)
 
     def _state(self, labels: Labels) -> State:
-        found = [self.statistic.of_walk(self.walk(labels, one), one) for one in self.columns]
-        return State(value=sum(found[1:], found[0]) / len(found))
+        return State(value=self._mean(self.walk(labels, one) for one in self.columns))
+
+    def _mean(self, walks: Iterable[Array]) -> Array:
+        """Return the mean over columns of the errors of their walks, (b,)."""
+        both = zip(walks, self.columns, strict=True)
+        found = [self.statistic.of_walk(walk, one) for walk, one in both]
+        return sum(found[1:], found[0]) / len(found)
 
     def walk(self, labels: Labels, column: _Column) -> Array:
         """Return W_1, ..., W_n, (b, n)."""
@@ -160,22 +167,14 @@ class WalkBound(Bound):
         steps, codes = expected["steps"], added["codes"]
         parts = []
         for reps in tiles(len(signs), max(1, CACHE_ELEMENTS // self.n)):
-            values = [
-                self.statistic.of_walk(
-                    like(np.cumsum(signs[reps][:, codes[at]] * steps[at], axis=1), one.values), one
-                )
-                for at, one in enumerate(self.columns)
-            ]
-            parts.append(to_host(sum(values[1:], values[0]) / len(values)))
+            own = (np.cumsum(signs[reps][:, codes[at]] * one, axis=1) for at, one in enumerate(steps))
+            walks = (like(walk, self.columns[0].values) for walk in own)
+            parts.append(to_host(self._mean(walks)))
         return np.concatenate(parts)
 
     def finish(self, state: State) -> Array:
         """Return the values."""
         return state["value"]
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return no standard error, and why."""
-        return None, PLUGIN_REFUSAL
 
 
 @dataclasses.dataclass(frozen=True)

@@ -39,6 +39,7 @@ def predictive_check(
     """Check statistics with the settings of P21.
 
     Bins are closed on the right, intervals are those of 95 %, and labels count as strictly below quantiles.
+    Eq. 2.3 is printed without the absolute value, without which errors of bins cancel; it is taken here.
     `paper_pvalue`, `is_beyond_replicates` and `is_beyond_quantiles` are the paper's readings of a result.
 
     Parameters
@@ -68,6 +69,38 @@ def predictive_check(
     return library_check(
         predictions, labels, statistics=[as_in("P21", one) for one in statistics], **settings
     )
+
+
+def quantile_error(predictions: Any, labels: Any, *, levels: int = 100) -> float:
+    """Return eq. 2.4 as printed: with the level 1, at which F(y) < 1 fails for labels above all draws.
+
+    Parameters
+    ----------
+    predictions : Samples or array (n, s)
+        Draws of every instance.
+    labels : array (n,)
+        What was observed.
+    levels : int
+        M: the levels are 1 / M, 2 / M, ..., 1.
+
+    Returns
+    -------
+    float
+        Sum of squared differences; `quantile_calibration_error` with `strict=True` leaves out the level 1,
+        which adds nothing for continuous distributions.
+
+    Examples
+    --------
+    >>> from credibly_studies.p21 import quantile_error
+    >>> quantile_error([[0.0, 1.0]], [2.0], levels=2)  # F(y) = 1: below neither 1/2 nor 1
+    1.25
+    """
+    given = predictions if isinstance(predictions, Samples) else Samples(predictions)
+    draws = to_host(as_float64(given.pooled()))
+    observed = np.asarray(to_host(labels) if is_array(labels) else labels, dtype=np.float64)
+    shares = (draws <= observed[:, None]).mean(axis=1)
+    at = np.arange(1, levels + 1) / levels
+    return float(((at - (shares[:, None] < at).mean(axis=0)) ** 2).sum())
 
 
 def paper_pvalue(result: HypotestResult[CheckDetails]) -> float:

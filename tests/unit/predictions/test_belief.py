@@ -63,7 +63,7 @@ def test_the_pignistic_probability_is_the_loop_over_sets(belief):
 @pytest.mark.parametrize(
     ("masses", "sets", "words"),
     [
-        ([[1.0]], [set()], "`focal_sets` must be non-empty sets; entry 0 is empty"),
+        ([[1.0]], [set()], r"`focal_sets` must list .*, and none without classes; got \[set\(\)\]"),
         ([[1.0]], [], "`focal_sets` must list at least one set"),
         ([[0.5, 0.5]], [{0, 1}, [1, 0]], r"must be unique; \[0, 1\] is listed 2 times"),
         ([[0.5, 0.5]], [{0}, {-1}], "indices range from -1 to 0"),

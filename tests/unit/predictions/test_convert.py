@@ -194,9 +194,9 @@ def test_gaussians_have_variances(library):
         (ArrayLike(nominal=PROBS, radius=0.1), r"it is a ball.*`Intervals\(obj.lower\(\), obj.upper\(\)\)`"),
         (
             ArrayLike(array=PROBS, sample_axis=0),
-            r"must hold draws of \(n, k\) probabilities; got shape \(3, 2\)",
+            r"`probs` must have shape \(n, m, k\); got shape \(3, 2\)",
         ),
-        (ArrayLike(array=MEMBERS_FIRST, sample_axis=2), "axis 2 holds them"),
+        (ArrayLike(array=MEMBERS_FIRST, sample_axis=2), "`member_axis` must be 0 or 1; got 2. Move the axis"),
         (ArrayLike(array=np.ones((2, 2, 2, 2)) / 2), r"got shape \(2, 2, 2, 2\)"),
     ],
 )

@@ -122,7 +122,9 @@ def test_members_of_one_weight_per_row_are_asked_for_all_rows() -> None:
             cr.UnsupportedError, match=r"needs one weight per member.*weighted by row.*\"independent\""
         ):
             call()
-    with pytest.raises(cr.UnsupportedError, match=r'hypothesis="bayesian".*weighted by row'):
+    with pytest.raises(
+        cr.UnsupportedError, match=r"Bayesian hypothesis needs one weight per member.*weighted by row"
+    ):
         cr.pit_test(MIXED, LABELS, hypothesis="bayesian", n_resamples=19)
     with pytest.raises(cr.InputTypeError, match="one weight per member"):
         member_functions(MIXED, x=np.arange(N, dtype=float))

@@ -172,10 +172,28 @@ def test_groups_must_be_given_as_in_the_fit() -> None:
             plain.apply(probs[:5], groups=groups[:5])
         with pytest.raises(cr.InputError, match="one entry per prediction"):
             grouped.apply(probs[:5], groups=groups[:4])
-    with pytest.raises(
-        cr.InputError, match="Leave them out, or use TemperatureScaling, BiasScaling or PlattScaling"
-    ):
+    with pytest.raises(cr.InputError, match=r"PlattScaling after it \(`VectorScaling\(\).then\(PlattScaling"):
         cr.recalibrate.VectorScaling().fit(probs, labels, groups=groups)
+    with pytest.raises(cr.InputError, match="or PlattScaling instead, which take groups"):
+        cr.recalibrate.VennAbers().fit(*event(100), groups=groups)
+
+
+@pytest.mark.parametrize("kind", ["CurveScaling", "IsotonicRecalibration", "BetaScaling", "VectorScaling"])
+def test_a_map_of_all_rows_with_a_step_by_group(kind: str) -> None:
+    """Groups that are off by a bias each, on top of a curve: nearly all of the loss goes on fresh rows."""
+    rng = np.random.default_rng(5)
+    n = 12_000
+    p, groups = rng.random(n), rng.integers(0, 3, n)
+    bent = np.where(p > 0.6, 0.6 + 0.2 * (p - 0.6), p)
+    logit = np.log(bent / (1 - bent)) + np.array([-0.8, 0.0, 0.8])[groups]
+    truth = 1 / (1 + np.exp(-logit))
+    labels = (rng.random(n) < truth).astype(int)
+    given, right = (np.column_stack([1 - one, one]) for one in (p, truth))
+    old, new = slice(0, n // 2), slice(n // 2, n)
+    method = getattr(cr.recalibrate, kind)().then(cr.recalibrate.PlattScaling())
+    made = method.fit(given[old], labels[old], groups=groups[old]).apply(given[new], groups=groups[new])
+    before, after, best = (float(cr.log_loss(q, labels[new])) for q in (given[new], made, right[new]))
+    assert before - after > 0.95 * (before - best)
 
 
 def test_damaged_groups_are_refused() -> None:

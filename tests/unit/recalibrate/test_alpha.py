@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.recalibrate.alpha import CountsLikelihood, rise, rise_slope
+from credibly.recalibrate.counts_likelihood import CountsLikelihood, rise, rise_slope
 from libraries import Library, read
 from recalibrations import members, rated
 
@@ -239,3 +239,60 @@ def test_unanimous_raters_have_no_concentration() -> None:
     counts = cr.LabelCounts(np.array([[3, 0], [0, 3]] * 20))
     with pytest.raises(cr.UnsupportedError, match="the raters of every instance agree: the best alpha0 is 0"):
         cr.recalibrate.AlphaCalibration(penalty=0.0).fit(mean, counts)
+
+
+def by_pass(n: int = 4000, m: int = 3) -> tuple[cr.Ensemble, cr.LabelCounts, np.ndarray]:
+    """Passes whose own feature gives their concentration; labels come from one pass of each instance."""
+    rng = np.random.default_rng(8)
+    passes = rng.dirichlet(np.ones(3), size=(n, m))
+    features = rng.normal(size=(n, m, 2))
+    alpha0 = np.exp(1.0 + 0.8 * features[..., 0])
+    chosen = rng.integers(0, m, n)
+    rows = np.arange(n)
+    truth = np.stack([rng.dirichlet(a) for a in (alpha0[..., None] * passes)[rows, chosen] + 1e-9])
+    return cr.Ensemble(passes, member_axis=1), cr.LabelCounts(rng.multinomial(8, truth)), features
+
+
+def test_every_pass_has_its_own_concentration() -> None:
+    """D21 eq. 51 is about alpha of each pass: the head is found whose features differ by pass."""
+    predictions, counts, features = by_pass()
+    fitted = cr.recalibrate.AlphaCalibration(penalty=0.0).fit(predictions, counts, features=features)
+    alpha0 = fitted.alpha0(predictions, features=features)
+    assert alpha0.shape == features.shape[:2]
+    slope = np.polyfit(features[..., 0].ravel(), np.log(alpha0).ravel(), 1)[0]
+    assert abs(slope - 0.8) < 0.1
+    made = fitted.apply(predictions[:50], features=features[:50])
+    assert np.allclose(made.alpha.sum(axis=-1), alpha0[:50])
+    assert np.allclose(made.alpha / made.alpha.sum(axis=-1, keepdims=True), predictions.probs[:50])
+
+
+def test_features_by_pass_that_are_equal_are_those_of_the_instance() -> None:
+    predictions, counts, features = by_pass(600)
+    same = np.repeat(features[:, :1], 3, axis=1)
+    one, several = (
+        cr.recalibrate.AlphaCalibration().fit(predictions, counts, features=given)
+        for given in (features[:, 0], same)
+    )
+    assert np.allclose(one.parameters, several.parameters, atol=1e-5)
+    assert one.convergence.loss_after == pytest.approx(several.convergence.loss_after, abs=1e-9)
+
+
+def test_members_without_weight_have_no_features_in_the_fit() -> None:
+    predictions, counts, features = by_pass(600)
+    weighted = cr.Ensemble(predictions.probs, member_axis=1, weights=[0.5, 0.5, 0.0])
+    first = cr.Ensemble(predictions.probs[:, :2], member_axis=1)
+    all_of_them = cr.recalibrate.AlphaCalibration().fit(weighted, counts, features=features)
+    two = cr.recalibrate.AlphaCalibration().fit(first, counts, features=features[:, :2])
+    shown = features[:, :2]
+    assert np.allclose(
+        all_of_them.alpha0(weighted, features=features)[:, :2], two.alpha0(first, features=shown), rtol=1e-3
+    )
+
+
+def test_features_by_pass_need_a_row_per_member() -> None:
+    predictions, counts, features = by_pass(60)
+    with pytest.raises(cr.InputError, match=r"with a row per member: \(60, 3, d\); got shape \(60, 2, 2\)"):
+        cr.recalibrate.AlphaCalibration().fit(predictions, counts, features=features[:, :2])
+    fitted = cr.recalibrate.AlphaCalibration().fit(predictions, counts, features=features)
+    with pytest.raises(cr.InputError, match="must have the 2 columns of the fit; got 1"):
+        fitted.apply(predictions, features=features[..., :1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -386,6 +387,20 @@ def test_a_member_that_says_nothing_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("seed", "of_two_starts"), [(3, 1.604787), (5, 1.642557)])
+def test_member_temperatures_try_several_starts(seed: int, of_two_starts: float) -> None:
+    """From the shared temperature and from those of members alone, L-BFGS-B ends higher in these worlds."""
+    rng = np.random.default_rng(seed)
+    base = 1.5 * rng.normal(size=(600, 1, 10))
+    logits = (base + 1.2 * rng.normal(size=(600, 20, 10))) * np.exp(0.5 * rng.normal(size=(1, 20, 1)))
+    truth = np.exp(base[:, 0]) / np.exp(base[:, 0]).sum(axis=1, keepdims=True)
+    labels = (rng.random((600, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # some members end at a limit
+        fitted = cr.recalibrate.MemberTemperatures().fit(cr.Ensemble.from_logits(logits), labels)
+    assert fitted.convergence.loss_after < of_two_starts - 9e-4
+
+
 def test_temperatures_of_many_members() -> None:
     """P21 App. G.1: 50 members, 10 classes (and 2000 images); some members end at tau -> 0."""
     rng = np.random.default_rng(0)

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
+from credibly._arrays.errors import Remedy, UnsupportedError, one_of, require, require_type
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
@@ -42,7 +43,6 @@ from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples
 from credibly.predictions import (
     Belief,
     ClassPredictions,
-    Dataset,
     Ensemble,
     Intervals,
     Predictions,
@@ -254,35 +254,27 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
     whole = rows.loaded()
     if groups is not None:
         return aligned(groups, None if whole is None else whole.index, "groups")
-    if rows.sample.groups is None:
-        raise InputError(
-            "`groups`",
-            "must be given unless the rows include them",
-            "got none",
-            Remedy(
-                'Pass `groups={"age": age, "sex": sex}`, or a data frame.', "Name columns: `--by age,sex`."
-            ),
-        )
+    remedy = 'Pass `groups={"age": age, "sex": sex}`, or a data frame.'
+    require(
+        rows.sample.groups is not None,
+        "must be given unless the rows include them",
+        Remedy(remedy, "Name columns: `--by age,sex`."),
+        groups=groups,
+    )
     if whole is not None:
         return whole.groups, ()
-    parts = list(rows.map(_own_groups))
+    parts = list(rows.map(attrgetter("groups")))
     if not isinstance(parts[0], Mapping):
         return np.concatenate(parts), ()
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, ()
-
-
-def _own_groups(chunk: Dataset) -> Any:
-    return chunk.groups
 
 
 def _measures(
     given: Predictions, asked: Sequence[str] | None, as_sets: bool
 ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
     """Return what is counted, and what is to be said about it."""
-    if isinstance(asked, str):
-        raise InputTypeError(
-            "`measures`", "must be a sequence", f"got {asked!r}", "Pass a list, even for a single measure."
-        )
+    remedy = "Pass a list, even for a single measure."
+    require_type(not isinstance(asked, str), "must be a sequence", remedy, measures=asked)
     real = isinstance(given, RealPredictions)
     kinds = ("rank", "coverage") if real else ("confidence", "classes")
     chosen, notes = kinds if asked is None else tuple(asked), []
@@ -307,8 +299,7 @@ def _measures(
             found.append(Measure(name))
     if as_sets:
         found = [dataclasses.replace(one, bound=side) for one in found for side in ("upper", "lower")]
-    if not found:
-        raise InputError("`measures`", "must name at least one", "none of them applies", "Leave it out.")
+    require(found, "must name at least one that applies", "Leave it out.", measures=asked)
     return tuple(dict.fromkeys(found)), tuple(notes)
 
 

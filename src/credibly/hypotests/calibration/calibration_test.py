@@ -12,13 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import (
-    CrediblyError,
-    InputError,
-    InputTypeError,
-    UnsupportedError,
-    require_positive,
-)
+from credibly._arrays.errors import CrediblyError, InputTypeError, UnsupportedError, require, require_positive
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.certificate import equivalence_test
@@ -31,10 +25,9 @@ from credibly.hypotests.resampling.choices import (
     with_label_in_mean,
 )
 from credibly.hypotests.resampling.loop import Resampled, targets_of
-from credibly.hypotests.resampling.parts import comes_in_parts
 from credibly.hypotests.resampling.pvalues import omnibus, single_result
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.hypotests.resampling.requests import Asking, Request, answered
+from credibly.hypotests.resampling.requests import Asking, Request, answered, comes_in_parts
 from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     Classes,
@@ -173,21 +166,29 @@ def calibration_test(
     require_resamples(n_resamples)
     if statistics is None and margin is not None:
         return equivalence_test(rows, None, margin, said)
-    asked = statistics
+    given, asked = rows.sample.predictions, statistics
     if asked is None:
         asked, left_out = _unasked(rows, seed)
         said = (*said, *left_out)
-    if isinstance(asked, str) and asked == "omnibus":
-        given = rows.sample.predictions
-        asked = _real_omnibus(given) if isinstance(given, RealPredictions) else OMNIBUS
-    several = isinstance(asked, Sequence) and not isinstance(asked, str)
-    chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
-    require_distinct(chosen)
+    if isinstance(asked, str) and asked == "omnibus" and isinstance(given, RealPredictions):
+        asked = _real_omnibus(given)
+    chosen, several = named_statistics(asked)
     if margin is not None:
         return equivalence_test(rows, chosen, margin, said)
     require_sides(rows, chosen)
     found = answered(asking_consistency(rows, chosen, n_resamples, seed, report))
     return omnibus_of(rows, found, seed, said) if several else _results(rows, found, seed, said)[0]
+
+
+def named_statistics(
+    asked: str | Statistic | Sequence[str | Statistic],
+) -> tuple[list[Statistic], bool]:
+    """Return the statistics that are asked for, and whether several are tested together."""
+    named = OMNIBUS if isinstance(asked, str) and asked == "omnibus" else asked
+    several = isinstance(named, Sequence) and not isinstance(named, str)
+    chosen = [as_statistic(one) for one in (named if several else [named])]  # type: ignore[union-attr]
+    require_distinct(chosen)
+    return chosen, several
 
 
 def _settings(seed: Seed) -> dict[str, Any]:
@@ -231,7 +232,8 @@ def asking_consistency(
     if rows.clusters is not None:
         return wild(chosen, rows, rows.clusters, seed, n_resamples, progress)
     if not all(comes_in_parts(one, rows) for one in chosen):
-        rows = InMemory(_together(rows, chosen))
+        _require_means(chosen, rows)
+        rows = InMemory(for_pairs(rows))
     require_drawable(rows.sample.predictions, chosen)
     targets = targets_of(chosen, rows, in_parts=True)
     ((found,),) = yield [Request(targets, rows, [consistent(seed)], n_resamples, progress)]
@@ -258,15 +260,6 @@ def _results(
         )
         for one in found
     ]
-
-
-def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
-    """Return all rows as one dataset; of classes in chunks only the mean predictions are gathered."""
-    whole = rows.loaded()
-    if whole is None:
-        _require_means(chosen, rows)
-        whole = for_pairs(rows)
-    return whole
 
 
 def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:
@@ -327,25 +320,16 @@ def observed_classes(
 
 def require_distinct(chosen: Sequence[Statistic]) -> None:
     """Raise unless there is at least one statistic and each has a name of its own."""
-    if not chosen:
-        raise InputError("`statistics`", "must name at least one", "got none", "Name one.")
     names = [one.name for one in chosen]
-    if len(set(names)) < len(names):
-        raise InputError(
-            "`statistics`",
-            "must be distinct",
-            f"got {names}",
-            "Name each once; give your own a name with `cr.statistic(..., name=...)`.",
-        )
+    require(names, "must name at least one", "Name one.", statistics=names)
+    remedy = "Name each once; give your own a name with `cr.statistic(..., name=...)`."
+    require(len(set(names)) == len(names), "must be distinct", remedy, statistics=names)
 
 
 def require_resamples(n_resamples: int) -> None:
     """Raise unless there is at least one replicate and the values of all of them can be kept."""
     require_positive("`n_resamples`", n_resamples, "Try 999.")
-    if n_resamples > MOST_RESAMPLES:
-        raise InputError(
-            "`n_resamples`",
-            f"must be at most {MOST_RESAMPLES}",
-            f"got {n_resamples}",
-            "Try 9999: it gives p-values down to 0.0001.",
-        )
+    remedy = "Try 9999: it gives p-values down to 0.0001."
+    require(
+        n_resamples <= MOST_RESAMPLES, f"must be at most {MOST_RESAMPLES}", remedy, n_resamples=n_resamples
+    )

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import UnsupportedError, require
 from credibly._arrays.namespace import as_float64, namespace
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
 from credibly.predictions.passes import detached
@@ -185,13 +185,8 @@ def equivalence_test(
     rows: Rows, chosen: Sequence[Statistic] | None, margin: float, notes: tuple[str, ...] = ()
 ) -> HypotestResult[EquivalenceDetails]:
     """Test that errors are smaller than a margin: jointly, if each of them is. Default: the average gaps."""
-    if not require_margin(margin):
-        raise InputError(
-            "`margin`",
-            "must be above 0",
-            "got 0",
-            "No data can show an error of exactly 0; write 0.02 for two points.",
-        )
+    remedy = "No data can show an error of exactly 0; write 0.02 for two points."
+    require(require_margin(margin), "must be above 0", remedy, margin=margin)
     bounds = average_gaps(rows) if chosen is None else [certificate(rows, statistic=one) for one in chosen]
     found = [_within(one, margin, notes) for one in bounds]
     worst = max(found, key=lambda one: (one.pvalue, one.details.lower(), one.statistic))

@@ -77,6 +77,8 @@ _OPTIMISTIC = (
 Score = Callable[[HostArray], tuple[HostArray, HostArray]]
 """From a probability to the loss where the event happens, and where it does not."""
 
+Distance = Callable[[HostArray, HostArray], HostArray]
+
 
 def _brier(p: HostArray) -> tuple[HostArray, HostArray]:
     return (1.0 - p) ** 2, p**2
@@ -174,7 +176,6 @@ def corp_curves(
 ) -> list[CorpCurve]:
     """Return one curve per target, their bands from the same labels; see :func:`corp_curve`."""
     one_of("`score`", score, tuple(SCORES))
-    losses = SCORES[score]
     given = rows.sample.predictions
     confidence_ece.require_predictions(given)
     assert isinstance(given, ClassPredictions)
@@ -194,44 +195,19 @@ def corp_curves(
         fitted = groups.fits(events[None, :])[0]
         curve = CorpCurve(
             name="top label" if target == "top_label" else f"class {target}",
-            **_blocks(groups, fitted),
+            **groups.blocks(fitted),
             counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
             at=groups.predicted[groups.kept],
             score=score,
-            gap=float(np.sum(groups.size * np.abs(groups.predicted - fitted)) / groups.n),
+            gap=groups.mean(np.abs(groups.predicted - fitted)),
             n=groups.n,
             level=level,
             n_resamples=n_drawn,
-            **_split(groups, events, fitted, score, losses, point.notes, codes),
-            **({} if level is None else _bands(groups, events, curves, losses, level, codes, seed)),
+            **groups.split(events, fitted, score, point.notes, codes),
+            **({} if level is None else groups.bands(events, curves, SCORES[score], level, codes, seed)),
         )
         found.append(curve)
     return found
-
-
-def _bands(
-    groups: _Groups,
-    events: HostArray,
-    curves: HostArray,
-    losses: Score,
-    level: float,
-    codes: HostArray | None,
-    seed: Seed,
-) -> dict[str, Any]:
-    """Return the bands of a curve and what follows from them, given curves of drawn labels, (b, kept)."""
-    band = central_band(curves, level)
-    if codes is not None:
-        signed = central_band(_signed_curves(groups, events, codes, seed, len(curves)), level)
-        return {"band": wider(band, signed)}
-    low, high = honest_band(groups.sums(events[None, :])[0], groups.size, level)
-    divergence = partial(_divergence, losses)
-    return {
-        "band": band,
-        "confidence_band": (low[groups.kept], high[groups.kept]),
-        "miscalibration_interval": _within(groups, low, high, groups.predicted, divergence),
-        "discrimination_interval": _apart(groups, low, high, divergence),
-        "gap_interval": _within(groups, low, high, groups.predicted, _distance),
-    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,9 +271,115 @@ class _Groups:
         ordered = np.take(events, self.order, axis=1)
         return np.add.reduceat(ordered, self.starts, axis=1, dtype=np.float64)
 
+    def mean(self, values: HostArray) -> float:
+        """Return the mean over instances of one number per group."""
+        return float(np.sum(self.size * values) / self.n)
+
+    def each(self, values: HostArray) -> HostArray:
+        """Return numbers of groups for each of their instances, in order."""
+        return np.repeat(values, self.size.astype(np.int64))
+
     def fits(self, events: HostArray) -> HostArray:
         """Return the recalibrated value of every group, (b, n) -> (b, g)."""
         return isotonic_fits(self.sums(events) / self.size, self.size)
+
+    def blocks(self, fitted: HostArray) -> dict[str, Any]:
+        """Return the pieces on which the curve is constant."""
+        begin = np.flatnonzero(np.append(True, np.diff(fitted) > 0))
+        last = np.append(begin[1:], len(fitted)) - 1
+        return {
+            "low": self.predicted[begin],
+            "high": self.predicted[last],
+            "recalibrated": fitted[begin],
+            "weight": np.add.reduceat(self.size, begin),
+        }
+
+    def split(
+        self,
+        events: HostArray,
+        fitted: HostArray,
+        named: str,
+        notes: tuple[str, ...],
+        codes: HostArray | None,
+    ) -> dict[str, Any]:
+        """Return the mean score and its parts, each from one number per instance."""
+        happened = events[self.order].astype(np.float64)
+        losses = partial(_cost, SCORES[named], happened)
+        said, recalibrated = losses(self.each(self.predicted)), losses(self.each(fitted))
+        constant = losses(np.full(self.n, happened.mean()))
+        with np.errstate(invalid="ignore"):
+            parts = {
+                "loss": said,
+                "miscalibration": said - recalibrated,
+                "discrimination": constant - recalibrated,
+                "uncertainty": constant,
+                "skill": constant - said,
+            }
+        own = None if codes is None else codes[self.order]
+        return {name: _estimate(name, one, named, notes, own) for name, one in parts.items()}
+
+    def bands(
+        self,
+        events: HostArray,
+        curves: HostArray,
+        losses: Score,
+        level: float,
+        codes: HostArray | None,
+        seed: Seed,
+    ) -> dict[str, Any]:
+        """Return the bands of a curve and what follows from them, given curves of drawn labels, (b, kept)."""
+        band = central_band(curves, level)
+        if codes is not None:
+            signed = central_band(self._signed_curves(events, codes, seed, len(curves)), level)
+            return {"band": wider(band, signed)}
+        low, high = honest_band(self.sums(events[None, :])[0], self.size, level)
+        divergence = partial(_divergence, losses)
+        return {
+            "band": band,
+            "confidence_band": (low[self.kept], high[self.kept]),
+            "miscalibration_interval": self._within(low, high, self.predicted, divergence),
+            "discrimination_interval": self._apart(low, high, divergence),
+            "gap_interval": self._within(low, high, self.predicted, _distance),
+        }
+
+    def _signed_curves(self, events: HostArray, codes: HostArray, seed: Seed, n_resamples: int) -> HostArray:
+        """Return curves of events whose clusters have drawn signs, (b, kept)."""
+        number = int(codes.max()) + 1
+        predicted = np.empty(self.n)
+        predicted[self.order] = self.each(self.predicted)
+        apart = events - predicted
+        found = []
+        for _, drawn in sign_tiles(seed, number, n_resamples, 64 * self.n):
+            for some in tiles(len(drawn), 64):
+                moved = predicted + drawn[some][:, codes] * apart
+                found.append(np.clip(self.fits(moved)[:, self.kept], 0.0, 1.0))
+        return np.concatenate(found)
+
+    def _within(
+        self, low: HostArray, high: HostArray, p: HostArray, distance: Distance
+    ) -> tuple[float, float]:
+        """Return the smallest and the largest mean distance of curves inside a band from p."""
+        nearest = distance(np.clip(p, low, high), p)
+        farthest = np.maximum(distance(low, p), distance(high, p))
+        return self.mean(nearest), self.mean(farthest)
+
+    def _apart(self, low: HostArray, high: HostArray, divergence: Distance) -> tuple[float, float]:
+        """Return what a band leaves possible for the discrimination of a curve inside.
+
+        That is the mean divergence from the best single prediction m, so its smallest value is the smallest
+        over m and curves, and for every m the largest over curves is not below its largest value.
+        """
+        from scipy.optimize import minimize_scalar
+
+        def best(end: int) -> float:
+            found = minimize_scalar(
+                lambda m: self._within(low, high, np.full_like(low, m), divergence)[end],
+                bounds=(0.0, 1.0),
+                method="bounded",
+            )
+            return float(found.fun)
+
+        return best(0), best(1)
 
 
 def isotonic_fits(values: HostArray, weights: HostArray, tied: HostArray | None = None) -> HostArray:
@@ -327,20 +409,15 @@ def _pooled(values: HostArray, weights: HostArray | None, tied: HostArray | None
             break
         start, first, total = start[begin], np.searchsorted(begin, first), np.add.reduceat(total, begin)
         weight = None if weight is None else np.add.reduceat(weight, begin)
-        mean = total / (_lengths(start, b * g) if weight is None else weight)
+        mean = total / (np.diff(start, append=b * g) if weight is None else weight)
         begins = _begins(mean, first)
     else:  # something heavy takes in one neighbour after the other, for which a loop is faster
         from scipy.optimize import isotonic_regression  # slow to load
 
-        weight = _lengths(start, b * g) if weight is None else weight
+        weight = np.diff(start, append=b * g) if weight is None else weight
         rows = np.split(np.arange(mean.size), first[1:])
         mean = np.concatenate([isotonic_regression(mean[own], weights=weight[own]).x for own in rows])
-    return np.repeat(mean, _lengths(start, b * g)).reshape(b, g)
-
-
-def _lengths(start: HostArray, end: int) -> HostArray:
-    """Return how many places each pool has."""
-    return np.diff(start, append=end)
+    return np.repeat(mean, np.diff(start, append=b * g)).reshape(b, g)
 
 
 def _begins(mean: HostArray, first: HostArray) -> HostArray:
@@ -349,46 +426,6 @@ def _begins(mean: HostArray, first: HostArray) -> HostArray:
     np.greater(mean[1:], mean[:-1], out=found[1:])
     found[first] = True
     return found
-
-
-def _blocks(groups: _Groups, fitted: HostArray) -> dict[str, Any]:
-    """Return the pieces on which the curve is constant."""
-    begin = np.flatnonzero(np.append(True, np.diff(fitted) > 0))
-    last = np.append(begin[1:], len(fitted)) - 1
-    return {
-        "low": groups.predicted[begin],
-        "high": groups.predicted[last],
-        "recalibrated": fitted[begin],
-        "weight": np.add.reduceat(groups.size, begin),
-    }
-
-
-def _split(
-    groups: _Groups,
-    events: HostArray,
-    fitted: HostArray,
-    named: str,
-    score: Score,
-    notes: tuple[str, ...],
-    codes: HostArray | None,
-) -> dict[str, Any]:
-    """Return the mean score and its parts, each from one number per instance."""
-    happened = events[groups.order].astype(np.float64)
-    losses = partial(_cost, score, happened)
-    said, recalibrated = (
-        losses(np.repeat(one, groups.size.astype(np.int64))) for one in (groups.predicted, fitted)
-    )
-    constant = losses(np.full(groups.n, happened.mean()))
-    with np.errstate(invalid="ignore"):
-        parts = {
-            "loss": said,
-            "miscalibration": said - recalibrated,
-            "discrimination": constant - recalibrated,
-            "uncertainty": constant,
-            "skill": constant - said,
-        }
-    own = None if codes is None else codes[groups.order]
-    return {name: _estimate(name, one, named, notes, own) for name, one in parts.items()}
 
 
 def _estimate(
@@ -413,22 +450,6 @@ def _drawn_curves(every: Sequence[_Groups], rows: Dataset, seed: Seed, n_resampl
             events = to_host(groups.events(batch))
             own += [groups.fits(events[some])[:, groups.kept] for some in tiles(len(events), 64)]
     return [np.concatenate(own)[1:] for own in found]  # the first is that of the observed labels
-
-
-def _signed_curves(
-    groups: _Groups, events: HostArray, codes: HostArray, seed: Seed, n_resamples: int
-) -> HostArray:
-    """Return curves of events whose clusters have drawn signs, (b, kept)."""
-    number = int(codes.max()) + 1
-    predicted = np.empty(groups.n)
-    predicted[groups.order] = np.repeat(groups.predicted, groups.size.astype(np.int64))
-    apart = events - predicted
-    found = []
-    for _, drawn in sign_tiles(seed, number, n_resamples, 64 * groups.n):
-        for some in tiles(len(drawn), 64):
-            moved = predicted + drawn[some][:, codes] * apart
-            found.append(np.clip(groups.fits(moved)[:, groups.kept], 0.0, 1.0))
-    return np.concatenate(found)
 
 
 def honest_band(hits: HostArray, size: HostArray, level: float) -> tuple[HostArray, HostArray]:
@@ -491,35 +512,3 @@ def _divergence(score: Score, r: HostArray, p: HostArray) -> HostArray:
 
 def _distance(r: HostArray, p: HostArray) -> HostArray:
     return np.abs(np.subtract(r, p))
-
-
-Distance = Callable[[HostArray, HostArray], HostArray]
-
-
-def _within(
-    groups: _Groups, low: HostArray, high: HostArray, p: HostArray, distance: Distance
-) -> tuple[float, float]:
-    """Return the smallest and the largest mean distance of curves inside a band from p."""
-    nearest = distance(np.clip(p, low, high), p)
-    farthest = np.maximum(distance(low, p), distance(high, p))
-    smallest, largest = (float(np.sum(groups.size * one) / groups.n) for one in (nearest, farthest))
-    return smallest, largest
-
-
-def _apart(groups: _Groups, low: HostArray, high: HostArray, divergence: Distance) -> tuple[float, float]:
-    """Return what a band leaves possible for the discrimination of a curve inside.
-
-    That is the mean divergence from the best single prediction m, so its smallest value is the smallest over
-    m and curves, and for every m the largest over curves is not below its largest value.
-    """
-    from scipy.optimize import minimize_scalar
-
-    def best(end: int) -> float:
-        found = minimize_scalar(
-            lambda m: _within(groups, low, high, np.full_like(low, m), divergence)[end],
-            bounds=(0.0, 1.0),
-            method="bounded",
-        )
-        return float(found.fun)
-
-    return best(0), best(1)

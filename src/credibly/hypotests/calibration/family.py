@@ -23,7 +23,7 @@ from credibly._arrays.sums import State, group_sums
 from credibly.hypotests.calibration.group_scores import Scoring
 from credibly.hypotests.calibration.lattice import Lattice
 from credibly.hypotests.resampling.loop import share_of_replicates
-from credibly.hypotests.resampling.pvalues import clopper_pearson
+from credibly.hypotests.resampling.pvalues import acceptance_region, clopper_pearson
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Rows
 from credibly.predictions.clusters import Clusters
@@ -98,11 +98,7 @@ def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress 
 def _over_groups(lattice: Lattice, cell: State) -> State:
     """Add cells (measures, cells) up in every group, (measures, groups); residuals join the sums of both."""
     cell["residual"] = cell["observed"] - cell["expected"]
-    return State({name: _joined(lattice, one) for name, one in cell.items()})
-
-
-def _joined(lattice: Lattice, cells: HostArray) -> HostArray:
-    return np.asarray((lattice.membership @ cells.T).T)
+    return State({name: lattice.summed(one) for name, one in cell.items()})
 
 
 def wild_sums(
@@ -141,7 +137,24 @@ def wild_sums(
     wider = widening(predicted, seen)[..., None]
 
     def effects(critical: float) -> tuple[HostArray, HostArray]:
-        return _not_rejected(residual, seen, shared, weight, predicted, lattice.sizes, critical)
+        """Return the smallest and largest effect e of every group that its own test would not reject.
+
+        The test of e has the cluster sums S_c - e n_c in place of S_c, so that it does not reject where
+
+            (S - e n)^2 <= q^2 max( sum_c (S_c - e n_c)^2, P ),   q the critical score, P of independent rows:
+
+        the union of the solutions of two quadratic inequalities, both of which hold S / n. Where n^2 is at
+        most q^2 sum n_c^2, too few clusters decide and every effect is possible.
+        """
+        sizes, square = lattice.sizes.astype(np.float64), critical**2
+        even = critical * np.sqrt(predicted) / sizes
+        lead = np.broadcast_to(sizes**2 - square * weight, residual.shape)
+        middle, last = residual * sizes - square * shared, residual**2 - square * seen
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
+            below, above = (middle - root) / lead, (middle + root) / lead
+        low = np.where(lead > 0, np.minimum(mean - even, below), -np.inf)
+        return low, np.where(lead > 0, np.maximum(mean + even, above), np.inf)
 
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         size = 24 * residual.size + 8 * n_clusters
@@ -164,37 +177,6 @@ def wild_sums(
         effects,
         here,
     )
-
-
-def _not_rejected(
-    residual: HostArray,
-    seen: HostArray,
-    shared: HostArray,
-    weight: HostArray,
-    predicted: HostArray,
-    sizes: HostArray,
-    critical: float,
-) -> tuple[HostArray, HostArray]:
-    """Return the smallest and largest effect e of every group that its own test would not reject.
-
-    The test of e has the cluster sums S_c - e n_c in place of S_c, so that it does not reject where
-
-        (S - e n)^2 <= q^2 max( sum_c (S_c - e n_c)^2, P ),      q the critical score, P of independent rows:
-
-    the union of the solutions of two quadratic inequalities, both of which hold S / n. Where n^2 is at most
-    q^2 sum n_c^2, too few clusters decide and every effect is possible.
-    """
-    square = critical**2
-    even = critical * np.sqrt(predicted) / sizes
-    low, high = residual / sizes - even, residual / sizes + even
-    lead = np.broadcast_to(sizes.astype(np.float64) ** 2 - square * weight, residual.shape)
-    middle, last = residual * sizes - square * shared, residual**2 - square * seen
-    bounded = lead > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
-        below, above = (middle - root) / lead, (middle + root) / lead
-    low = np.where(bounded, np.minimum(low, below), -np.inf)
-    return low, np.where(bounded, np.maximum(high, above), np.inf)
 
 
 # P-values
@@ -290,7 +272,10 @@ def adjusted_pvalues(source: GroupSums, n_resamples: int, level: float, *, separ
         adjusted[own] = back.reshape(adjusted[own].shape)
         smallest.append(pvalues[0])
         counts.append(int(stepped[at][0]))
-        criticals.append(_critical(np.concatenate(largest[at]), level / multiplicity))
+        # the score beyond which a group alone has an adjusted p-value of at most `level`
+        criticals.append(
+            acceptance_region(np.concatenate(largest[at]), "greater", None, level / multiplicity)[1]
+        )
     best = int(np.argmin(smallest))
     low, high = clopper_pearson(counts[best], n_resamples)
     return Adjusted(
@@ -309,13 +294,6 @@ def _in_cache(every: Iterator[HostArray]) -> Iterator[HostArray]:
     for sums in every:
         for reps in tiles(sums.shape[2], max(1, CACHE_ELEMENTS // max(1, sums[:, :, 0].size))):
             yield np.ascontiguousarray(sums[:, :, reps])
-
-
-def _critical(largest: HostArray, level: float) -> float:
-    """Return the score beyond which a group alone has an adjusted p-value of at most `level`."""
-    # rejected where fewer than `count` replicates are at least as far off
-    count = int(np.floor(level * (largest.size + 1) * (1 + 1e-12)))
-    return float(np.sort(largest)[-count]) if count else float("inf")
 
 
 # Who explains whom
@@ -338,7 +316,7 @@ def explained_groups(
         return {}
     apart, variance = source.cells[0].copy(), source.cells[1]
     over = lattice.membership
-    shared = _joined(lattice, variance)
+    shared = lattice.summed(variance)
     needed = min(tested.critical, float(tested.score[rejected].min()))
     left, listed, score = rejected.copy(), [], tested.score
     variance_seen = (source.spread * lattice.sizes) ** 2
@@ -352,7 +330,7 @@ def explained_groups(
         for own in np.flatnonzero(rejected[:, g] & (shared[:, g] > 0)):
             apart[own, inside] -= variance[own, inside] * (apart[own, inside].sum() / shared[own, g])
         left[:, g] = False
-        score = _scores(scattered, _joined(lattice, apart))
+        score = _scores(scattered, lattice.summed(apart))
     found: dict[tuple[int, int], str | None] = {}
     for m, g in sorted(np.argwhere(rejected).tolist(), key=lambda at: -tested.score[tuple(at)]):
         by = None if (m, g) in listed else _nearest(m, g, listed, lattice, variance)

@@ -128,10 +128,9 @@ class Scoring:
             states = []
             for one in scores.split(self.n_cells):
                 square, cube = one.powers(scores.observed)
-                own = State(one.fixed(None, _NEEDS), observed=one.observed(scores.observed))
-                states.append(State(own, square=square, cube=cube))
-            by_name = {name: scores.by_measure([own[name] for own in states])[0] for name in states[0]}
-            found.append(by_name)
+                seen = {"observed": one.observed(scores.observed), "square": square, "cube": cube}
+                states.append(State(one.fixed(None, _NEEDS), **seen))
+            found.append({name: scores.by_measure([own[name] for own in states])[0] for name in states[0]})
         return State({name: np.concatenate([one[name] for one in found]) for name in found[0]})
 
     def replicated(self, reps: slice, chunk: Dataset) -> HostArray:
@@ -142,7 +141,7 @@ class Scoring:
             own = slice(first, first + len(scores.columns))
             first, terms = own.stop, scores.split(self.n_cells)
             sums = [
-                scores.observed_sums(terms, batch)
+                scores.by_measure([one.observed(batch) for one in terms])
                 for _, batch in label_tiles(scores.observed, scores.draw(), reps)
             ]
             found[:, own] = np.concatenate(sums)[-len(found) :]  # without the observation
@@ -184,10 +183,6 @@ class _Scores:
     def split(self, n_cells: int) -> list[Terms]:
         """Return the terms with sums for every cell."""
         return [one.split(self.part, n_cells) for one in self.terms]
-
-    def observed_sums(self, terms: Sequence[Terms], labels: Labels) -> HostArray:
-        """Return what labels add, (b, measures, cells)."""
-        return self.by_measure([one.observed(labels) for one in terms])
 
     def by_measure(self, sums: Sequence[Array]) -> HostArray:
         """Return sums of all terms as (b, measures, cells)."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, require, require_type
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
 from credibly.predictions.clusters import as_names
@@ -87,6 +87,10 @@ class Lattice:
     attributes: tuple[str, ...]
     notes: tuple[str, ...]
 
+    def summed(self, cells: HostArray) -> HostArray:
+        """Add numbers of cells (..., cells) up in every group, (..., groups)."""
+        return np.asarray((self.membership @ cells.T).T)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Groups in words: "age 31 to 45, sex F"."""
@@ -117,7 +121,7 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     from scipy.sparse import csr_array
 
     notes: list[str] = []
-    attributes = _attributes(groups, n, n_quantiles, min_size, notes)
+    attributes = attributes_of(groups, n, n_quantiles, min_size, notes)
     table = np.stack([one.codes for one in attributes], axis=1)  # (n, attributes)
     unique, cells, counts = _distinct_rows(table, [len(one.levels) for one in attributes])
     everyone = np.zeros(len(counts), dtype=np.int64)
@@ -125,7 +129,10 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     conditions: list[tuple[tuple[str, str], ...]] = [()]
     sizes, inside = [n], [np.arange(len(counts))]
     small = 0
-    for subset in _subsets(len(attributes), depth):
+    sizes_tried = range(1, min(depth, len(attributes)) + 1)
+    for subset in (
+        one for most in sizes_tried for one in itertools.combinations(range(len(attributes)), most)
+    ):
         radix = [len(attributes[at].levels) for at in subset]
         levels, own, _ = _distinct_rows(unique[:, subset], radix)
         size = np.bincount(own, weights=counts).astype(np.int64)
@@ -169,21 +176,10 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     )
 
 
-def attributes_of(groups: Any, n: int) -> list[Attribute]:
-    """Return attributes with their levels, as an audit cuts and joins them unasked."""
-    return _attributes(groups, n, QUANTILES, FEWEST_ROWS, notes=[])
-
-
 def crossed_levels(groups: Any, n: int) -> HostArray:
     """Return the levels of all attributes of every instance as one name, "F / 31 to 45"."""
-    attributes = attributes_of(groups, n)
-    words = [np.array(one.levels)[one.codes] for one in attributes]
+    words = [np.array(one.levels)[one.codes] for one in attributes_of(groups, n)]
     return np.array([" / ".join(row) for row in zip(*words, strict=True)])
-
-
-def _subsets(n_attributes: int, depth: int) -> list[tuple[int, ...]]:
-    most = min(depth, n_attributes)
-    return [one for size in range(1, most + 1) for one in itertools.combinations(range(n_attributes), size)]
 
 
 def _distinct_rows(table: HostArray, radix: Sequence[int]) -> tuple[HostArray, HostArray, HostArray]:
@@ -216,32 +212,28 @@ def _distinct(values: HostArray) -> tuple[HostArray, HostArray, HostArray]:
     return distinct, first, own.reshape(-1)
 
 
-def _attributes(groups: Any, n: int, n_quantiles: int, min_size: int, notes: list[str]) -> list[Attribute]:
-    columns = _columns(groups, n)
-    return [_attribute(name, one, n, n_quantiles, min_size, notes) for name, one in columns.items()]
-
-
-def _columns(groups: Any, n: int) -> dict[str, HostArray]:
-    """Return attributes by name, as arrays (n,)."""
+def attributes_of(
+    groups: Any,
+    n: int,
+    n_quantiles: int = QUANTILES,
+    min_size: int = FEWEST_ROWS,
+    notes: list[str] | None = None,
+) -> list[Attribute]:
+    """Return attributes with their levels; what was cut and joined is added to the notes."""
     if is_frame(groups):
         groups = {str(name): groups[name] for name in column_names(groups)}
     if not isinstance(groups, Mapping):
-        if isinstance(groups, str) or groups is None:
-            raise InputTypeError(
-                "`groups`",
-                "must be a table, a mapping of names to columns, or one column",
-                f"got {groups!r}",
-                'Pass `groups={"age": age, "sex": sex}`.',
-            )
+        rule = "must be a table, a mapping of names to columns, or one column"
+        given = not (isinstance(groups, str) or groups is None)
+        require_type(given, rule, 'Pass `groups={"age": age, "sex": sex}`.', groups=groups)
         groups = {"group": groups}
-    if not groups:
-        raise InputError("`groups`", "must have at least one attribute", "got none", "Name one.")
-    columns = {}
+    require(groups, "must have at least one attribute", "Name one.", groups=groups)
+    found, said = [], [] if notes is None else notes
     for name, values in groups.items():
         column = as_names(values, f"groups[{str(name)!r}]")
         require_one_each(column.shape, n, f"attribute {str(name)!r} of `groups`")
-        columns[str(name)] = column
-    return columns
+        found.append(_attribute(str(name), column, n, n_quantiles, min_size, said))
+    return found
 
 
 def _attribute(
@@ -265,10 +257,10 @@ def _attribute(
     numbers = known.dtype.kind in "fiu"
     if numbers and len(distinct) > _FEW_VALUES:
         ends, own = _cut(distinct, own, n_quantiles)
-        words = [_range(low, high) for low, high in ends]
+        words = [f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}" for low, high in ends]
         notes.append(f"{name} is split at its quantiles: {'; '.join(words)}")
     else:
-        words = [_level_name(one) for one in distinct.tolist()]
+        words = [f"{one:g}" if isinstance(one, float) else str(one) for one in distinct.tolist()]
     counts = np.bincount(own, minlength=len(words))
     rare = counts < min_size
     if rare.sum() > 1:
@@ -354,21 +346,12 @@ def _cut(
     distinct: HostArray, own: HostArray, n_quantiles: int
 ) -> tuple[list[tuple[float, float]], HostArray]:
     """Cut numbers at quantiles, equal ones together; return the ends of every part, and the parts."""
-    share = np.cumsum(np.bincount(own)) / len(own)
-    part = np.minimum(
-        (n_quantiles * (share - 0.5 * np.bincount(own) / len(own))).astype(int), n_quantiles - 1
-    )
+    counts = np.bincount(own)
+    middle = np.cumsum(counts) / len(own) - 0.5 * counts / len(own)
+    part = np.minimum((n_quantiles * middle).astype(int), n_quantiles - 1)
     used, place = np.unique(part, return_inverse=True)
     ends = [(float(distinct[part == one].min()), float(distinct[part == one].max())) for one in used]
     return ends, place.reshape(-1)[own]
-
-
-def _range(low: float, high: float) -> str:
-    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-
-
-def _level_name(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _free(word: str, taken: Sequence[str]) -> str:

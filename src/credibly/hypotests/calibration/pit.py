@@ -23,12 +23,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of, require_type
 from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.predictive.outcomes import has_members
+from credibly.hypotests.predictive.outcomes import require_hypothesis
 from credibly.hypotests.resampling.choices import Bind, drawing_notes, require_cells
 from credibly.hypotests.resampling.loop import Target
 from credibly.hypotests.resampling.pvalues import (
@@ -40,11 +40,10 @@ from credibly.hypotests.resampling.pvalues import (
 )
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.requests import Asking, Request, answered
-from credibly.hypotests.resampling.wild import bound_in_clusters, sign_tiles, taken_notes
+from credibly.hypotests.resampling.wild import WildSums, sign_tiles, taken_notes
 from credibly.predictions import (
     Classes,
     ClassPredictions,
-    Dataset,
     Predictions,
     RealPredictions,
     Reals,
@@ -53,7 +52,7 @@ from credibly.predictions import (
     as_rows,
 )
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.passes import Sums, detached
+from credibly.predictions.passes import detached
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
@@ -90,7 +89,7 @@ def envelope(curves: HostArray, level: float) -> tuple[float, HostArray, HostArr
 
 def curve_pvalues(curves: HostArray) -> HostArray:
     """Return the p-value that every curve would have among all of them, (1 + b,); the largest is 1."""
-    pooled = pooled_pvalues(curves.T, ("two-sided",) * curves.shape[1])
+    pooled = pooled_pvalues(curves.T)
     # whole numbers: equal ranks must compare as equal
     ranks = np.sort(np.rint(pooled * curves.shape[0]).astype(np.int64), axis=0)
     order = np.lexsort(ranks[::-1])  # the last key is the first to decide
@@ -272,8 +271,7 @@ def asking_shares(
     share, usual = _SHARES[name]
     bind = partial(share, usual if levels is None else levels)
     few, clusters = rows.sample.predictions[:1], rows.clusters
-    if hypothesis == "bayesian":
-        require_members(few)
+    require_hypothesis(few, hypothesis)
     require_cells(few, bind(few))
     if clusters is not None and hypothesis == "bayesian":
         raise UnsupportedError(
@@ -349,10 +347,8 @@ def checked_rows(
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     given = rows.sample.predictions
     if classes and isinstance(given, ClassPredictions):
-        if not isinstance(rows.sample.batch, Classes):
-            raise InputTypeError(
-                "`labels`", "must be one class per instance", "got counts of raters", "Draw one of them."
-            )
+        single = isinstance(rows.sample.batch, Classes)
+        require_type(single, "must be one class per instance", "Draw one of them.", labels=rows.sample.batch)
         return rows
     if not isinstance(given, RealPredictions):
         raise InputTypeError(
@@ -361,10 +357,8 @@ def checked_rows(
             f"got {type(given).__name__}",
             remedy_for(given, "For classes see `calibration_test` and `reliability_curve`."),
         )
-    if not isinstance(rows.sample.batch, Reals):
-        raise InputTypeError(
-            "`labels`", "must be real numbers", f"got {type(labels).__name__}", "Pass an array (n,)."
-        )
+    real = isinstance(rows.sample.batch, Reals)
+    require_type(real, "must be real numbers", "Pass an array (n,).", labels=rows.sample.batch)
     return rows
 
 
@@ -394,15 +388,11 @@ def _even_band(curves: HostArray, centre: HostArray, level: float) -> tuple[floa
 
 
 def _wild_curves(
-    rows: Rows,
-    bind: Bind,
-    clusters: Clusters,
-    seed: Seed,
-    n_resamples: int,
+    rows: Rows, bind: Bind, clusters: Clusters, seed: Seed, n_resamples: int
 ) -> tuple[HostArray, HostArray]:
     """Return shares of the observed labels and of wild replicates, (1 + b, levels), and what is expected."""
-    (total,) = rows.merged([partial(_wild_sums, bind, clusters, seed)])
-    expected, added = total.states["expected"], total.states["added"]
+    (total,) = rows.merged([WildSums((bind,), clusters, seed)])
+    expected, added = total.states["0 expected"], total.states["0 added"]
     bound, number = bind(rows.sample.predictions[:1]), clusters.number
     assert isinstance(bound, Linear)
 
@@ -412,21 +402,3 @@ def _wild_curves(
     size = 8 * (number + 4 * len(bound.terms.levels))
     curves = [shares(drawn) for _, drawn in sign_tiles(seed, number, n_resamples, size)]
     return np.concatenate([shares(np.ones((1, number))), *curves]), shares(np.zeros((1, number)))[0]
-
-
-def _wild_sums(bind: Bind, clusters: Clusters, seed: Seed, chunk: Dataset) -> Sums:
-    codes = clusters.codes(chunk.clusters)
-    bound, labels = bound_in_clusters(bind, chunk, seed)
-    expected, added = bound.wild_sums(labels, codes, clusters.number)
-    return Sums({"expected": expected, "added": added})
-
-
-def require_members(predictions: Predictions) -> None:
-    """Raise unless there is an axis of members to draw one from."""
-    if not has_members(predictions):
-        raise UnsupportedError(
-            'hypothesis="bayesian"',
-            "draws one member for all instances, so the members are needed",
-            f"got {predictions!r}, one distribution per instance",
-            'Pass the members, or use hypothesis="independent".',
-        )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
@@ -87,10 +88,9 @@ def plan_labels(
     require_level(power, "`power`", "Try 0.8.")
     if width is None and gap is None and margin is None:
         gap = margin = USUAL
-    asked = {"width": width, "gap": gap, "margin": margin}
-    wanted = {name: size for name, size in asked.items() if size is not None}
-    for name, size in wanted.items():
-        require_level(size, f"`{name}`", "Write 0.02 for two points.")
+    for name, size in (("width", width), ("gap", gap), ("margin", margin)):
+        if size is not None:
+            require_level(size, f"`{name}`", "Write 0.02 for two points.")
     rows = detached(as_rows(predictions))
     if rows.clusters is not None:
         raise UnsupportedError(
@@ -108,22 +108,19 @@ def plan_labels(
             f"got {type(given).__name__}",
             "Plan a test of real values with `predictive_check(...).power()`.",
         )
-    shift = wanted.get("gap", 0.0)
-    columns = zip(*rows.map(lambda chunk: _sums(chunk, shift)), strict=True)
+    columns = zip(*rows.map(partial(_sums, gap or 0.0)), strict=True)
     confidence, variance, below, above = (sum(column) / rows.n for column in columns)
     normal = NormalDist()
     two_sided, likely = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(power)
-    aims: dict[str, int] = {}
-    for name, size in wanted.items():
-        if name == "width":
-            aims[name] = _whole((2 * two_sided / size) ** 2 * variance)
-        elif name == "gap":
-            noticed = max(
-                two_sided * math.sqrt(variance) + likely * math.sqrt(other) for other in (below, above)
-            )
-            aims[name] = _whole((noticed / size) ** 2)
-        else:
-            aims[name] = _certified(confidence, math.sqrt(variance), size, 1 - level, power)
+    spread, aims = math.sqrt(variance), {}
+    if width is not None:
+        aims["width"] = _whole((2 * two_sided / width) ** 2 * variance)
+    if gap is not None:
+        noticed = max(two_sided * spread + likely * math.sqrt(other) for other in (below, above))
+        aims["gap"] = _whole((noticed / gap) ** 2)
+    if margin is not None:
+        certified = partial(_chance_of_certificate, confidence, spread, margin, 1 - level)
+        aims["margin"] = _smallest(lambda n: certified(n) >= power)
     return LabelPlan(
         aims=aims,
         width=width,
@@ -137,7 +134,7 @@ def plan_labels(
     )
 
 
-def _sums(chunk: Dataset, shift: float) -> tuple[float, ...]:
+def _sums(shift: float, chunk: Dataset) -> tuple[float, ...]:
     """Return sums of confidence, its variance, and variances with a gap."""
     c = as_float64(top_label(as_point(chunk.predictions)[0].probs)[0])
     xp = namespace(c)
@@ -149,12 +146,7 @@ def _whole(instances: float) -> int:
     return max(1, math.ceil(instances - 1e-9))
 
 
-def _certified(confidence: float, spread: float, margin: float, alpha: float, power: float) -> int:
-    """Return the smallest n with which a calibrated model is certified to be within the margin."""
-    return _smallest(lambda n: _chance_of_certificate(n, confidence, spread, margin, alpha) >= power)
-
-
-def _chance_of_certificate(n: int, confidence: float, spread: float, margin: float, alpha: float) -> float:
+def _chance_of_certificate(confidence: float, spread: float, margin: float, alpha: float, n: int) -> float:
     """Return how probable it is that right answers are so many, and so few, that the bound is within."""
     fewest = _smallest(lambda hits: chance_of_as_many(hits, n, confidence - margin) <= alpha, 0, n + 1)
     misses = _smallest(lambda some: chance_of_as_many(some, n, 1 - confidence - margin) <= alpha, 0, n + 1)

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import bdtr, bdtrc
 
 from credibly._arrays.checks import as_real, require_finite
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
@@ -156,7 +156,7 @@ def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | No
     )
     n = held.size
     real = score is not None
-    strata = {"size": _width_parts(size) if real else _size_parts(size)}
+    strata = {"size": _width_parts(size) if real else np.unique(size.astype(np.int64), return_inverse=True)}
     own = _one_group(groups, n)
     if own is not None:
         strata["group"] = np.unique(own, return_inverse=True)
@@ -316,8 +316,7 @@ def _one_group(groups: Any, n: int) -> HostArray | None:
     if groups is None:
         return None
     own = crossed_levels(groups, n) if isinstance(groups, Mapping) else as_names(groups, "groups")
-    if own.shape != (n,):
-        raise InputError("`groups`", f"must have {n} entries", f"got {own.shape}", "Give one per set.")
+    require(own.shape == (n,), f"must have {n} entries", "Give one per set.", groups=own)
     return own.astype(str)
 
 
@@ -340,11 +339,6 @@ def _mean(name: str, values: HostArray, method: Any, codes: HostArray | None) ->
     return Estimate(name, float(values.mean()), stderr, n, {}, (), alone, method)
 
 
-def _size_parts(size: HostArray) -> tuple[HostArray, HostArray]:
-    names, place = np.unique(size.astype(np.int64), return_inverse=True)
-    return names.astype(str), place
-
-
 def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
     """Cut widths into equally filled parts; widths that differ by rounding alone stay together."""
     finite = np.isfinite(width)
@@ -353,8 +347,7 @@ def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
     cut = np.where(finite, np.round(width / unit, 9), 2.0)  # infinite ones are the widest
     # the first parts are larger by one if n is no multiple, as with MAPIE
     last = [part[-1] for part in np.array_split(np.sort(cut), _SIZES)[:-1] if part.size]
-    edges = np.unique(last)
-    kept, place = np.unique(np.searchsorted(edges, cut, side="left"), return_inverse=True)
+    kept, place = np.unique(np.searchsorted(np.unique(last), cut, side="left"), return_inverse=True)
     ends = [(f"{width[place == at].min():.4g}", f"{width[place == at].max():.4g}") for at in range(kept.size)]
     return np.asarray([low if low == high else f"{low} to {high}" for low, high in ends]), place
 
@@ -372,8 +365,7 @@ def _values(
     Rows in clusters keep their dependence: what they hold beyond the claim changes its sign by cluster, and
     varies at least as much as coins would in every part.
     """
-    hits = sums["set_coverage"]
-    claimed = float(hits.chance[0])
+    claimed = float(sums["set_coverage"].chance[0])
     away = held - claimed
     found: dict[str, list[HostArray]] = {name: [] for name in (*sums, *searches)}
     observed = _labels(held[None, :])
@@ -389,15 +381,15 @@ def _values(
         coins = Drawn(lambda reps: _labels(uniforms.block(reps, rows) < claimed))
         for _, batch in label_tiles(observed, coins, slice(0, n_resamples)):
             see(batch)
-        return {name: np.concatenate(own) for name, own in found.items()}
-    see(observed)
-    moved = {name: _by_cluster(one, held, codes) for name, one in sums.items()}
-    for _, factor in sign_tiles(seed, int(codes.max()) + 1, n_resamples, 32 * held.size):
-        for name, (beyond, wider) in moved.items():
-            drawn = _fixed(sums[name])["expected"] + factor @ (beyond * wider)
-            found[name].append(_value(sums[name], drawn))
-        for name, search in searches.items():
-            found[name].append(search(claimed + factor[:, codes] * (away * moved["set_coverage"][1])))
+    else:
+        see(observed)
+        moved = {name: _by_cluster(one, held, codes) for name, one in sums.items()}
+        for _, factor in sign_tiles(seed, int(codes.max()) + 1, n_resamples, 32 * held.size):
+            for name, (beyond, wider) in moved.items():
+                drawn = _fixed(sums[name])["expected"] + factor @ (beyond * wider)
+                found[name].append(_value(sums[name], drawn))
+            for name, search in searches.items():
+                found[name].append(search(claimed + factor[:, codes] * (away * moved["set_coverage"][1])))
     return {name: np.concatenate(own) for name, own in found.items()}
 
 
@@ -437,10 +429,8 @@ def _standardised(features: Any, n: int) -> HostArray:
     """Return features (n, f) with mean 0 and spread 1; a constant one stays 0."""
     table = to_host(as_real(features, "features")).astype(np.float64)
     table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2 or table.shape[0] != n:
-        raise InputError(
-            "`features`", f"must be numbers ({n}, f)", f"got {table.shape}", "Give one row per set."
-        )
+    held = table.ndim == 2 and table.shape[0] == n
+    require(held, f"must be numbers ({n}, f)", "Give one row per set.", features=table)
     require_finite(table, "features")
     require_positive("the number of features", table.shape[1], "Give at least one column.")
     spread = table.std(axis=0)
@@ -511,4 +501,4 @@ def _accepted(n: int, claimed: float, level: float = 0.05) -> tuple[float, float
 
 def _strata(by: str, names: HostArray, hits: Events, held: HostArray, pvalue: float | None) -> Strata:
     sizes, counts = _fixed(hits)["size"][0], hits.observed(_labels(held[None, :]))[0]
-    return Strata(by, tuple(names.tolist()), sizes.astype(np.int64), counts / sizes, pvalue)
+    return Strata(by, tuple(names.astype(str).tolist()), sizes.astype(np.int64), counts / sizes, pvalue)

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.checks import require_finite
+from credibly._arrays.errors import require
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
@@ -175,41 +176,33 @@ def space_of(point: Point, space: Any, n: int) -> tuple[HostArray, tuple[str, ..
         return probs, tuple(f"mean P({c})" for c in range(probs.shape[1]))
     columns = np.asarray(to_host(space) if hasattr(space, "shape") else space, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
-    if columns.ndim != 2 or len(columns) != n or 0 in columns.shape or not np.isfinite(columns).all():
-        raise InputError(
-            "`space`",
-            f"must be finite columns, one row per prediction ({n})",
-            f"got shape {columns.shape}" + ("" if np.isfinite(columns).all() else " with NaN or infinities"),
-            "Give an array (n, d), or leave it out to cut by predicted probabilities.",
-        )
+    require(
+        columns.ndim == 2 and len(columns) == n and columns.size,
+        f"must be finite columns, one row per prediction ({n})",
+        "Give an array (n, d), or leave it out to cut by predicted probabilities.",
+        space=columns,
+    )
+    require_finite(columns, "space")
     return columns, tuple(f"feature {j}" for j in range(columns.shape[1]))
 
 
 def features_as_tested(features: Any, wanted: int | None, predictions: Any) -> Array | None:
     """Return the features of other instances; None where the test had none, `wanted` columns otherwise."""
-    if (features is None) == (wanted is None):
-        made = None if features is None else check_features(features, as_class_predictions(predictions))
-        if made is None or made.shape[1] == wanted:
-            return made
-        raise InputError(
-            "`features`",
-            f"must have {wanted} columns, as in the test",
-            f"got {made.shape[1]}",
-            "Compute them in the same way.",
-        )
-    if wanted is None:
-        raise InputError(
-            "`features`",
-            "were not given to the test, which depends on the sets themselves",
-            "got some",
-            "Leave them out.",
-        )
-    raise InputError(
-        "`features`",
-        f"are needed: the test learned from {wanted} features",
-        "got none",
+    rule = "were not given to the test, which depends on the sets themselves"
+    require(features is None or wanted is not None, rule, "Leave them out.", features=features)
+    rule = f"are needed: the test learned from {wanted} features"
+    require(
+        features is not None or wanted is None,
+        rule,
         "Pass the features of these instances.",
+        features=features,
     )
+    if features is None:
+        return None
+    made = check_features(features, as_class_predictions(predictions))
+    rule = f"must have {wanted} columns, as in the test"
+    require(made.shape[1] == wanted, rule, "Compute them in the same way.", features=made)
+    return made
 
 
 @dataclasses.dataclass(frozen=True)

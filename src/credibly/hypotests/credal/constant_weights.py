@@ -22,8 +22,13 @@ import numpy as np
 from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Stream
 from credibly.hypotests.credal.combinations import ConstantCombination
-from credibly.hypotests.credal.pairs import cell_values, counted_in_pairs, one_of_many, values_of_pairs
-from credibly.hypotests.credal.task import WeightsTask
+from credibly.hypotests.credal.task import (
+    WeightsTask,
+    cell_values,
+    counted_in_pairs,
+    one_of_many,
+    values_of_pairs,
+)
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.mixing import mixed
 from credibly.predictions import Classes, Point
@@ -102,14 +107,13 @@ class WeightSearch:
     def minimum(self, observed: Classes, generator: np.random.Generator) -> Minimiser:
         """Return the weights with the smallest statistic, over several starts."""
         labels = on_host(observed)
+        slope = self._slope(labels)
+        if slope is not None and isinstance(self.statistic, LogLoss | Brier):
+            ended = self._descend(slope, self.centre, 1.0, _CONVEX_ENOUGH)
+            return Minimiser(ended, self.value(ended, labels), "the centre (convex)")
         likeliest = self.likeliest(labels)
-        if isinstance(self.statistic, LogLoss):
-            return Minimiser(likeliest, self.value(likeliest, labels), "the centre (convex)")
-        if isinstance(self.statistic, Brier):
-            flattest = self._descend(brier_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
-            return Minimiser(flattest, self.value(flattest, labels), "the centre (convex)")
         published = self.local_minimum(labels, self.centre, "the centre")
-        if self._slope(labels) is None:
+        if slope is None:
             known = np.stack([published.weights, likeliest])
             smallest, its_value = smallest_of_many(self, labels, known, _CHAINS, generator)
             found = Minimiser(smallest[0], float(its_value[0]), "many weights compared")
@@ -122,8 +126,8 @@ class WeightSearch:
         values = {name: self.value(weights, labels) for name, weights in starts.items()}
         best = sorted(values, key=lambda name: values[name])[:_DESCENTS]
         spread = max(values.values()) - values[best[0]]
-        ended = [self.local_minimum(labels, starts[name], name, scale=spread) for name in best]
-        return min((*ended, published), key=lambda one: one.value)
+        nearer = [self.local_minimum(labels, starts[name], name, scale=spread) for name in best]
+        return min((*nearer, published), key=lambda one: one.value)
 
     def likeliest(self, labels: Classes) -> HostArray:
         """Return the weights of the largest likelihood: a convex problem."""
@@ -171,8 +175,8 @@ class WeightSearch:
         return self._smaller(labels, self._search(labels, start), start, name)
 
     def _smaller(self, labels: Classes, ended: HostArray, start: HostArray, name: str) -> Minimiser:
-        value, at = min((self.value(weights, labels), at) for at, weights in enumerate((ended, start)))
-        return Minimiser((ended, start)[at], value, name)
+        every = (Minimiser(weights, self.value(weights, labels), name) for weights in (ended, start))
+        return min(every, key=lambda one: one.value)
 
     def value(self, weights: HostArray, labels: Classes) -> float:
         """Return the statistic at some weights."""

@@ -18,7 +18,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal.bounds import singleton_bounds, support_of
-from credibly.credal.distances import nearest_distribution
+from credibly.credal.filling import nearest_distribution
 from credibly.credal.sets import CredalSet
 from credibly.learners.basis import centre_and_spread
 from credibly.predictions import Ensemble

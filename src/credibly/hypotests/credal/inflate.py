@@ -14,7 +14,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed, takes_rng
-from credibly._arrays.progress import Progress, as_progress
+from credibly._arrays.progress import Progress, as_progress, tell
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, as_set, require_positive_number
 from credibly.hypotests.credal.witness import witness_test
@@ -193,8 +193,14 @@ def inflate(
     require_positive_number(resolution, "resolution", "Try 0.01.")
     report = as_progress(progress)
     codes = cluster_codes(predictions, clusters, blocks)
-    if codes is not None:
-        _require_reach(int(codes.max()) + 1, level)
+    number = None if codes is None else int(codes.max()) + 1
+    if number is not None and smallest_pvalue(number) > level:  # nothing is rejected: every set would pass
+        raise InputError(
+            "`clusters`",
+            f"must be enough to reject at level {level:g}",
+            f"{number} clusters give no p-value below {smallest_pvalue(number):.2g}",
+            "Use data of more clusters.",
+        )
     predictions, labels = paired(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
@@ -204,8 +210,7 @@ def inflate(
     def rejects(radius: float) -> bool:
         larger = enlarged(credal, radius, by)
         tests[radius] = witness_test(larger, labels, features=features, clusters=codes, rng=seed)
-        if report is not None:
-            report(min(len(tests), most), most)
+        tell(report, min(len(tests), most), most)
         return tests[radius].rejects(level)
 
     low, high = 0.0, 0.0
@@ -214,8 +219,7 @@ def inflate(
     while high - low > resolution:
         middle = (low + high) / 2
         low, high = (middle, high) if rejects(middle) else (low, middle)
-    if report is not None:
-        report(most, most)
+    tell(report, most, most)
     return Inflation(
         radius=high,
         by=by,
@@ -227,17 +231,6 @@ def inflate(
         n_draws=n_draws,
         seed=seed,
     )
-
-
-def _require_reach(n_clusters: int, level: float) -> None:
-    """Raise where so few clusters cannot reject anything: every set would pass."""
-    if smallest_pvalue(n_clusters) > level:
-        raise InputError(
-            "`clusters`",
-            f"must be enough to reject at level {level:g}",
-            f"{n_clusters} clusters give no p-value below {smallest_pvalue(n_clusters):.2g}",
-            "Use data of more clusters.",
-        )
 
 
 def _as_set(predictions: Any, n_draws: int, seed: Seed) -> CredalSet:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.credal.combinations import LearnedCombination
-from credibly.hypotests.credal.pairs import values_of_pairs
-from credibly.hypotests.credal.task import WeightsTask
+from credibly.hypotests.credal.task import WeightsTask, values_of_pairs
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import check_features, set_features
 from credibly.learners.linear import FittedWeights, GatingLearner, Learner, Lesson, LinearFit
@@ -112,9 +111,11 @@ def held_out_share(learned: HostArray, mean: HostArray) -> float:
     return float(brentq(slope, 0.0, 1.0, xtol=1e-9))
 
 
-def kept_spread(learned: HostArray, mean: HostArray) -> float:
+def _kept_spread(tested: Array, mean: Array, seen: Classes) -> float:
     """Return the factor that gives deviations of the learned combination from the mean their true spread."""
-    return math.sqrt(held_out_share(learned, mean))
+    labels = to_host(seen.values)[0].astype(np.int64)[:, None]
+    own, equal = (np.take_along_axis(to_host(one), labels, axis=1)[:, 0] for one in (tested, mean))
+    return math.sqrt(held_out_share(own, equal))
 
 
 _ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds are put in order
@@ -175,41 +176,30 @@ def learned_test(
         None if features is None else int(made.shape[1]),
     )
     rows = np.sort(np.concatenate([fit.part.test for fit in fits]))
-    notes = (*task.points.notes, *_notes(task, fits, source, unfinished, kept, features is None))
-    return task.with_weights(result, combination, to_host(source.weights), points.names, rows, notes)
-
-
-def _notes(
-    task: WeightsTask,
-    fits: Sequence[PartFit],
-    source: PartFit,
-    unfinished: int,
-    kept: float,
-    own_features: bool,
-) -> Iterator[str]:
-    if own_features:
-        yield (
+    notes = [*task.points.notes]
+    if features is None:
+        notes.append(
             "weights depend on the mean, upper and lower log-probabilities of the set, because no "
             "features were given"
         )
-    yield from source.fit.notes
-    labels = to_host(task.observed.values)[0]
-    for what in ("learn", "test"):
-        missing = [
-            set(range(task.given.n_classes)) - set(labels[getattr(fit.part, what)].tolist()) for fit in fits
-        ]
-        absent = sorted(set.union(*missing))
-        if absent:
-            word = "learned on" if what == "learn" else "tested"
-            shown = ", ".join(map(str, absent[:10]))
-            yield f"classes without a label in a part that is {word}: {shown}"
+    notes += [*source.fit.notes, *_absent(task, fits, "learn"), *_absent(task, fits, "test")]
     if kept < 1.0:
-        yield (
+        notes.append(
             f"labels of replicates are drawn {1.0 - kept:.0%} of the way from the learned combination to "
             f"the mean of the set, because held-out labels support no more spread"
         )
     if unfinished:
-        yield f"{unfinished} of {task.n_resamples * len(fits)} refits stopped before they converged"
+        notes.append(f"{unfinished} of {task.n_resamples * len(fits)} refits stopped before they converged")
+    return task.with_weights(result, combination, to_host(source.weights), points.names, rows, notes)
+
+
+def _absent(task: WeightsTask, fits: Sequence[PartFit], what: Literal["learn", "test"]) -> Iterator[str]:
+    """Say which classes have no label in a part."""
+    labels, every = to_host(task.observed.values)[0], set(range(task.given.n_classes))
+    absent = sorted(set().union(*(every - set(labels[getattr(fit.part, what)].tolist()) for fit in fits)))
+    if absent:
+        word = "learned on" if what == "learn" else "tested"
+        yield f"classes without a label in a part that is {word}: {', '.join(map(str, absent[:10]))}"
 
 
 def _tested(task: WeightsTask, fits: Sequence[PartFit]) -> tuple[Point, Classes, Array, Array]:
@@ -267,7 +257,7 @@ def _refitted(
     light = [(fit.part, fit.fit) for fit in fits if isinstance(fit.fit, LinearFit)]
     columns = [fit.columns(points, lesson.features) for _, fit in light]
     mean = as_float64(as_point(task.given)[0].probs)
-    kept = _kept_spread(tested, xp.take(mean, rows, axis=0), seen)
+    kept = _kept_spread(tested.probs, xp.take(mean, rows, axis=0), seen)
     replicates = Replicates(kept * source.probs + (1.0 - kept) * mean, task.seed)
     n, k = len(task.given), task.given.n_classes
     unfinished = 0
@@ -287,12 +277,6 @@ def _refitted(
 
     values = values_of_pairs(bounds, pairs(), task.n_resamples + 1, task.progress)
     return task.result(bounds, values), unfinished, kept
-
-
-def _kept_spread(tested: Point, mean: Array, seen: Classes) -> float:
-    labels = to_host(seen.values)[0].astype(np.int64)[:, None]
-    own, equal = (np.take_along_axis(to_host(one), labels, axis=1)[:, 0] for one in (tested.probs, mean))
-    return kept_spread(own, equal)
 
 
 def fold_result(folds: Sequence[HypotestResult]) -> HypotestResult:

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError, require
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -46,11 +46,11 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
-from credibly._arrays.progress import Progress, as_progress
+from credibly._arrays.progress import Progress, as_progress, tell
 from credibly._arrays.sums import count_cells
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.distances import nearest_distribution
 from credibly.credal.extreme_points import vertices
+from credibly.credal.filling import nearest_distribution
 from credibly.credal.objectives import value
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.calibration.calibration_test import require_resamples
@@ -313,7 +313,9 @@ def validity_test(
     if not isinstance(counts, LabelCounts):
         observed = LabelCounts(beside(as_array(counts, "counts"), counts, credal._leading))
     table = _whole_counts(credal, observed)
-    _require_candidates(credal, n_resamples)
+    number = candidate_number(credal)
+    rule = f"must be at least {number}, one for each of the distributions that represent the set"
+    require(n_resamples >= number, rule, "Use 999.", n_resamples=n_resamples)
     raters = table.sum(axis=1)
     n = len(credal)
     totals, largest = np.zeros(1 + n_resamples), np.zeros(n_resamples)
@@ -326,8 +328,7 @@ def validity_test(
         fitted.append(part.fitted)
         totals += part.evidence(n).sum(axis=1)
         largest = np.maximum(largest, part.replicates().max(axis=1))
-        if report is not None:
-            report(rows.stop, n)
+        tell(report, rows.stop, n)
     slack = _slack(raters)
     below = np.searchsorted(np.sort(largest), deviance - slack, side="left")
     # the null of the largest deviance is another one than that of an instance by itself
@@ -346,7 +347,7 @@ def validity_test(
         pvalue=pvalue,
         pvalue_interval=interval,
         n=n,
-        settings={"seed": list(seed), "candidates": candidate_number(credal)},
+        settings={"seed": list(seed), "candidates": number},
         notes=(*credal.notes, *observed.notes, *_out_of_reach(reachable)),
         details=ValidityDetails(
             deviance=like(deviance, credal._leading),
@@ -466,17 +467,6 @@ def _whole_counts(credal: CredalSet, observed: LabelCounts) -> HostArray:
             "Use the counts themselves.",
         )
     return table.astype(np.int64)
-
-
-def _require_candidates(credal: CredalSet, n_resamples: int) -> None:
-    number = candidate_number(credal)
-    if n_resamples < number:
-        raise InputError(
-            "`n_resamples`",
-            f"must be at least {number}, one for each of the distributions that represent the set",
-            f"got {n_resamples}",
-            "Use 999.",
-        )
 
 
 def _rows_at_once(credal: CredalSet, raters: HostArray, n_resamples: int) -> int:

@@ -8,14 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, one_of, require_type
 from credibly._arrays.namespace import as_float64, to_host
 from credibly._arrays.philox import takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import (
-    OMNIBUS,
     calibration_test,
-    require_distinct,
+    named_statistics,
     require_resamples,
 )
 from credibly.hypotests.credal.combinations import MeanCombination
@@ -29,7 +28,6 @@ from credibly.results.base import require_level
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.registry import as_statistic
 
 Weights = Literal["learned", "constant", "mean"]
 
@@ -184,7 +182,7 @@ def tested_weights(
     report: Progress | None = None,
 ) -> HypotestResult[WeightsDetails]:
     """Test weights of checked sets."""
-    chosen, several = _statistics(statistics)
+    chosen, several = named_statistics(SET_STATISTIC if statistics is None else statistics)
     teacher = _learner(learner)
     refit = _refits(sets, weights, teacher, chosen) if refit is None else refit
     if split is None and cv is None:
@@ -244,17 +242,6 @@ def _mean_test(task: WeightsTask, weights: Weights) -> HypotestResult[WeightsDet
     return task.with_weights(result, combination, equal, task.points.names, rows, notes)
 
 
-def _statistics(given: Statistics) -> tuple[list[Statistic], bool]:
-    """Return the statistics, and whether several are tested together."""
-    asked = SET_STATISTIC if given is None else given
-    if isinstance(given, str) and given == "omnibus":
-        asked = OMNIBUS
-    several = isinstance(asked, Sequence) and not isinstance(asked, str)
-    chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
-    require_distinct(chosen)
-    return chosen, several
-
-
 def _refits(sets: SetTask, weights: Weights, learner: Learner, chosen: Sequence[Statistic]) -> bool:
     """Tell whether replicates are fitted again where the caller does not say: where that is quick."""
     if weights == "constant":
@@ -266,11 +253,10 @@ def _refits(sets: SetTask, weights: Weights, learner: Learner, chosen: Sequence[
 def _learner(given: Any) -> Learner:
     if isinstance(given, Learner):
         return given
-    if given is not None and not isinstance(given, str):
-        raise InputTypeError(
-            "`learner`", "must be a name or a Learner", f"got {given!r}", "Use `BoundaryLearner()`."
-        )
     name = "boundary" if given is None else given
+    require_type(
+        isinstance(name, str), "must be a name or a Learner", "Use `BoundaryLearner()`.", learner=name
+    )
     one_of("`learner`", name, tuple(LEARNERS))
     return LEARNERS[name]
 
@@ -290,5 +276,6 @@ def _require_options(weights: Weights, **options: Any) -> None:
         require_level(split, "`split`", "Use 0.5 for halves.")
     if cv is not None:
         require_integer(cv, "cv", 2)
-    if refit is not None and not isinstance(refit, bool):
-        raise InputTypeError("`refit`", "must be True or False", f"got {refit!r}", "Leave it out.")
+    require_type(
+        refit is None or isinstance(refit, bool), "must be True or False", "Leave it out.", refit=refit
+    )

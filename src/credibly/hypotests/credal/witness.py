@@ -37,7 +37,7 @@ from scipy.special import ndtr, ndtri, stdtr
 
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
-from credibly._arrays.progress import Progress, as_progress
+from credibly._arrays.progress import Progress, as_progress, tell
 from credibly.credal.bounds import singleton_bounds, support_of
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.credal.combinations import Combination, features_as_tested
@@ -183,8 +183,7 @@ def tested_witness(
         logs[rows] += v
         summed[rows] += tail.excess
         tested[rows] += 1
-        if report is not None:
-            report(at + 1, ORDERS)
+        tell(report, at + 1, ORDERS)
     ruled_out = upper[np.arange(n), labels] <= 0  # by every law in the set: no truth in it explains them
     evalue = float(np.exp(np.minimum(evalues, 700.0)).mean()) if evalues else 1.0
     found = [one.score for one in tails]

@@ -89,7 +89,9 @@ class LeftOut(LabelSource):
             seen._set(weights=None)
         whole = {field.name: getattr(rows, field.name) for field in dataclasses.fields(Dataset) if field.init}
         changed = {"predictions": seen, "labels": labels, "weights": None}
-        return _Apart(**(whole | changed), drawer=_alone(rows.predictions, self.member), mixture=others)
+        return _Apart(
+            **(whole | changed), drawer=_of_members(rows.predictions, [self.member]), mixture=others
+        )
 
     def view(self, rows: Dataset) -> Hashable:
         """Every member leaves other rows."""
@@ -133,25 +135,16 @@ def _others(predictions: Predictions, member: int) -> Predictions:
     return _of_members(predictions, [at for at in range(predictions.n_members) if at != member])
 
 
-def _alone(predictions: Predictions, member: int) -> Predictions:
-    """Return what a member predicts."""
-    return _of_members(predictions, [member])
-
-
 def _of_members(predictions: Predictions, members: list[int]) -> Predictions:
     """Return the same predictions by some of their members."""
-    kept = slice(members[0], members[0] + 1) if len(members) == 1 else None
-    arrays = {}
-    for name, array in predictions.row_arrays().items():
-        index = like(np.array(members), array)
-        arrays[name] = (
-            array[:, kept, ...] if kept is not None else namespace(array).take(array, index, axis=1)
-        )
+
+    def kept(array: Array, axis: int) -> Array:
+        return namespace(array).take(array, like(np.array(members), array), axis=axis)
+
+    found = predictions.replace_rows(**{name: kept(one, 1) for name, one in predictions.row_arrays().items()})
     weights = getattr(predictions, "weights", None)
-    found = predictions.replace_rows(**arrays)
     if weights is not None:
-        own = namespace(weights).take(as_float64(weights), like(np.array(members), weights), axis=0)
-        found._set(weights=None if len(members) == 1 else normalised(own))
+        found._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))
     if predictions.memo is not None:
         found._set(memo={})
     return found

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError, require
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.hypotests.predictive.one_more_member import FEW_MEMBERS, OneMore, equal_members
 from credibly.hypotests.resampling.choices import is_joint
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.pvalues import (
     at_least_and_at_most,
-    pooled_two_sided,
+    pooled_pvalues,
     require_numbers,
     result_of,
     westfall_young,
@@ -100,7 +100,12 @@ def grouping_of(rows: Rows, levels: Mapping[str, tuple[str, ...]]) -> Grouping |
         return None
     sizes = group_sizes(rows)
     if len(sizes) > MOST_GROUPS:
-        raise _too_many(len(sizes))
+        raise InputError(
+            "the groups",  # of the argument, or of a file
+            f"must be at most {MOST_GROUPS}",
+            f"got {len(sizes)}",
+            "Use a coarser grouping; perhaps this column identifies single instances.",
+        )
     names = tuple(_name(level, levels) if levels else str(level) for level, _ in sizes)
     return Grouping(sizes, names, levels or {_ONE: names})
 
@@ -108,13 +113,11 @@ def grouping_of(rows: Rows, levels: Mapping[str, tuple[str, ...]]) -> Grouping |
 def _combined(groups: Any, n: int) -> tuple[HostArray, dict[str, tuple[str, ...]]]:
     """Return the number of every row's combination of factors, and the levels of the factors."""
     named = groups if isinstance(groups, Mapping) else {_ONE: groups}
-    if not named:
-        raise InputError("`groups`", "must have at least one factor", "got none", "Leave it out.")
-    members = {str(name): _factor(values, str(name), n) for name, values in named.items()}
+    require(named, "must have at least one factor", "Leave it out.", groups=named)
     levels, index = {}, np.zeros(n, dtype=np.int64)
-    for name, values in members.items():
-        unique, own = np.unique(values, return_inverse=True)
-        levels[name] = tuple(str(level) for level in unique.tolist())
+    for name, values in named.items():
+        unique, own = np.unique(_factor(values, str(name), n), return_inverse=True)
+        levels[str(name)] = tuple(str(level) for level in unique.tolist())
         index = index * len(unique) + own.reshape(-1)
     return index, levels
 
@@ -136,15 +139,6 @@ def _count_groups(chunk: Dataset) -> dict[Any, int]:
     return dict(zip(levels.tolist(), counts.tolist(), strict=True))
 
 
-def _too_many(found: int) -> InputError:
-    return InputError(
-        "the groups",  # of the argument, or of a file
-        f"must be at most {MOST_GROUPS}",
-        f"got {found}",
-        "Use a coarser grouping; perhaps this column identifies single instances.",
-    )
-
-
 def _factor(values: Any, name: str, n: int) -> HostArray:
     array = to_host(values) if is_array(values) else np.asarray(values)
     require_one_each(array.shape, n, f"group factor {name!r}")
@@ -161,11 +155,8 @@ def _factor(values: Any, name: str, n: int) -> HostArray:
 
 
 def _name(code: int, levels: Mapping[str, tuple[str, ...]]) -> str:
-    words = []
-    for own in reversed(list(levels.values())):
-        code, place = divmod(code, len(own))
-        words.append(own[place])
-    return _JOINT.join(reversed(words))
+    places = np.unravel_index(code, [len(own) for own in levels.values()])
+    return _JOINT.join(own[place] for own, place in zip(levels.values(), places, strict=True))
 
 
 def hypothesis_check(
@@ -193,25 +184,32 @@ def hypothesis_check(
         require_numbers(row, name)
     adjusted: list[float | None] = [None] * len(places)
     s = len(chosen)
-    omnibus, own, _ = westfall_young(pooled_two_sided(values[:s]))
+    omnibus, own, _ = westfall_young(pooled_pvalues(values[:s]))
     if s > 1:
         adjusted[:s] = own.tolist()
     if grouping is not None:
-        adjusted[s:] = westfall_young(pooled_two_sided(values[s:]))[1].tolist()
+        adjusted[s:] = westfall_young(pooled_pvalues(values[s:]))[1].tolist()
     numbers: Sequence[int | None] = [None] * len(groups) if n_clusters is None else n_clusters
-    results = [
-        _single(
-            None if one_more is None else one_more[at],
-            predictions,
-            one,
-            group,
-            adjusted[at],
-            numbers[at // s],
-            words,
-            settings,
+    results = []
+    for at, (one, (group, _)) in enumerate(zip(found, places, strict=True)):
+        more = None if one_more is None else one_more[at]
+        statistic, number = one.bound.statistic, numbers[at // s]
+        result = result_of(
+            one.values,
+            "two-sided",
+            statistic.traits.range,
+            name="predictive_check",
+            hypothesis=words,
+            statistic_name=statistic.name,
+            n=one.bound.n,
+            statistic_range=statistic.traits.range,
+            settings={**settings, **statistic.settings()},
+            notes=one.bound.notes,
+            adjusted_pvalue=_reachable(adjusted[at], number),
+            n_clusters=number,
+            details=_details(one.values, predictions.n_members, group, more),
         )
-        for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
-    ]
+        results.append(result)
     whole, *parts = (
         {one.statistic_name: one for one in results[at : at + s]} for at in range(0, len(results), s)
     )
@@ -275,52 +273,29 @@ def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_cluste
     return f"one of these {predictions.n_members} members, the same for all instances, drew all labels"
 
 
-def _single(
-    one_more: OneMore | None,
-    predictions: Predictions,
-    found: Resampled,
-    group: str | None,
-    adjusted: float | None,
-    n_clusters: int | None,
-    words: str,
-    settings: dict[str, Any],
-) -> HypotestResult[CheckDetails]:
-    bound = found.bound
-    statistic = bound.statistic
-    null = found.values[1:]
-    at_least, at_most = at_least_and_at_most(float(found.values[0]), null)
-    above, below = int(np.count_nonzero(at_least)), int(np.count_nonzero(at_most))
-    upper, lower = (1 + above) / (1 + null.size), (1 + below) / (1 + null.size)
+def _details(values: HostArray, n_members: int, group: str | None, one_more: OneMore | None) -> CheckDetails:
+    """Return what only a check tells of the values of a statistic, the observation first."""
+    null = values[1:]
+    upper, lower = (
+        (1 + int(np.count_nonzero(side))) / (1 + null.size)
+        for side in at_least_and_at_most(float(values[0]), null)
+    )
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
-    return result_of(
-        found.values,
-        "two-sided",
-        statistic.traits.range,
-        name="predictive_check",
-        hypothesis=words,
-        statistic_name=statistic.name,
-        n=bound.n,
-        statistic_range=statistic.traits.range,
-        settings={**settings, **statistic.settings()},
-        notes=bound.notes,
-        adjusted_pvalue=None if adjusted is None else _reachable(adjusted, n_clusters),
-        n_clusters=n_clusters,
-        details=CheckDetails(
-            upper_pvalue=upper,
-            lower_pvalue=lower,
-            direction="above" if upper <= lower else "below",
-            sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
-            n_members=predictions.n_members,
-            member_pvalue=None if one_more is None else one_more.pvalue,
-            member_rule=None if one_more is None else one_more.rule,
-            group=group,
-        ),
+    return CheckDetails(
+        upper_pvalue=upper,
+        lower_pvalue=lower,
+        direction="above" if upper <= lower else "below",
+        sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
+        n_members=n_members,
+        member_pvalue=None if one_more is None else one_more.pvalue,
+        member_rule=None if one_more is None else one_more.rule,
+        group=group,
     )
 
 
-def _reachable(pvalue: float, n_clusters: int | None) -> float:
-    """Return a p-value that is not below what signs of so many clusters can reach."""
-    return pvalue if n_clusters is None else max(pvalue, smallest_pvalue(n_clusters))
+def _reachable(pvalue: Any, n_clusters: int | None) -> Any:
+    """Return a p-value, if there is one, that is not below what signs of so many clusters can reach."""
+    return pvalue if pvalue is None or n_clusters is None else max(pvalue, smallest_pvalue(n_clusters))
 
 
 _LEVEL = 0.05

@@ -13,10 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, one_of, require_positive
+from credibly._arrays.errors import (
+    InputError,
+    InputTypeError,
+    one_of,
+    require,
+    require_positive,
+    require_type,
+)
 from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, softmax
 from credibly._arrays.philox import as_seed
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, tell
 from credibly.hypotests.resampling.loop import targets_of
 from credibly.hypotests.resampling.pvalues import clopper_pearson, two_sided_pvalues
 from credibly.hypotests.resampling.replicates import LabelSource, member_probs
@@ -128,13 +135,8 @@ def simulate_power(
     named = isinstance(injection, str)
     if named:
         one_of("`injection`", injection, NEUTRAL)
-    elif not callable(injection):
-        raise InputTypeError(
-            "`injection`",
-            "must be a name or a function of predictions and amount",
-            f"got {injection!r}",
-            'Try "temperature".',
-        )
+    rule = "must be a name or a function of predictions and amount"
+    require_type(named or callable(injection), rule, 'Try "temperature".', injection=injection)
     amounts = _amounts(injection, grid)
     seed = as_seed(rng)
     targets, predictions = targets_of(statistics, rows), rows.sample.predictions
@@ -149,8 +151,7 @@ def simulate_power(
             for at, one in enumerate(drawn):
                 pvalues = [two_sided_pvalues(one.values[1:], nulls[at][1:]) for nulls in values[name]]
                 power[name][at, place] = float(np.mean(np.max(pvalues, axis=0) <= level))
-        if progress is not None:
-            progress(place + 1, amounts.size)
+        tell(progress, place + 1, amounts.size)
     curves = {name: {one.name: own[at] for at, one in enumerate(statistics)} for name, own in power.items()}
     intervals = {
         name: {
@@ -173,22 +174,15 @@ def simulate_power(
 
 def _amounts(injection: Any, grid: Sequence[float] | None) -> HostArray:
     if grid is None:
-        if not isinstance(injection, str):
-            raise InputError(
-                "`grid`",
-                "must be given for your own distortion",
-                "got none",
-                "Pass the amounts; 0 must change nothing.",
-            )
+        rule, remedy = "must be given for your own distortion", "Pass the amounts; 0 must change nothing."
+        require(isinstance(injection, str), rule, remedy, grid=grid)
         return np.array(AMOUNTS[injection])
     try:
         amounts = np.asarray(grid, dtype=np.float64)
     except (TypeError, ValueError):
         amounts = np.empty(0)
-    if amounts.ndim != 1 or not amounts.size or not np.isfinite(amounts).all():
-        raise InputError("`grid`", "must be finite numbers", f"got {grid!r}", "Pass a list of amounts.")
-    if injection == "temperature" and (amounts <= 0).any():
-        raise InputError(
-            "`grid`", "must be positive for temperatures", f"got {amounts.min():.6g}", "1 changes nothing."
-        )
+    held = amounts.ndim == 1 and amounts.size and np.isfinite(amounts).all()
+    require(held, "must be finite numbers", "Pass a list of amounts.", grid=grid)
+    held = injection != "temperature" or (amounts > 0).all()
+    require(held, "must be positive for temperatures", "1 changes nothing.", grid=grid)
     return np.sort(amounts)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError, one_of
+from credibly._arrays.errors import one_of, require_type
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_distinct, require_resamples
 from credibly.hypotests.predictive.one_more_member import (
-    LeftOut,
     left_out_requests,
     left_out_sources,
     left_out_values,
@@ -28,7 +28,6 @@ from credibly.hypotests.predictive.one_more_member import (
     vectors_per_member,
 )
 from credibly.hypotests.predictive.outcomes import (
-    Grouping,
     crossed,
     grouping_of,
     hypothesis_check,
@@ -50,7 +49,6 @@ from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     ClassPredictions,
-    Dataset,
     Predictions,
     Quantiles,
     Rows,
@@ -239,8 +237,16 @@ def asking_check(
         without = left_out_values(targets, leaving, rest)
     else:
         parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
-        values = [_signed(chosen, parts, together, one, n_resamples, progress) for one in sources]
-        signed = [_signed_without(chosen, parts, together, one, vectors_per_member(apart)) for one in apart]
+        values = [
+            _signed(chosen, parts, together, one.seed, n_resamples, one.members, progress) for one in sources
+        ]
+        drawers = np.zeros(vectors_per_member(apart) if apart else 0, dtype=np.intp)
+        signed = [  # there is one drawer: whoever the predictions lack
+            _signed(
+                chosen, [part.changed(one.pose) for part in parts], together, one.seed, drawers.size, drawers
+            )
+            for one in apart
+        ]
         without = [[one.values for one in line] for line in zip(*signed, strict=True)]
     one_more = [one_more_pvalue(own, apart, given) for own in without]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "hypothesis": hypothesis}
@@ -272,7 +278,7 @@ def asking_check(
         n_resamples=int(n_resamples),
         kind=type(stored).__name__,
         factors={} if grouping is None else grouping.factors,
-        limits=limits_of(stored, names, n_resamples, _together(chosen, grouping)),
+        limits=limits_of(stored, names, n_resamples, len(chosen) * (len(sizes) or 1)),
         notes=tuple(dict.fromkeys(notes)),
         settings={
             **settings,
@@ -288,50 +294,24 @@ def _signed(
     chosen: Sequence[Statistic],
     parts: Sequence[Rows],
     clusters: Clusters,
-    source: LabelSource,
+    seed: Seed,
     n_resamples: int,
-    report: Progress | None,
+    members: HostArray | None,
+    report: Progress | None = None,
 ) -> list[Resampled]:
     """Return every statistic of all rows, then of each group, on the same signs and members."""
+    drawn = (clusters, seed, n_resamples)
     return [
         one
         for at, part in enumerate(parts)
-        for one in wild(
-            chosen, part, clusters, source.seed, n_resamples, None if at else report, members=source.members
-        )
-    ]
-
-
-def _signed_without(
-    chosen: Sequence[Statistic],
-    parts: Sequence[Rows],
-    clusters: Clusters,
-    source: LeftOut,
-    n_resamples: int,
-) -> list[Resampled]:
-    """Return the same for predictions without the member that is taken to have drawn the labels."""
-    drawers = np.zeros(n_resamples, dtype=np.intp)  # there is one: whoever the predictions lack
-    return [
-        one
-        for part in parts
-        for one in wild(
-            chosen, part.changed(source.pose), clusters, source.seed, n_resamples, members=drawers
-        )
+        for one in wild(chosen, part, *drawn, None if at else report, members=members)
     ]
 
 
 def _numbers(parts: Sequence[Rows], clusters: Clusters) -> list[int]:
     """Return how many clusters each part has rows of."""
-    return [len(np.unique(np.concatenate(list(part.map(partial(_codes, clusters)))))) for part in parts]
-
-
-def _codes(clusters: Clusters, chunk: Dataset) -> HostArray:
-    return np.unique(clusters.codes(chunk.clusters))
-
-
-def _together(chosen: Sequence[Statistic], grouping: Grouping | None) -> int:
-    """Return how many p-values are adjusted for each other."""
-    return len(chosen) * (1 if grouping is None else len(grouping.names))
+    ids = (np.concatenate(list(part.map(attrgetter("clusters")))) for part in parts)
+    return [len(np.unique(clusters.codes(own))) for own in ids]
 
 
 def _chosen(predictions: Predictions, statistics: Any) -> tuple[list[Statistic], list[str]]:
@@ -343,10 +323,8 @@ def _chosen(predictions: Predictions, statistics: Any) -> tuple[list[Statistic],
             statistics, left_out = _of_levels(predictions)
     if isinstance(statistics, (str, Statistic)) or callable(statistics):
         statistics = [statistics]
-    if not isinstance(statistics, Sequence):
-        raise InputTypeError(
-            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list of names."
-        )
+    listed = isinstance(statistics, Sequence)
+    require_type(listed, "must be a sequence", "Pass a list of names.", statistics=statistics)
     # the check is two-sided for every statistic, so a plain function need not say its tail
     chosen = [as_statistic(one, tail="two-sided") for one in statistics]
     require_distinct(chosen)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -100,13 +101,8 @@ def are_drawn_labels(rows: Rows) -> bool:
         isinstance(few.predictions, Ensemble)
         and few.predictions.holds_drawn_labels
         and isinstance(few.batch, Classes)
-        and all(rows.map(_drawn))
+        and all(rows.map(attrgetter("predictions.holds_drawn_labels")))
     )
-
-
-def _drawn(rows: Dataset) -> bool:
-    assert isinstance(rows.predictions, Ensemble)
-    return rows.predictions.holds_drawn_labels
 
 
 def with_label_as_member(rows: Dataset) -> Dataset:

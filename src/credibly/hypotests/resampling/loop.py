@@ -4,8 +4,8 @@ values[0] = T(rows, observed labels),   values[d] = T(rows, labels drawn for rep
 
 A replicate's label of row i depends on the seed, the replicate and i alone, so the same labels are drawn
 however rows and replicates are cut. There are two loops over replicates: `label_tiles` here, and `sign_tiles`
-of clusters (`wild`). What a test wants evaluated is a `Request` (`requests`); rows that come in chunks, or in
-parts, are in `parts`.
+of clusters (`wild`). What a test wants evaluated is a `Request` (`requests`), where rows that come in chunks,
+or in parts, are added up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly._arrays.progress import Progress, share_of
+from credibly._arrays.progress import Progress, share_of, tell
 from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
@@ -106,11 +106,6 @@ class Resampled:
             found = settled(self.values, own.term_size, own.n, own.rounding)
             object.__setattr__(self, "values", found)
 
-    @classmethod
-    def of(cls, bound: Bound, values: Sequence[HostArray], observed: State | None) -> Resampled:
-        """Join the values of tiles."""
-        return cls(bound, np.concatenate(values), observed)
-
 
 def targets_of(
     chosen: Sequence[Statistic],
@@ -145,23 +140,29 @@ def targets_of(
 class Wish:
     """A target of one source of labels, all functions that finish its sums, and what they found."""
 
-    def __init__(self, target: Target) -> None:
-        self.target = target
-        self.finishes: list[Finish] = []
-        self.found: list[Resampled] = []
+    bound: Bound
+
+    def __init__(self, target: Target, *finishes: Finish) -> None:
+        self.target, self.finishes = target, list(finishes)
+        self.observed: State | None = None
+        self.values: list[list[HostArray]] = []
 
     def add(self, target: Target) -> int:
         """Have the sums finished as another target wants; return which of the values are its own."""
         self.finishes.append(target.finish)
         return len(self.finishes) - 1
 
-    def values(self, bound: Bound, state: State) -> list[HostArray]:
-        """Return the values of some replicates, by function."""
-        return [to_host(finish(bound, state)) for finish in self.finishes]
+    def see(self, bound: Bound, state: State) -> None:
+        """Finish the sums of some replicates; the first of all are those of the observed labels."""
+        if not self.values and self.target.additive:
+            first = {name: np.asarray(to_host(value[:1, ...])) for name, value in state.items()}
+            self.observed = State(first)
+        self.bound = bound
+        self.values.append([to_host(finish(bound, state)) for finish in self.finishes])
 
-    def take(self, bound: Bound, values: Sequence[Sequence[HostArray]], observed: State | None) -> None:
-        """Keep the values of all tiles."""
-        self.found = [Resampled.of(bound, own, observed) for own in zip(*values, strict=True)]
+    def found(self, which: int = 0) -> Resampled:
+        """Return what one of the functions found."""
+        return Resampled(self.bound, np.concatenate([tile[which] for tile in self.values]), self.observed)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,19 +221,20 @@ def posed(
         yield draw, seen[1], jobs_of(targets, seen[1], n_resamples, seen[2], whole=whole)
 
 
-def together(jobs: Sequence[Job], places: Sequence[int]) -> list[list[int]]:
-    """Return the places of jobs, those side by side whose statistics share work on the same labels."""
-    found: dict[Hashable, list[int]] = {}
-    for at in places:
-        shared = jobs[at].bound.shared
-        found.setdefault(at if shared is None else (jobs[at].target.group, shared), []).append(at)
+def together(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Return jobs, those side by side whose statistics share work on the same labels."""
+    found: dict[Hashable, list[Job]] = {}
+    for job in jobs:
+        shared = job.bound.shared
+        found.setdefault(job.place if shared is None else (job.target.group, shared), []).append(job)
     return list(found.values())
 
 
-def states_of(jobs: Sequence[Job], batch: Any) -> list[State]:
-    """Return the sums of jobs that share their work."""
-    first, *others = (job.bound for job in jobs)
-    return first.states_with(others, jobs[0].labels(batch))
+def states_of(shared: Sequence[Sequence[Job]], batch: Any) -> Iterator[tuple[Job, State]]:
+    """Yield the sums of all jobs, of which some share their work."""
+    for jobs in shared:
+        first, *others = (job.bound for job in jobs)
+        yield from zip(jobs, first.states_with(others, jobs[0].labels(batch)), strict=True)
 
 
 def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
@@ -284,13 +286,14 @@ def resampled_values(
     n_resamples: int,
     progress: Progress | None = None,
 ) -> HostArray:
-    """Evaluate statistics that are bound already, (s, 1 + n_resamples); see :func:`replicated`."""
-    jobs = [Job(Target(bound.statistic.bind, additive=False), bound) for bound in bounds]
-    wishes = [Wish(job.target) for job in jobs]
-    for wish in wishes:
-        wish.add(wish.target)
+    """Evaluate statistics that are bound already, (s, 1 + n_resamples)."""
+    targets = [Target(bound.statistic.bind, additive=False) for bound in bounds]
+    wishes = [Wish(target, target.finish) for target in targets]
+    jobs = [
+        Job(target, bound, None, at) for at, (target, bound) in enumerate(zip(targets, bounds, strict=True))
+    ]
     at_once(wishes, jobs, observed, drawing, n_resamples, progress)
-    return np.stack([wish.found[0].values for wish in wishes])
+    return np.stack([wish.found().values for wish in wishes])
 
 
 def at_once(
@@ -299,33 +302,21 @@ def at_once(
     observed: Labels,
     drawing: Drawing | None,
     n_resamples: int,
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> None:
     """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn."""
-    values: list[list[list[HostArray]]] = [[] for _ in jobs]
-    first: list[State | None] = [None] * len(jobs)
-    wide = [at for at, job in enumerate(jobs) if _meets_in_pairs(job.bound)]
-    narrow = together(jobs, [at for at in range(len(jobs)) if at not in wide])
+    wide = [job for job in jobs if _meets_in_pairs(job.bound)]
+    narrow = together([job for job in jobs if not _meets_in_pairs(job.bound)])
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
-        for places in narrow:
-            states = states_of([jobs[at] for at in places], batch)
-            for at, state in zip(places, states, strict=True):
-                values[at].append(wishes[at].values(jobs[at].bound, state))
-                if reps.start == 0 and jobs[at].target.additive:
-                    first[at] = first_of(state)
+        for job, state in states_of(narrow, batch):
+            wishes[job.place].see(job.bound, state)
         if progress is not None and not wide:
             progress(reps.stop, n_resamples)
-    for part, at in enumerate(wide):
+    for part, job in enumerate(wide):
         assert drawing is not None
         report = share_of(progress, part, len(wide))
-        values[at] = [[own] for own in _pairwise(jobs[at], observed, drawing, n_resamples, report)]
-    for wish, job, own, sums in zip(wishes, jobs, values, first, strict=True):
-        wish.take(job.bound, own, sums)
-
-
-def first_of(state: State) -> State:
-    """Return the sums of the first label vector, on the host."""
-    return State({name: np.asarray(to_host(value[:1, ...])) for name, value in state.items()})
+        for state in _pairwise(job, observed, drawing, n_resamples, report):
+            wishes[job.place].see(job.bound, state)
 
 
 def _meets_in_pairs(bound: Bound) -> bool:
@@ -335,24 +326,22 @@ def _meets_in_pairs(bound: Bound) -> bool:
 
 def _pairwise(
     job: Job, observed: Labels, drawing: Drawing, n_resamples: int, progress: Progress | None
-) -> Iterator[HostArray]:
-    """Evaluate a statistic of pairs: all label vectors that fit at once, rows in blocks between reports."""
+) -> Iterator[State]:
+    """Sum up a statistic of pairs: all label vectors that fit at once, rows in blocks between reports."""
     bound: Any = job.bound
-    k = bound.width
     per_label = 8 if isinstance(observed, Reals) else 1 if observed.n_classes <= 256 else 4
     for reps in tiles(n_resamples, rows_within_budget(observed.n * per_label, 0.25)):
         batch = job.labels(with_observed(observed, drawing, reps))
         blocks = [slice(0, batch.n)]
         if progress is not None:
-            blocks = list(tiles(batch.n, _rows_per_report(len(batch), k, batch.values)))
+            blocks = list(tiles(batch.n, _rows_per_report(len(batch), bound.width, batch.values)))
         state = None
         for block in blocks:
             found = bound.state(batch, rows=block)
             state = found if state is None else state + found
-            if progress is not None:
-                progress(reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
+            tell(progress, reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
         assert state is not None
-        yield to_host(job.target.finish(bound, state))
+        yield state
 
 
 def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:

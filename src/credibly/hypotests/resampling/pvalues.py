@@ -110,22 +110,17 @@ def acceptance_region(
     return (float(lowest) if tail == "greater" else float(ordered[count - 1])), upper
 
 
-def pooled_pvalues(values: HostArray, tails: tuple[Tail, ...]) -> HostArray:
-    """Rank every row of (1 + b) values among all of them: the p-value each would have, (s, 1 + b)."""
+def pooled_pvalues(values: HostArray, tails: Sequence[Tail] | None = None) -> HostArray:
+    """Rank every row of (1 + b) values among all of them: the p-value each would have, (s, 1 + b).
+
+    Without tails large and small values are extreme alike.
+    """
     pooled = np.empty(values.shape)
-    for row, (series, tail) in enumerate(zip(values, tails, strict=True)):
-        upper = _share_at_least(series)
-        if tail == "greater":
-            pooled[row] = upper
-        else:
-            pooled[row] = np.minimum(1.0, 2 * np.minimum(upper, _share_at_least(-series)))
+    for row, series in enumerate(values):
+        pooled[row] = _share_at_least(series)
+        if tails is None or tails[row] != "greater":
+            pooled[row] = np.minimum(1.0, 2 * np.minimum(pooled[row], _share_at_least(-series)))
     return pooled
-
-
-def pooled_two_sided(values: HostArray) -> HostArray:
-    """Rank every row among all of its values, large and small ones being extreme alike."""
-    tails: list[Tail] = ["two-sided"] * len(values)
-    return pooled_pvalues(values, tuple(tails))
 
 
 def _share_at_least(series: HostArray) -> HostArray:
@@ -282,7 +277,7 @@ def single_result(
 
 def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict[str, Any]) -> HypotestResult:
     """Combine tests that share replicates: smallest p-value, with pooled ranks."""
-    pooled = pooled_pvalues(values, tuple(result.tail for result in results))
+    pooled = pooled_pvalues(values, [result.tail for result in results])
     pvalue, adjusted, smallest = westfall_young(pooled)
     if results[0].n_clusters is not None:
         adjusted = np.maximum(adjusted, smallest_pvalue(results[0].n_clusters))

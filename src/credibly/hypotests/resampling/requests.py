@@ -3,23 +3,61 @@
 A test that draws labels is a generator: it yields requests, receives the values of their targets, and
 returns its result. `answered` runs one alone. `answers` takes the requests of several: those over the same
 rows draw labels once per source, and equal statistics are bound and summed up once, whoever asked.
+
+Of rows that come in chunks, or in parts, sums over instances are merged over the datasets, in batches of
+replicates that fit the memory budget. A statistic of some rows is evaluated on the labels that were drawn for
+these in the same pass. Of pairs, two blocks of rows meet at a time, and labels are drawn where they meet.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections import defaultdict
 from collections.abc import Callable, Generator, Hashable, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any, TypeVar
 
+import numpy as np
+
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress, share_of
-from credibly.hypotests.resampling.loop import Resampled, Target, Wish, at_once, posed
-from credibly.hypotests.resampling.parts import in_parts, is_part, pair_by_pair
+from credibly.hypotests.resampling.choices import Drawn, bound_to
+from credibly.hypotests.resampling.loop import (
+    Job,
+    Resampled,
+    Target,
+    Wish,
+    at_once,
+    label_tiles,
+    posed,
+    share_of_replicates,
+    states_of,
+    together,
+    with_observed,
+)
 from credibly.hypotests.resampling.replicates import Draw, LabelSource, rows_at_once
-from credibly.predictions import Gaussian, Rows, Samples
+from credibly.predictions import (
+    ClassPredictions,
+    Dataset,
+    Gaussian,
+    Labels,
+    Predictions,
+    RowChoice,
+    Rows,
+    Samples,
+    as_point,
+)
+from credibly.predictions.passes import Sums, remembering
+from credibly.statistics.over_rows import Block, Pairs, meets_in_blocks
+from credibly.statistics.protocol import State, Statistic
+from credibly.statistics.subsampled import Subsampled
 
 _T = TypeVar("_T")
+
+_FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -113,11 +151,9 @@ def _joint(requests: Sequence[Request]) -> list[Answer]:
                 sources.append((draw, wishes))
             every = [wishes.setdefault(target.key, Wish(target)) for target in one.targets]
             wanted.append([(wish, wish.add(target)) for wish, target in zip(every, one.targets, strict=True)])
-    first = requests[0]
-    by_members = any(one.by_members for one in requests)
     asked = [(draw, list(wishes.values())) for draw, wishes in sources]
-    _evaluate(asked, first.rows, first.n_resamples, first.progress, by_members)
-    read = iter([[wish.found[at] for wish, at in line] for line in wanted])
+    _evaluate(asked, requests[0], any(one.by_members for one in requests))
+    read = iter([[wish.found(at) for wish, at in line] for line in wanted])
     return [[next(read) for _ in one.draws] for one in requests]
 
 
@@ -129,38 +165,212 @@ def _same(one: Draw, other: Draw) -> bool:
     return one is other or (kept and one.seed == other.seed)
 
 
-def _evaluate(
-    asked: Sequence[tuple[Draw, list[Wish]]],
-    rows: Rows,
-    n_resamples: int,
-    progress: Progress | None,
-    by_members: bool,
-) -> None:
+def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_members: bool) -> None:
     """Evaluate everything that sources are asked for."""
-    whole = rows.loaded()
-    draws, every = zip(*asked, strict=True)
-    given = rows.sample.predictions
+    rows, n_resamples, progress = first.rows, first.n_resamples, first.progress
+    whole, given = rows.loaded(), rows.sample.predictions
     # shares of labels at quantiles, which have no statistic of their own, make no tables of mixtures
-    tabled = [
-        [one for one in own if one.target.statistic or not isinstance(given, Gaussian)] for own in every
-    ]
+    tables = max(
+        sum(one.target.statistic is not None or not isinstance(given, Gaussian) for one in own)
+        for _, own in asked
+    )
     fits = whole is not None and (
-        len(whole) <= rows_at_once(given, max(map(len, tabled)))
+        len(whole) <= rows_at_once(given, tables)
         or not (by_members or isinstance(given, (Gaussian, Samples)))
     )
-    summed = [[one for one in own if not fits and (one.target.additive or is_part(one))] for own in every]
-    rest = [[one for one in own if one not in some] for own, some in zip(every, summed, strict=True)]
-    if any(summed):
-        parts = [(draw, own) for draw, own in zip(draws, summed, strict=True) if own]
-        in_parts(parts, rows, n_resamples, None if any(rest) else progress)
+
+    def is_summed(wish: Wish) -> bool:
+        return not fits and (wish.target.additive or _is_part(wish))
+
+    summed, rest = (
+        [(draw, some) for draw, own in asked if (some := [one for one in own if is_summed(one) is kind])]
+        for kind in (True, False)
+    )
+    if summed:
+        _in_parts(summed, rows, n_resamples, None if rest else progress)
     if whole is None:
-        for place, (draw, own) in enumerate(zip(draws, rest, strict=True)):
+        pairs = [(draw, one) for draw, own in rest for one in own]
+        for place, (draw, wish) in enumerate(pairs):
             assert isinstance(draw, LabelSource)
-            pair_by_pair(own, rows, draw, n_resamples, share_of(progress, place, len(draws)))
-    elif any(rest):
-        left = [(draw, own) for draw, own in zip(draws, rest, strict=True) if own]
-        targets = [(draw, [wish.target for wish in own]) for draw, own in left]
-        for order, (draw, seen, jobs) in enumerate(posed(targets, whole, n_resamples)):
-            drawing = draw(seen) if n_resamples else None
-            report = share_of(progress, order, len(left))
-            at_once(left[order][1], jobs, seen.batch, drawing, n_resamples, report)
+            _in_blocks(wish, rows, draw, n_resamples, share_of(progress, place, len(pairs)))
+        return
+    targets = [(draw, [wish.target for wish in own]) for draw, own in rest]
+    for order, (draw, seen, jobs) in enumerate(posed(targets, whole, n_resamples)):
+        drawing = draw(seen) if n_resamples else None
+        at_once(rest[order][1], jobs, seen.batch, drawing, n_resamples, share_of(progress, order, len(rest)))
+
+
+def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
+    """Tell whether a statistic needs no more than a dataset, a part of the rows, or two blocks at a time."""
+    additive = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
+    return rows.loaded() is not None or additive or meets_in_blocks(statistic, rows)
+
+
+def _is_part(wish: Wish) -> bool:
+    """Tell whether a statistic sees some of the rows, so that their labels are all it needs."""
+    return isinstance(wish.target.statistic, Subsampled) and wish.target.group is None
+
+
+class _Kept(State):
+    """Labels as they are: what follows in the order of rows is put beside them."""
+
+    def __add__(self, other: State) -> _Kept:
+        return _Kept({name: np.concatenate([self[name], other[name]], axis=1) for name in self})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Asked:
+    """What one source of labels is asked for: sums of targets, and its labels of some rows."""
+
+    draw: Draw
+    targets: tuple[Target, ...]
+    picked: HostArray | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Work:
+    """The work on one dataset: sums of the observed labels (with the first batch) and of `reps`."""
+
+    asked: tuple[_Asked, ...]
+    reps: slice
+    n_resamples: int
+
+    def __call__(self, chunk: Dataset) -> Sums:
+        most = rows_at_once(chunk.predictions, max(len(one.targets) for one in self.asked))
+        if len(chunk) <= most:
+            return self._part(chunk)
+        return reduce(add, (self._part(chunk.rows(rows)) for rows in tiles(len(chunk), most)))
+
+    def _part(self, chunk: Dataset) -> Sums:
+        given = remembering(chunk.predictions)
+        chunk = dataclasses.replace(chunk, predictions=given)
+        notes = as_point(given)[1] if isinstance(given, ClassPredictions) else given.notes
+        parts: dict[str, list[State]] = defaultdict(list)
+        every = posed([(one.draw, one.targets) for one in self.asked], chunk, self.n_resamples)
+        for order, (draw, seen, jobs) in enumerate(every):
+            drawing = draw(seen) if self.reps.stop else None
+            own, shared = _inside(self.asked[order].picked, chunk), together(jobs)
+            for _, batch in label_tiles(seen.batch, drawing, self.reps):
+                for job, state in states_of(shared, batch):
+                    parts[_name(order, job.place)].append(_every_replicate(state, len(batch)))
+                if own is not None:
+                    parts[_name(order)].append(_Kept(labels=to_host(batch.values)[:, own]))
+        return Sums({name: _stacked(found) for name, found in parts.items()}, notes)
+
+
+def _inside(picked: HostArray | None, chunk: Dataset) -> HostArray | None:
+    """Return which rows of a chunk are among those whose labels are kept."""
+    if picked is None:
+        return None
+    begin, end = np.searchsorted(picked, [chunk.start, chunk.start + len(chunk)])
+    return picked[begin:end] - chunk.start if end > begin else None
+
+
+def _name(order: int, place: int | str = "labels") -> str:
+    return f"{order} {place}"
+
+
+def _every_replicate(state: State, n_vectors: int) -> State:
+    """Give sums that no label changes the leading axis of the others, so that tiles can be joined."""
+    on_host = {name: np.asarray(to_host(value)) for name, value in state.items()}
+    return State(
+        {
+            name: np.broadcast_to(value, (n_vectors, *value.shape[1:])) if len(value) == 1 else value
+            for name, value in on_host.items()
+        }
+    )
+
+
+def _stacked(states: Sequence[State]) -> State:
+    return type(states[0])({key: np.concatenate([one[key] for one in states]) for key in states[0]})
+
+
+def _in_parts(
+    asked: Sequence[tuple[Draw, Sequence[Wish]]], rows: Rows, n_resamples: int, progress: Progress | None
+) -> None:
+    """Merge the sums of every replicate over datasets; statistics of some rows see the labels drawn there."""
+    sample, part = rows.sample, slice(0, min(_FEW, len(rows.sample)))
+    few = Dataset(sample.predictions[part], sample.batch.rows(part))
+    sums, rest = (
+        [[wish for wish in own if _is_part(wish) is kind] for _, own in asked] for kind in (False, True)
+    )
+    work = tuple(
+        _Asked(draw, tuple(wish.target for wish in own), _picked(others))
+        for (draw, _), own, others in zip(asked, sums, rest, strict=True)
+    )
+    wanted = [(one.draw, one.targets) for one in work]
+    numbers = sum(0 if one.picked is None else one.picked.size for one in work) + sum(
+        math.prod(value.shape)
+        for _, own, jobs in posed(wanted, few, n_resamples, whole=True)
+        for job in jobs
+        for value in job.bound.state(own.batch).values()
+    )
+    drawn: dict[int, list[HostArray]] = defaultdict(list)
+    for reps in list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]:
+        report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
+        (total,) = rows.merged([_Work(work, reps, n_resamples)], report)
+        noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
+        for order, (_, _, jobs) in enumerate(posed(wanted, noted, n_resamples, whole=True)):
+            for job in jobs:
+                sums[order][job.place].see(job.bound, total.states[_name(order, job.place)])
+            if rest[order]:
+                drawn[order].append(total.states[_name(order)]["labels"])
+    for order, labels in drawn.items():
+        draw, picked = work[order].draw, work[order].picked
+        assert isinstance(draw, LabelSource) and picked is not None
+        # as the labels were drawn: choices of draws, cells
+        _of_parts(rest[order], RowChoice(rows, rows.n, draw.pose), picked, np.concatenate(labels))
+
+
+def _picked(wishes: Sequence[Wish]) -> HostArray | None:
+    """Return the rows, increasing, that statistics of some rows see."""
+    chosen = [
+        wish.target.statistic.chosen for wish in wishes if isinstance(wish.target.statistic, Subsampled)
+    ]
+    return np.unique(np.concatenate(chosen)) if chosen else None
+
+
+def _of_parts(wishes: Sequence[Wish], rows: Rows, picked: HostArray, drawn: HostArray) -> None:
+    """Evaluate statistics of some rows on the labels that were drawn for them, (1 + b, picked)."""
+    taken = rows.take(picked)
+    for wish in wishes:
+        part = wish.target.statistic
+        assert isinstance(part, Subsampled)
+        own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
+        chosen = taken.take(own)
+        seen = chosen.batch
+        bound = bound_to(partial(part.bind_part, n=rows.n), chosen.predictions, seen)
+        drawing = Drawn(partial(_stored, seen, like(drawn[1:, own], seen.values)))
+        at_once([wish], [Job(wish.target, bound)], seen, drawing, len(drawn) - 1)
+
+
+def _stored(observed: Any, drawn: Array, reps: slice) -> Any:
+    return dataclasses.replace(observed, values=drawn[reps, ...])
+
+
+def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
+    """Return predictions with the notes of all rows; what `mean` adds to them is said by `mean` again."""
+    other = predictions.replace_rows()
+    said = getattr(predictions, "mean_note", None)
+    other._set(notes=tuple(note for note in notes if note != said))
+    return other
+
+
+def _in_blocks(
+    wish: Wish, rows: Rows, draw: LabelSource, n_resamples: int, progress: Progress | None
+) -> None:
+    """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
+    assert wish.target.statistic is not None
+    pairs = Pairs.over(wish.target.statistic, rows, draw.pose)
+    bound = pairs.bound
+    for reps in tiles(n_resamples, pairs.vectors_at_once()):
+        report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
+        state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
+        wish.see(bound, state)
+        bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
+
+
+def _drawn_for(draw: LabelSource, reps: slice, block: Block) -> Labels:
+    rows = Dataset(block.predictions, block.labels, start=block.start)
+    drawn: Labels = with_observed(block.labels, draw(rows), reps)
+    return drawn

@@ -22,13 +22,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from functools import partial, reduce
+from operator import add, attrgetter
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, tell
 from credibly.hypotests.resampling.choices import Bind, bound_to, drawing_notes, is_stratified, pooled
 from credibly.hypotests.resampling.loop import Finish, Resampled
 from credibly.hypotests.resampling.replicates import member_probs
@@ -37,7 +39,7 @@ from credibly.predictions.clusters import Clusters
 from credibly.predictions.ensemble import WithoutMember
 from credibly.predictions.passes import Sums
 from credibly.statistics.linear import Linear
-from credibly.statistics.over_rows import Pairs, Planned, for_pairs, meets_in_blocks, require_rows
+from credibly.statistics.over_rows import Pairs, for_pairs, meets_in_blocks, require_rows
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -66,8 +68,7 @@ def sign_tiles(
     """Yield the `signs` of all replicates, (b, number), in tiles that fit the memory budget."""
     for reps in tiles(n_resamples, rows_within_budget(bytes_per_replicate, 0.25)):
         yield reps, signs(seed, reps, number)
-        if progress is not None:
-            progress(reps.stop, n_resamples)
+        tell(progress, reps.stop, n_resamples)
 
 
 def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Labels]:
@@ -91,23 +92,24 @@ def taken_notes(predictions: Predictions) -> tuple[str, ...]:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Work:
-    """The sums of one dataset: expected ones, and what its labels add to them per cluster."""
+class WildSums:
+    """The sums of one dataset, by number: expected ones, and what its labels add to them per cluster."""
 
-    chosen: tuple[Planned, ...]
+    binds: tuple[Bind, ...]
     clusters: Clusters
     seed: Seed
     members: tuple[int, ...] = ()
 
     def __call__(self, chunk: Dataset) -> Sums:
+        """Return the sums."""
         codes = self.clusters.codes(chunk.clusters)
         states: dict[str, State] = {}
-        for one in self.chosen:
-            bound, labels = bound_in_clusters(one.bind, chunk, self.seed)
+        for at, bind in enumerate(self.binds):
+            bound, labels = bound_in_clusters(bind, chunk, self.seed)
             expected, added = bound.wild_sums(labels, codes, self.clusters.number)
-            states |= {f"{one.statistic.name} expected": expected, f"{one.statistic.name} added": added}
+            states |= {f"{at} expected": expected, f"{at} added": added}
             for member in self.members:
-                states[f"{one.statistic.name} of {member}"] = self._of_member(chunk, bound, codes, member)
+                states[f"{at} of {member}"] = self._of_member(chunk, bound, codes, member)
         return Sums(states)
 
     def _of_member(self, chunk: Dataset, bound: Bound, codes: HostArray, member: int) -> State:
@@ -115,18 +117,11 @@ class _Work:
         assert isinstance(chunk.predictions, ClassPredictions)
         batch, given = chunk.batch, chunk.predictions
         probs = given.left_out if isinstance(given, WithoutMember) else member_probs(given)[:, member, :]
-        total: State | None = None
-        for c in range(chunk.predictions.n_classes):
-            shares = as_float64(probs[:, c])[None, :]
-            every = dataclasses.replace(batch, values=0 * batch.values + c, weights=shares)
-            own = bound.wild_sums(every, codes, self.clusters.number)[1]
-            total = own if total is None else total + own
-        assert total is not None
-        return total
-
-
-def _ids(chunk: Dataset) -> HostArray:
-    return np.asarray(chunk.clusters)
+        every = (
+            dataclasses.replace(batch, values=0 * batch.values + c, weights=as_float64(probs[:, c])[None, :])
+            for c in range(given.n_classes)
+        )
+        return reduce(add, (bound.wild_sums(one, codes, self.clusters.number)[1] for one in every))
 
 
 def wild(
@@ -165,39 +160,22 @@ def wild(
     list of Resampled
         One per statistic; entry 0 of the values is the observation.
     """
-    sums = [one for one in chosen if one.traits.reduction == "sum"]
     drawing = () if members is None else tuple(np.unique(members).tolist())
     if drawing:
         _require_linear(chosen, rows)
+    for one in chosen:
+        require_rows(one, rows)
+    sums = [one for one in chosen if one.traits.reduction == "sum"]
     states: dict[str, tuple[Bound, State, State]] = {}
     if sums:
-        for one in sums:
-            require_rows(one, rows)
-        planned = tuple(Planned(one, one.plan(rows)) for one in sums)
-        (total,) = rows.merged([_Work(planned, clusters, seed, drawing)])
-        few = rows.sample
-        for each in planned:
-            name = each.statistic.name
-            bound, _ = bound_in_clusters(each.bind, few, seed)
-            states[name] = bound, total.states[f"{name} expected"], total.states[f"{name} added"]
+        binds = tuple(partial(one.bind, plan=one.plan(rows)) for one in sums)
+        (total,) = rows.merged([WildSums(binds, clusters, seed, drawing)])
+        for at, (one, bind) in enumerate(zip(sums, binds, strict=True)):
+            bound, _ = bound_in_clusters(bind, rows.sample, seed)
+            states[one.name] = bound, total.states[f"{at} expected"], total.states[f"{at} added"]
     for one in chosen:
-        if one in sums:
-            continue
-        if one.traits.reduction == "pairwise" and meets_in_blocks(one, rows):
-            require_rows(one, rows)
-            states[one.name] = Pairs.over(one, rows).wild_sums(clusters.number)
-            continue
-        part = rows.take(one.chosen) if isinstance(one, Subsampled) else rows.loaded()
-        if part is None:
-            part = dataclasses.replace(for_pairs(rows), clusters=np.concatenate(list(rows.map(_ids))))
-        bound = (
-            one.bind_part(part.predictions, rows.n)
-            if isinstance(one, Subsampled)
-            else one.bind(part.predictions, one.plan(InMemory(part)))  # weights count for the plan, too
-        )
-        one.require_labels(part.batch)
-        codes = clusters.codes(part.clusters)
-        states[one.name] = bound, *bound.wild_sums(part.batch, codes, clusters.number)
+        if one not in sums:
+            states[one.name] = _all_at_once(one, rows, clusters)
     found: dict[str, list[HostArray]] = {name: [] for name in states}
 
     def evaluate(bound: Bound, expected: State, added: State, drawn: HostArray) -> HostArray:
@@ -206,6 +184,7 @@ def wild(
         assert isinstance(bound, Linear)
         return to_host(finish(bound, bound.terms.wild_state(expected, added, drawn)))
 
+    order = {one.name: at for at, one in enumerate(sums)}
     for reps, drawn in sign_tiles(seed, clusters.number, n_resamples, 160 * clusters.number, progress):
         for name, (bound, expected, added) in states.items():
             if reps.start == 0:
@@ -216,7 +195,7 @@ def wild(
             own = np.empty(len(drawn))
             for member in np.unique(members[reps]).tolist():
                 at = members[reps] == member
-                drew = total.states[f"{name} of {member}"]
+                drew = total.states[f"{order[name]} of {member}"]
                 moved = State(
                     {**expected, **{key: expected[key] + one.sum(axis=0) for key, one in drew.items()}}
                 )
@@ -224,6 +203,23 @@ def wild(
                 own[at] = evaluate(bound, *bound.widened(moved, apart), drawn[at])
             found[name].append(own)
     return [Resampled(states[one.name][0], np.concatenate(found[one.name])) for one in chosen]
+
+
+def _all_at_once(one: Statistic, rows: Rows, clusters: Clusters) -> tuple[Bound, State, State]:
+    """Bind a statistic that is no sum over rows, and return its sums."""
+    if one.traits.reduction == "pairwise" and meets_in_blocks(one, rows):
+        return Pairs.over(one, rows).wild_sums(clusters.number)
+    part = rows.take(one.chosen) if isinstance(one, Subsampled) else rows.loaded()
+    if part is None:
+        part = dataclasses.replace(
+            for_pairs(rows), clusters=np.concatenate(list(rows.map(attrgetter("clusters"))))
+        )
+    bound = (
+        one.bind_part(part.predictions, rows.n)
+        if isinstance(one, Subsampled)
+        else one.bind(part.predictions, one.plan(InMemory(part)))  # weights count for the plan, too
+    )
+    return bound, *bound.wild_sums(part.batch, clusters.codes(part.clusters), clusters.number)
 
 
 def _require_linear(chosen: Sequence[Statistic], rows: Rows) -> None:

@@ -175,9 +175,9 @@ def test_progress_and_words() -> None:
         (MEMBERS, {"levels": 1}, "`levels` must be an integer"),
         (MEMBERS, {"levels": 10**9}, "`levels` must be"),
         (MEMBERS, {"rng": -1}, "`rng` must be"),
-        (cr.Gaussian(np.zeros(N), np.ones(N)), {"hypothesis": "bayesian"}, "the members are needed"),
-        (cr.Samples(np.zeros((N, 3))), {"hypothesis": "bayesian"}, "the members are needed"),
-        (cr.Quantiles(np.zeros((N, 19)), LEVELS), {"hypothesis": "bayesian"}, "the members are needed"),
+        (cr.Gaussian(np.zeros(N), np.ones(N)), {"hypothesis": "bayesian"}, "the members are lost"),
+        (cr.Samples(np.zeros((N, 3))), {"hypothesis": "bayesian"}, "the members are lost"),
+        (cr.Quantiles(np.zeros((N, 19)), LEVELS), {"hypothesis": "bayesian"}, "the members are lost"),
     ],
 )
 def test_refused(test, predictions: object, settings: dict, words: str) -> None:
@@ -325,7 +325,7 @@ def test_grades_that_are_too_high_are_found() -> None:
     members = cr.Ensemble(np.stack([GRADES, GRADES[::-1]], axis=1))
     shared = cr.pit_test(members, GIVEN_GRADES, levels=10, hypothesis="bayesian", n_resamples=99, rng=0)
     assert 0 < shared.pvalue <= 1
-    with pytest.raises(cr.UnsupportedError, match="the members are needed"):
+    with pytest.raises(cr.UnsupportedError, match="the members are lost"):
         cr.pit_test(GRADES, GIVEN_GRADES, hypothesis="bayesian")
     with pytest.raises(cr.InputTypeError, match="one class per instance"):
         cr.pit_test(GRADES, cr.LabelCounts(np.eye(4, dtype=int)[GIVEN_GRADES]))

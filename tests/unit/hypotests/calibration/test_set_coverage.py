@@ -94,7 +94,7 @@ def test_bad_input() -> None:
         cover((low, high), y, claimed=0.9, features=np.full((5, 1), np.nan))
     with pytest.raises(cr.InputTypeError, match="`features` must hold numbers"):
         cover((low, high), y, claimed=0.9, features=["a"] * 5)
-    with pytest.raises(cr.InputError, match=r"`features` must be numbers \(5, f\); got \(4, 1\)"):
+    with pytest.raises(cr.InputError, match=r"`features` must be numbers \(5, f\); got shape \(4, 1\)"):
         cover((low, high), y, claimed=0.9, features=np.ones(4))
 
 

@@ -106,7 +106,7 @@ def test_bad_input() -> None:
     result = result_of(members, labels)
     with pytest.raises(cr.InputError, match="one row per prediction"):
         result.details.regions(members, labels, space=np.zeros((79, 1)))
-    with pytest.raises(cr.InputError, match="with NaN"):
+    with pytest.raises(cr.InputError, match="`space` must be finite; row 0 holds nan"):
         result.details.regions(members, labels, space=np.full(80, np.nan))
     with pytest.raises(cr.InputError, match="one entry per prediction"):
         result.details.regions(members, labels[:-1])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.credal.learned_weights import held_out_share, kept_spread
+from credibly.hypotests.credal.learned_weights import held_out_share
 
 
 def test_the_share_has_the_largest_likelihood() -> None:
@@ -21,8 +21,8 @@ def test_the_share_has_the_largest_likelihood() -> None:
 
 def test_ends_of_the_share() -> None:
     low, high = np.full(10, 0.2), np.full(10, 0.6)
-    assert held_out_share(high, low) == kept_spread(high, low) == 1.0
-    assert held_out_share(low, high) == kept_spread(low, high) == 0.0
+    assert held_out_share(high, low) == 1.0
+    assert held_out_share(low, high) == 0.0
     assert held_out_share(low, low) == 1.0
     assert held_out_share(np.zeros(10), low) == 0.0  # labels that the learned combination calls impossible
     assert held_out_share(np.zeros(10), np.zeros(10)) == 1.0
@@ -35,7 +35,7 @@ def test_the_kept_spread_is_that_of_the_truth() -> None:
     signal, error = 0.1 * rng.standard_normal((2, n)).clip(-2, 2)
     labels = rng.random(n) < 0.5 + signal
     learned = 0.5 + signal + error
-    kept = kept_spread(np.where(labels, learned, 1 - learned), np.full(n, 0.5))
+    kept = np.sqrt(held_out_share(np.where(labels, learned, 1 - learned), np.full(n, 0.5)))
     # standard error of the slope: sqrt(0.25 / (n 0.02)) = 0.008, of its root 0.006
     assert kept == pytest.approx(np.sqrt(0.5), abs=0.03)
     assert np.std(kept * (signal + error)) == pytest.approx(np.std(signal), rel=0.05)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.credal.pairs import one_of_many, paired, values_of_pairs
+from credibly.hypotests.credal.task import one_of_many, pair_values, values_of_pairs
 from credibly.predictions import Classes
 from libraries import Library
 
@@ -33,7 +33,7 @@ def test_equals_binding_each_prediction(name: str, n: int, library: Library) -> 
     wanted = [STATISTICS[name].bind(cr.Point(own))(one_of_many(labels, d))[0] for d, own in enumerate(probs)]
     there = Classes(library.asarray(labels.values), 3)
     np.testing.assert_allclose(
-        paired(STATISTICS[name], library.asarray(probs), there), wanted, rtol=1e-10, atol=1e-13
+        pair_values(STATISTICS[name], library.asarray(probs), there), wanted, rtol=1e-10, atol=1e-13
     )
 
 
@@ -45,4 +45,4 @@ def test_batches_stand_in_their_order_and_are_reported() -> None:
     found = values_of_pairs(bounds, batches, 4, lambda *done: told.append(done))
     assert told == [(1, 4), (4, 4)]
     for row, bound in zip(found, bounds, strict=True):
-        np.testing.assert_allclose(row, paired(bound.statistic, probs, labels), rtol=1e-12)
+        np.testing.assert_allclose(row, pair_values(bound.statistic, probs, labels), rtol=1e-12)

@@ -206,13 +206,12 @@ def test_a_bad_model_without_calibration_error_is_a_conflict() -> None:
 
 
 def test_chunks_of_rows_change_nothing_but_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    from credibly.hypotests.resampling import parts, requests
+    from credibly.hypotests.resampling import requests
 
     members, labels = world(n=101)
     groups = np.arange(101) % 3
     whole = cr.predictive_check(members, labels, statistics=FIVE, groups=groups, n_resamples=50, rng=9)
-    for module in (parts, requests):
-        monkeypatch.setattr(module, "rows_at_once", lambda predictions, n_targets: 17)
+    monkeypatch.setattr(requests, "rows_at_once", lambda predictions, n_targets: 17)
     cut = cr.predictive_check(members, labels, statistics=FIVE, groups=groups, n_resamples=50, rng=9)
     for hypothesis in BOTH:
         one, other = whole.under(hypothesis), cut.under(hypothesis)

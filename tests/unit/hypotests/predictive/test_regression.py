@@ -44,14 +44,13 @@ def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> N
 def test_tables_of_losses_are_the_same_in_chunks_of_rows_and_groups(
     monkeypatch: pytest.MonkeyPatch, library: Library
 ) -> None:
-    from credibly.hypotests.resampling import parts, requests
+    from credibly.hypotests.resampling import requests
 
     mean, std, labels = world()
     settings = {"statistics": ["crps", "gaussian_log_loss"], "n_resamples": 39, "rng": 4}
     settings["groups"] = np.arange(40) % 2
     whole = cr.predictive_check(cr.Gaussian(mean, std), labels, **settings)
-    for module in (parts, requests):
-        monkeypatch.setattr(module, "rows_at_once", lambda predictions, n_targets: 17)
+    monkeypatch.setattr(requests, "rows_at_once", lambda predictions, n_targets: 17)
     given = cr.Gaussian(library.asarray(mean), library.asarray(std))
     cut = cr.predictive_check(given, library.asarray(labels), **settings)
     for name in settings["statistics"]:

@@ -143,7 +143,7 @@ def test_draws_of_a_mixture_are_different_draws_of_drawn_members() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["draws", "members", "joint", "quantiles"])
 def test_chunks_and_parts_change_no_pvalue(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from credibly.hypotests.resampling import parts, requests
+    from credibly.hypotests.resampling import requests
 
     levels = [0.05, 0.5, 0.95]
     given = {
@@ -158,8 +158,7 @@ def test_chunks_and_parts_change_no_pvalue(kind: str, monkeypatch: pytest.Monkey
     groups = np.arange(N) % 2
     whole = cr.predictive_check(given, LABELS, groups=groups, **settings)
     scanned = cr.predictive_check(cr.scan(given, LABELS, groups=groups, chunk_rows=7), **settings)
-    for module in (parts, requests):
-        monkeypatch.setattr(module, "rows_at_once", lambda predictions, n_targets: 11)
+    monkeypatch.setattr(requests, "rows_at_once", lambda predictions, n_targets: 11)
     cut = cr.predictive_check(given, LABELS, groups=groups, **settings)
     for name in whole.hypotheses:
         for other in (scanned.under(name), cut.under(name)):

@@ -15,7 +15,7 @@ from credibly._arrays.philox import as_seed
 from credibly.hypotests.calibration.calibration_test import asking_tests
 from credibly.hypotests.calibration.pit import asking_shares
 from credibly.hypotests.predictive.predictive_check import asking_check
-from credibly.hypotests.resampling import loop, parts
+from credibly.hypotests.resampling import loop, requests
 from credibly.hypotests.resampling.requests import answered, answers, side_by_side
 from credibly.predictions import as_rows
 from credibly.predictions.passes import detached
@@ -44,7 +44,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return before(*arguments)
 
     monkeypatch.setattr(loop, "label_tiles", counted)
-    monkeypatch.setattr(parts, "label_tiles", counted)
+    monkeypatch.setattr(requests, "label_tiles", counted)
     return passes
 
 
