@@ -179,6 +179,18 @@ def test_python_lines_make_a_comparison_again(folder: Path) -> None:
     same(results, page_of(folder / "comparison.html")[1])
 
 
+def test_values_of_rows_are_no_part_of_the_record() -> None:
+    probs, labels = [[0.5, 0.5], [0.2, 0.8]] * 20, [0, 1] * 20
+    call = cr.evaluate(probs, labels, groups=["a", "b"] * 20, features=[[1.0]] * 40, tests=False).source[
+        "call"
+    ]
+    assert call["objects"] == ["predictions", "labels", "groups", "features"]
+    assert (call["files"], call["typed"]) == ([], False)
+    assert cr.evaluate(probs, labels, source={"path": "a.npz"}, tests=False).source["call"]["files"] == [
+        "a.npz"
+    ]
+
+
 def test_the_next_command_has_only_flags_of_its_verb() -> None:
     reading = {"labels": "y", "claimed": 0.9, "groups": ["sex"], "clusters": "patient", "drop_invalid": True}
     call = Call("report", ("my file.csv",), reading, {"blocks": 3, "margin": 0.1})

@@ -27,7 +27,7 @@ class Call:
     verb : str
         Verb of the program.
     files : tuple of str
-        Files that were read, as they were named; empty if everything was in memory.
+        Files that were read, as they were named, or where the caller says that objects in memory came from.
     reading : mapping of str to object
         What was said about the files, as `load` takes it.
     options : mapping of str to object
@@ -93,7 +93,7 @@ class Call:
             The command; bundled data, which are no file of the reader's, are called FILE.
         """
         files = ("FILE",) if self.verb == "demo" else self.files
-        if not files or "labels" in self.objects:
+        if not files or ("labels" in self.objects and "predictions" not in self.objects):
             return None
         beside = {row.name: self.options[row.name] for row in (CLUSTERS, BLOCKS) if row.name in self.options}
         kept = {
@@ -122,7 +122,7 @@ class Call:
                 "}",
             ]
             given = ["models"]
-        elif self.files:
+        elif self.files and "predictions" not in self.objects:
             lines += ["", f"data = {self._read(self.files[0])}"]
             given = ["data"]
         elif "labels" not in self.objects:

@@ -79,8 +79,11 @@ class VerbCommand(click.Command):
         for row in self.rows.values():
             if row.flag not in self.verb.first:
                 sections.setdefault(row.about if self.verb.first else "Options", []).append(row.flag)
-        *_, last = sections.values()
-        last += lines.keys() - {row.flag for row in self.rows.values()}  # of the help itself
+        last = "Output" if self.verb.first else "Options"
+        sections[last] = [
+            *sections.pop(last),
+            *lines.keys() - {row.flag for row in self.rows.values()},
+        ]  # --help
         for heading, flags in sections.items():
             with formatter.section(heading):
                 formatter.write_dl([record for flag in flags if (record := lines[flag]) is not None])

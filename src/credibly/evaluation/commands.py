@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +18,7 @@ from credibly.statistics.registry import as_statistic, registered
 
 _BY_NAME = ("groups", "clusters", "classes")
 """What may be said about a file: columns by their names."""
+_OF_ROWS = ("groups", "clusters", "features")
 _NOT_SAID = ("predictions", "models", "labels", "progress", "source")
 
 
@@ -40,19 +40,20 @@ def recorded_call(verb: str, given: Mapping[str, Any], seed: Seed) -> Call:
         Numbers, names and lists of them are recorded as they are, defaults too, all else by the name of its
         argument.
     """
-    about = given.get("predictions")
+    about: Any = given.get("predictions")
     reading: dict[str, Any] = {}
     options: dict[str, Any] = {}
     objects: list[str] = []
-    files: tuple[str, ...] = (os.fspath(about),) if isinstance(about, (str, os.PathLike)) else ()
+    from_file = isinstance(about, (str, os.PathLike))
+    files: tuple[str, ...] = (os.fspath(about),) if from_file else ()
     if isinstance(about, Dataset) and about.read is not None:
         files, reading = (about.source,), dict(about.read)
     elif not files:
         objects += [name for name in ("predictions", "models") if name in given]
-    from_file = bool(files) and not isinstance(about, Dataset)
+        files = tuple(str(path) for path in [(given["source"] or {}).get("path")] if path)
     labels = given["labels"]
-    if isinstance(labels, str):
-        (reading if from_file else options)["labels"] = labels
+    if isinstance(labels, (str, os.PathLike)):
+        (reading if from_file else options)["labels"] = os.fspath(labels)
     elif labels is not None:
         objects.append("labels")
     for name, value in given.items():
@@ -60,6 +61,8 @@ def recorded_call(verb: str, given: Mapping[str, Any], seed: Seed) -> Call:
             continue
         drawn = name == "rng" and not isinstance(value, (int, np.integer))
         said = list(seed) if drawn else plain(_named(value))
+        if name in _OF_ROWS and isinstance(said, list) and not (from_file or hasattr(about, "columns")):
+            said = None  # a value per row, no names of columns
         if said is None:
             objects.append(name)
         elif from_file and name in _BY_NAME and said != COPIES:
@@ -77,18 +80,12 @@ def _named(value: Any) -> Any:
     return value.name if known and as_statistic(value.name) == value else value
 
 
-def _then(work: Work, verb: str, *arguments: str, **options: Any) -> str | None:
-    """Return the command of another verb for the same file; None for arrays whose origin nobody told."""
-    call, path = Call.of(work.source["call"]), work.source.get("path")
-    if path and not str(path).startswith("<") and not call.typed and not call.files:  # <...> is a table
-        call = dataclasses.replace(call, files=(str(path),), objects=())
-    return call.then(verb, *arguments, **options)
-
-
 def fit_command(work: Work, method: str, by: str | None = None) -> str:
     """Write how a recalibration is fitted; `by` names the attribute whose groups have one of their own."""
     columns = {} if by is None else {"groups": [by]}
-    command = _then(work, "calibrate fit", "calibration.json", without=("claimed",), method=method, **columns)
+    command = Call.of(work.source["call"]).then(
+        "calibrate fit", "calibration.json", without=("claimed",), method=method, **columns
+    )
     groups = "" if by is None else f", groups={by}"
     return command or f'cr.recalibration_report(predictions, labels, ["{method}"]{groups})'
 
@@ -96,8 +93,7 @@ def fit_command(work: Work, method: str, by: str | None = None) -> str:
 def ends_command(work: Work, claimed: float) -> str:
     """Write how the ends of intervals are recalibrated, as the quantiles of their claimed coverage."""
     low, high = (f"{0.5 + sign * claimed / 2:.6g}" for sign in (-1, 1))
-    command = _then(
-        work,
+    command = Call.of(work.source["call"]).then(
         "calibrate fit",
         "calibration.json",
         without=("claimed",),
@@ -110,17 +106,17 @@ def ends_command(work: Work, claimed: float) -> str:
 
 def plan_command(work: Work) -> str:
     """Write how labels are planned; rows are taken as independent."""
-    command = _then(work, "plan", gap=work.margin)
+    command = Call.of(work.source["call"]).then("plan", gap=work.margin)
     return command or f"cr.plan_labels(predictions, gap={work.margin:g})"
 
 
 def groups_command(work: Work) -> str:
     """Write how an evaluation is repeated group by group."""
-    command = _then(work, "report", groups=["COLUMN"], overwrite=True)
+    command = Call.of(work.source["call"]).then("report", groups=["COLUMN"], overwrite=True)
     return command or "cr.evaluate(predictions, labels, groups=groups)"
 
 
 def audit_command(work: Work) -> str:
     """Write how groups are looked at."""
-    command = _then(work, "audit", groups=["COLUMN"])
+    command = Call.of(work.source["call"]).then("audit", groups=["COLUMN"])
     return command or "cr.evaluate(predictions, labels, groups=groups)"

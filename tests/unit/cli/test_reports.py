@@ -105,10 +105,7 @@ def test_several_files_give_the_report_of_their_comparison(
     pages = [re.sub(r"credibly (report|compare) .*", "", path.read_text()) for path in (target, other)]
     tables = [re.findall(r"<table.*?</table>", page, flags=re.DOTALL) for page in pages]
     assert tables[0] == tables[1]
-    (again,) = re.findall(r"<code>(credibly report .*)</code>", target.read_text())
-    assert again == (
-        f"credibly report {calibrated} {members} --n-resamples {DRAWS[1]} --n-bins 15 --seed 0 --out {target}"
-    )
+    assert f"credibly report {calibrated} {members} --out {target}" in target.read_text()
 
 
 def test_the_report_of_several_files_stands_beside_the_first(
