@@ -94,7 +94,8 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
     for what, reason in evaluation.not_run:
         left_out.setdefault(reason, []).append(what)
     for reason, names in left_out.items():
-        yield f"not run, because {with_flags(reason)}: {', '.join(names)}"
+        each = "each " if len(names) > 1 else ""
+        yield f"not run: {', '.join(names)}, {each}because {with_flags(reason)}"
 
 
 def _misread(evaluation: Evaluation) -> Iterator[str]:

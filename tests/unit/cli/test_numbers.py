@@ -155,11 +155,13 @@ def test_evaluate_says_why_nothing_was_computed(
     why = "it needs class probabilities, got Gaussian"
     assert f"credibly: nothing was computed: every statistic was left out, because {why}." in ran.err
     left_out = [line for line in ran.err.splitlines() if line.startswith("note: not run")]
-    assert left_out == ([] if flags else [f"note: not run, because {why}: accuracy"])
+    assert left_out == ([] if flags else [f"note: not run: accuracy, because {why}"])
     ran = credibly(
         "evaluate", tmp_path / "reals.npz", *("--statistic", "accuracy", "--statistic", "brier"), *FAST
     )
-    assert "note: not run, because it needs class probabilities, got Gaussian: accuracy, brier" in ran.err
+    assert (
+        "note: not run: accuracy, brier, each because it needs class probabilities, got Gaussian" in ran.err
+    )
 
 
 def test_real_values_are_evaluated_and_tested(credibly: Command, tmp_path: Path) -> None:
