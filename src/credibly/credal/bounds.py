@@ -128,9 +128,10 @@ def _probability(credal: CredalSet, events: Any, *, upper: bool) -> Array:
 def singleton_bounds(credal: CredalSet) -> tuple[Array, Array]:
     """Return lower and upper probability of every class, (n, k) each."""
     xp = credal.xp
-    if isinstance(credal, Point | Ensemble):
-        members = members_of(credal)
-        return as_float64(xp.min(members, axis=1)), as_float64(xp.max(members, axis=1))
+    if isinstance(credal, Point):
+        return (as_float64(credal.probs),) * 2
+    if isinstance(credal, Ensemble):
+        return as_float64(xp.min(credal.probs, axis=1)), as_float64(xp.max(credal.probs, axis=1))
     if isinstance(credal, Intervals):
         return tight_bounds(credal)
     masses, table = as_float64(credal.masses), credal.membership

@@ -16,7 +16,16 @@ import numpy as np
 
 from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, device, like, namespace, rows_within_budget, tiles
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    clip,
+    device,
+    like,
+    namespace,
+    rows_within_budget,
+    tiles,
+)
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.envelope import all_events, beliefs, event_tiles
 from credibly.credal.newton import nearest_weights
@@ -62,17 +71,14 @@ def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
         return xp.where(wanted, xp.minimum(xp.maximum(level * target, lower), upper), lower)
 
     # The last place whose sum is still below 1 starts the segment that holds c.
-    before = xp.zeros_like(xp.sum(xp.astype(finite, xp.int64), axis=-1, keepdims=True))
     beyond = xp.sum(xp.astype(finite, xp.int64), axis=-1, keepdims=True)
+    before = xp.zeros_like(beyond)
     for _ in range(int(places.shape[-1]).bit_length()):
         middle = (before + beyond) // 2
         sums = xp.sum(filled_to(xp.take_along_axis(shown, middle, axis=-1)), axis=-1, keepdims=True)
-        below = sums < 1.0
-        open_ = middle > before
-        before, beyond = (
-            xp.where(open_ & below, middle, before),
-            xp.where(open_ & ~below, middle, beyond),
-        )
+        below, open_ = sums < 1.0, middle > before
+        before = xp.where(open_ & below, middle, before)
+        beyond = xp.where(open_ & ~below, middle, beyond)
     base = xp.take_along_axis(shown, before, axis=-1)
     free = wanted & (starts <= base) & (base < stops)
     rate = xp.sum(xp.where(free, target, xp.zeros_like(target)), axis=-1, keepdims=True)
@@ -165,8 +171,7 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
             if index.shape[0] == 1:
                 continue
             here, wanted = xp.take(probs, index, axis=-1), xp.take(target, index, axis=-1)
-            others = xp.where(here > given[j], here - given[j], xp.zeros_like(here))
-            moved = _fill_above(others, wanted, masses[:, j : j + 1])
+            moved = _fill_above(clip(here - given[j], 0.0), wanted, masses[:, j : j + 1])
             probs = probs + _placed(moved - given[j], spread[j])
             given[j] = moved
         # a sum of shares anew: what a class lost would leave rounding where it now has 1e-17
@@ -203,7 +208,7 @@ def _fill_above(others: Array, target: Array, mass: Array) -> Array:
     place = xp.where(count > 0, count - 1, xp.zeros_like(count))
     level = xp.take_along_axis(levels, place, axis=-1)
     filled = xp.where(wanted, level * target - others, xp.zeros_like(others))
-    filled = xp.where(filled > 0, filled, xp.zeros_like(filled))
+    filled = clip(filled, 0.0)
     # A set without any wanted class spreads evenly; rounding of the others is put right.
     total = xp.sum(filled, axis=-1, keepdims=True)
     even = mass / others.shape[-1] * xp.ones_like(others)

@@ -13,7 +13,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import UnsupportedError, one_of, require
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, clip, like, namespace, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import event_bounds, event_table, mass_bounds
@@ -181,14 +181,12 @@ def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negativ
         noted = f"masses on a budget of {len(sets)} sets of {k} classes, remainder on all classes"
     xp = namespace(masses)
     below = int(xp.sum(xp.astype(masses < -1e-12, xp.int64)))
-    notes: tuple[str, ...] = (
-        noted,
-        Note("negative", "masses are negative", below, masses.shape[0] * masses.shape[1]),
-    )
     if negative == "clamp":
         masses = clamped(masses, sets.index(frozenset(range(k))))
-        notes = (notes[0], f"{below} negative masses were set to 0 and their rows renormalised")
-    return MassFunction(masses, sets, k, notes)
+        changed = f"{below} negative masses were set to 0 and their rows renormalised"
+        return MassFunction(masses, sets, k, (noted, changed))
+    kept = Note("negative", "masses are negative", below, masses.shape[0] * masses.shape[1])
+    return MassFunction(masses, sets, k, (noted, kept))
 
 
 def _invert_on(credal: CredalSet, sets: tuple[FocalSet, ...]) -> tuple[Array, tuple[FocalSet, ...]]:
@@ -213,12 +211,10 @@ def _invert_on(credal: CredalSet, sets: tuple[FocalSet, ...]) -> tuple[Array, tu
 def clamped(masses: Array, full: int) -> Array:
     """Negative masses become 0, what is missing to 1 goes to the full set, rows are divided by their sum."""
     xp = namespace(masses)
-    kept = xp.where(masses > 0, masses, xp.zeros_like(masses))
     inner = like(np.arange(masses.shape[1]) != full, masses)
-    kept = xp.where(inner, kept, xp.zeros_like(kept))
+    kept = xp.where(inner, clip(masses, 0.0), xp.zeros_like(masses))
     missing = 1.0 - xp.sum(kept, axis=1, keepdims=True)
-    missing = xp.where(missing > 0, missing, xp.zeros_like(missing))
-    kept = xp.where(inner, kept, missing)
+    kept = xp.where(inner, kept, clip(missing, 0.0))
     return kept / xp.sum(kept, axis=1, keepdims=True)
 
 

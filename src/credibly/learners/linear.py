@@ -22,7 +22,7 @@ from credibly._arrays.progress import Progress
 from credibly.credal import boundary
 from credibly.credal.sets import require_positive_number
 from credibly.learners.basis import Basis, FittedBasis
-from credibly.learners.mixing import Columns, fit_weights, mixed
+from credibly.learners.mixing import Columns, fit_weights, likelihoods, mixed
 from credibly.learners.points import Points
 from credibly.predictions import as_point
 
@@ -337,11 +337,8 @@ class _Parts(NamedTuple):
 
     def likely(self, columns: Columns, parameters: Array) -> HostArray:
         """Return the probability of each label under every fit, (b, n)."""
-        xp = namespace(self.points)
-        mixtures = mixed(columns.weights(parameters), self.points)
-        index = xp.astype(self.labels, xp.int64)[0, None, :, None]
-        index = xp.broadcast_to(index, (*mixtures.shape[:2], 1))
-        return to_host(xp.take_along_axis(mixtures, index, axis=2))[:, :, 0]
+        likely = likelihoods(self.points, self.labels)
+        return to_host(columns.xp.vecdot(columns.weights(parameters), likely))
 
 
 @dataclasses.dataclass(frozen=True)

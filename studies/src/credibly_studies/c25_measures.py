@@ -10,6 +10,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import size
 from credibly.evaluation import shown
 from credibly.selection import epistemic_score, rank_models
+from credibly_studies.c25_claims import CONFIDENCE
 from credibly_studies.c25_models import Models
 from credibly_studies.c25_set_claims import rank_correlation
 from credibly_studies.judging import Interval, above, below, denied, dominance, holds, mean_interval, told
@@ -68,33 +69,31 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
         "factor of the trade-off",
         "first five, with the places each can have",
     )
-    better = [
-        areas["kl"][name] > areas[other][name] + ROUNDING
-        for name in areas["kl"]
-        for other in ("js", "sqrt_js")
-    ]
+    gaps = [areas["kl"][name] - areas[other][name] for name in areas["kl"] for other in ("js", "sqrt_js")]
+    differ = [gap > 0 for gap in gaps if abs(gap) > ROUNDING]
     return StudyTable("divergences", "Rankings by divergence", columns, rows), [
         Claim(
-            "C25 F.1, Table 5; digits",
-            "Without points, KL and JS have the same two models first at trade-off 1",
-            "RS-NN and DE (at 1.0 the printed KL row has RS-NN and LB-BNN)",
-            "; ".join(f"{name}: {' and '.join(sorted(one))}" for name, one in firsts.items()),
+            "C25 F.1, Table 5",
+            "without points KL and JS have the same two models first at trade-off 1",
+            "",
+            "digits, " + "; ".join(f"{name}: {' and '.join(sorted(one))}" for name, one in firsts.items()),
             holds(one == firsts["kl"] for one in firsts.values()),
             "The scale of JS is another, so that the same trade-off weighs imprecision more; scaled by the "
             "largest distances the orders come nearer."
             if any(one != firsts["kl"] for one in firsts.values())
             else "",
+            further=True,
         ),
         Claim(
-            "C25 F.1; digits",
+            "C25 F.1, Figs. 6 and 7",
             "KL tells right from wrong predictions better than JS",
             "no number",
-            "ensemble, area under the curve of distances, wrong against right: "
+            "digits, ensemble, area under the curve of distances, wrong against right: "
             f"{shown(areas['kl']['ensemble'])} by KL and {shown(areas['js']['ensemble'])} by JS; mean "
             f"distance of wrong over right {shown(ratios['kl'])} and {shown(ratios['js'])}",
-            holds(better),
-            "For a label, both are decreasing functions of one number, its upper probability: they order "
-            "instances in the same way, and only the scale differs.",
+            holds(differ) if differ else "cannot tell",
+            "a tie decides nothing: for a label, both are decreasing functions of one number, its upper "
+            "probability: they order instances in the same way, and only the scale differs.",
         ),
     ]
 
@@ -155,10 +154,10 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
     alike = [name for name, outcome in by_entropy.items() if outcome != "confirmed"]
     return [
         Claim(
-            "C25 F.2; digits",
+            "C25 F.2, Figs. 9 and 10",
             "NS tells wrong from right predictions better than upper minus lower entropy",
             "no number",
-            f"area under the curve, NS minus entropy: {listed(gains)}",
+            f"digits, area under the curve, NS minus entropy: {listed(gains)}",
             all_of(*by_entropy.values()),
             "With upper and lower entropies of the set itself, which the published code does not compute, it "
             f"is true for some kinds of sets and not for others: {', '.join(alike)}."
@@ -166,24 +165,23 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
             else "",
         ),
         Claim(
-            "C25 Fig. 18; digits",
-            "Credal set size and NS are directly correlated",
+            "C25 F.7, Fig. 18",
+            "credal set size and NS are directly correlated",
             "heat maps",
-            f"rank correlations {listed(correlations['size'])}",
+            f"digits, rank correlations {listed(correlations['size'])}",
             all_of(*(above(one[1], 0.5) for one in correlations["size"].values())),
         ),
         Claim(
-            "C25 Fig. 17; digits",
-            "Entropy is tied to confidence",
+            "C25 F.6, Fig. 17",
+            "entropy is closely tied to confidence",
             "heat maps",
-            f"rank correlations {listed(correlations['entropy'])}",
+            f"digits, rank correlations {listed(correlations['entropy'])}",
             all_of(*(below(one[1], -0.5) for one in correlations["entropy"].values())),
         ),
         Claim(
-            "C25 Fig. 17; digits",
-            "NS has little correlation with confidence",
+            *CONFIDENCE,
             "heat maps",
-            f"rank correlations {listed(correlations['imprecision'])}",
+            f"digits, rank correlations {listed(correlations['imprecision'])}",
             denied(all_of(*(below(one[1], -0.5) for one in correlations["imprecision"].values()))),
             "Members agree where they are sure: a confident mean leaves little room for a wide set.",
         ),

@@ -10,12 +10,13 @@ from typing import Any
 from credibly._arrays.namespace import to_host
 from credibly.plots import whole_figure
 from credibly.plots.scores import TradeoffDisplay, ViolinDisplay
+from credibly.results.scores import EpistemicScore
 from credibly.selection import rank_models
 from credibly.selection.settings import Paper
 from credibly.selection.standings import Crossing, Ranking
 from credibly.statistics import accuracy, confidence_ece
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, snli_models
-from credibly_studies.c25_set_claims import set_claims
+from credibly_studies.c25_set_claims import correlations, set_claims
 from credibly_studies.judging import mean_interval
 from credibly_studies.paper_settings import as_in
 from credibly_studies.results import Cell, Findings, StudyTable, drawn
@@ -69,6 +70,14 @@ class SetsWork:
             _leaders(rankings),
             _orders(rankings, SPOKEN, "orders", True),
             _orders(rankings, TRADEOFFS, "rankings", False),
+            trends(
+                {
+                    f"{name}, {mode}": score
+                    for mode, one in rankings.items()
+                    for name, score in one.scores.items()
+                    if score.kind != "Point"
+                }
+            ),
         )
         drawings = {
             f"tradeoffs-{mode}": drawn(TradeoffDisplay(one, most=1.0)) for mode, one in rankings.items()
@@ -125,6 +134,16 @@ def _groups(rankings: dict[str, Ranking]) -> StudyTable:
     return StudyTable(
         "groups", "Right and wrong predictions, means with standard errors", tuple(columns), rows
     )
+
+
+def trends(scores: dict[str, EpistemicScore]) -> StudyTable:
+    """Return the rank correlations of Fig. 8: all, right and wrong predictions."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, score in scores.items():
+        found = correlations(score)
+        rows.append((name, *(cell for group in ("all", "right", "wrong") for cell in found[group])))
+    columns = ("model", "all", "interval", "right", "right, interval", "wrong", "wrong, interval")
+    return StudyTable("trends", "Fig. 8: rank correlation of KL and NS", columns, rows)
 
 
 def _orders(

@@ -73,8 +73,8 @@ class Row:
 
 
 def tables(rows: Sequence[Row]) -> tuple[StudyTable, ...]:
-    """Return values by severity, passes beside Table 4, failures by severity, and counts of conflicts."""
-    return _values(rows), _passes(rows), _by_severity(rows), _counts(rows)
+    """Return values by severity, passes beside Table 4 and by corruption, failures, and conflicts."""
+    return _values(rows), _passes(rows), by_corruption(rows), _by_severity(rows), _counts(rows)
 
 
 def _values(rows: Sequence[Row]) -> StudyTable:
@@ -110,6 +110,20 @@ def _passes(rows: Sequence[Row]) -> StudyTable:
     columns = ("check", "model", "whose", *(f"severity {one}" for one in severities))
     heading = "Share of groups that pass, as in Table 4: recalibrated models, not beyond all replicates"
     return StudyTable("passes", heading, columns, found)
+
+
+def by_corruption(rows: Sequence[Row]) -> StudyTable:
+    """Return which share of the trainings passes, by corruption and severity."""
+    found: list[tuple[Cell, ...]] = []
+    for statistic, check in TABLE_4_CHECKS.items():
+        for reading in READINGS:
+            own = shifted_checks(rows, statistic, reading)
+            for key in dict.fromkeys((row.kind, row.severity) for row in own):
+                passed = [not row.certain for row in own if (row.kind, row.severity) == key]
+                found.append((check, reading, *key, len(passed), float(np.mean(passed))))
+    columns = ("check", "model", "corruption", "severity", "trainings", "passed")
+    title = "Share of the trainings that pass, recalibrated models"
+    return StudyTable("corruptions", title, columns, found, on_page=False, in_json=True)
 
 
 def _by_severity(rows: Sequence[Row]) -> StudyTable:

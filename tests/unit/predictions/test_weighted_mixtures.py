@@ -97,9 +97,10 @@ def test_labels_are_drawn_by_weight() -> None:
 
     drawn = RealReplicates(far, (1, 2)).labels(slice(0, 40)).values
     assert (drawn > 500).mean() == pytest.approx(0.1, abs=0.01)
-    shared = RealReplicates(far, (1, 2), shared_member=True)
-    assert (shared.members(slice(0, 2000)) == drawn_members(far, (1, 2), 2000)).all()
-    assert shared.members(slice(0, 2000)).mean() == pytest.approx(0.1, abs=0.02)
+    members = drawn_members(far, (1, 2), 2000)
+    shared = RealReplicates(far, (1, 2), members=members).labels(slice(0, 2000)).values
+    assert ((shared > 500) == (members == 1)[:, None]).all()
+    assert members.mean() == pytest.approx(0.1, abs=0.02)
     labels = drawn[0]
     found = cr.calibration_test(far, labels, statistics="quantile_calibration_error", n_resamples=99, rng=0)
     assert found.pvalue > 0.05
