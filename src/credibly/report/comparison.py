@@ -200,34 +200,6 @@ def source_of(comparison: Comparison | ScoreComparison) -> Table:
     return Table(("setting", "value"), tuple(rows))
 
 
-def command_of(comparison: Comparison) -> str:
-    """Return the command line, or the Python lines, that make the report again."""
-    recorded = comparison.source.get("command")
-    if recorded:
-        return str(recorded)
-    settings = comparison.settings
-    seed = settings["rng"] if settings["rng"] is not None else tuple(settings["seed"])
-    lines = [
-        "import credibly as cr",
-        "",
-        "cr.compare(",
-        "    models,",
-        "    labels,",
-        f"    tradeoffs=[{', '.join(map(_number, comparison.ranking.tradeoffs))}],",
-        f"    measure={settings['measure']!r},",
-        f"    n_bins={settings['n_bins']},",
-        f"    n_resamples={settings['n_resamples']},",
-        f"    level={settings['level']},",
-        f"    rng={seed},",
-        ').report("comparison.html")',
-    ]
-    return "\n".join(lines)
-
-
-def _number(value: float) -> str:
-    return 'float("inf")' if math.isinf(value) else repr(value)
-
-
 _WIDE = (0.6, 1.2, 0.1, 0.3)
 TIES = MethodNote(
     "Ties",
@@ -293,7 +265,7 @@ def render_comparison(comparison: Comparison) -> str:
         notes=[note for note in comparison.notes if note not in comparison.warnings],
         methods=(*((_method(comparison),) * sets), TIES, *((APART,) * bool(comparison.differences))),
         source=source_of(comparison),
-        command=command_of(comparison),
+        command=comparison.again,
     )
 
 
@@ -356,30 +328,8 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
         notes=[note for note in comparison.notes if note not in comparison.warnings],
         methods=(SCORES_METHOD if _of_reals(comparison) else CLASS_SCORES_METHOD, TIES),
         source=source_of(comparison),
-        command=_score_command(comparison),
+        command=comparison.again,
     )
-
-
-def _score_command(comparison: ScoreComparison) -> str:
-    recorded = comparison.source.get("command")
-    if recorded:
-        return str(recorded)
-    settings = comparison.settings
-    seed = settings["rng"] if settings["rng"] is not None else tuple(settings["seed"])
-    names = ", ".join(repr(name) for name in comparison.ranking.standings)
-    lines = [
-        "import credibly as cr",
-        "",
-        "cr.compare(",
-        "    models,",
-        "    labels,",
-        f"    statistics=[{names}],",
-        f"    n_resamples={settings['n_resamples']},",
-        f"    level={settings['level']},",
-        f"    rng={seed},",
-        ').report("comparison.html")',
-    ]
-    return "\n".join(lines)
 
 
 def _imprecision(comparison: Comparison) -> dict[str, Any]:

@@ -252,7 +252,7 @@ def _null(result: HypotestResult, acceptance: tuple[float, float], anchor: str) 
     return report_figure(drawn, name, anchor, size=(2.9, 2.0), margins=_NULL, small=True)
 
 
-_SOURCE_KEYS = frozenset({"path", "digest", "dropped", "notes", "command"})
+_SOURCE_KEYS = frozenset({"path", "digest", "dropped", "notes", "command", "call"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -497,27 +497,3 @@ def source_table(evaluation: Evaluation) -> Table:
         (key.replace("_", " "), str(evaluation.settings[key])) for key in ("n_bins", "n_resamples", "level")
     ]
     return Table(("setting", "value"), tuple(rows))
-
-
-def command(evaluation: Evaluation) -> str:
-    """Return the command line, or the Python lines, that make the report again."""
-    recorded = evaluation.source.get("command")
-    if recorded:
-        return str(recorded)
-    settings = evaluation.settings
-    lines = [
-        "import credibly as cr",
-        "",
-        "cr.evaluate(",
-        "    predictions,",
-        "    labels,",
-        f"    statistics={list(settings['statistics'])!r},",
-        f"    tests={settings['tests']},",
-        f"    n_bins={settings['n_bins']},",
-        f"    n_resamples={settings['n_resamples']},",
-        f"    rng={seed_text(evaluation)},",
-        f"    level={settings['level']},",
-        f"    pairwise_rows={settings['pairwise_rows']},",
-        ').report("report.html")',
-    ]
-    return "\n".join(lines)
