@@ -29,8 +29,8 @@ To write a file, start with [how to write my file](write-your-file.md); this pag
 arrays follow the same rules: `evaluate(frame, series)`, `evaluate("file.csv")` and
 `credibly evaluate file.csv` give the same result.
 
-- **Formats**: .npz, .npy, .csv, .tsv, .json, .jsonl (also compressed, .csv.gz), .parquet, .pt, .nc, .zarr;
-  pandas, polars and pyarrow tables; `-` for text on standard input; URLs. Pickles are refused, because
+- **Formats**: .npz, .npy, .csv, .tsv, .json, .jsonl (also compressed, .csv.gz), .parquet, .pt, .nc; pandas,
+  polars and pyarrow tables; `-` for text on standard input; URLs. Pickles are refused, because
   opening one can run any program.
 - **Rows with names are joined by name**: ids in files, indexes in pandas. If the ids differ, an error says
   how many. An index that only counts rows (0, 1, 2, ...) is not a name, and never a label.

@@ -10,15 +10,15 @@ from credibly_studies.judging import (
     above,
     below,
     denied,
-    difference_interval,
     dominance,
     holds,
     mean_interval,
     normal_interval,
     offered_interval,
+    student_interval,
     told,
 )
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 
 
 def test_an_interval_decides_where_it_lies_on_one_side() -> None:
@@ -56,18 +56,15 @@ def test_intervals() -> None:
     assert mean_interval(np.array([1.0, np.inf] * 20)) is None
 
 
-def test_a_difference_is_refused_where_the_wider_mean_is() -> None:
-    values = np.arange(100.0)
-    tight = np.zeros(100)
-    tight[0] = 1e-3  # skewed, but its error is nothing beside the other
-    found = difference_interval(values, tight)
-    assert found is not None
-    assert found[0] < 49.5 < found[1]
-    wild = np.zeros(100)
-    wild[0] = 1e6
-    assert difference_interval(values, wild) is None
-    assert difference_interval(wild, values) is None
-    assert difference_interval(values, np.array([1.0])) is None
+def test_few_runs_have_students_interval() -> None:
+    runs = np.arange(10.0)
+    low, high = student_interval(runs, 0.9) or (np.nan, np.nan)
+    assert (high - low) / 2 == pytest.approx(1.833113 * runs.std(ddof=1) / np.sqrt(10))  # t with 9 degrees
+    assert student_interval(np.array([1.0])) is None
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(4000, 10))
+    holds_zero = [ends[0] <= 0 <= ends[1] for ends in (student_interval(one, 0.9) for one in draws) if ends]
+    assert np.mean(holds_zero) == pytest.approx(0.9, abs=0.015)  # the normal one: 0.866
 
 
 def test_numbers_in_words() -> None:
@@ -79,11 +76,12 @@ def test_numbers_in_words() -> None:
 
 def test_the_picture_draws_what_it_is_given() -> None:
     series = {"a": {"x": (1.0, (0.5, 1.5)), "y": (2.0, None)}, "b": {"y": (0.5, (0.4, 0.6))}}
-    display = IntervalsDisplay("Title", "size", series, zero=True)
-    assert display.names == ("x", "y")
-    np.testing.assert_array_equal(display.cells[0], [[1.0, 2.0], [np.nan, 0.5]])
-    assert display.finding == "size is smallest for y, b: 0.5."
-    ax = display.draw()
+    picture = intervals_picture("Title", "size", series, zero=True)
+    assert picture.columns["name"] == ["x", "y"]
+    np.testing.assert_array_equal(picture.columns["a"], [1.0, 2.0])
+    np.testing.assert_array_equal(picture.columns["b"], [np.nan, 0.5])
+    assert picture.finding == "size is smallest for y, b: 0.5."
+    ax = picture.draw()
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"a", "b"}
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["x", "y"]
 

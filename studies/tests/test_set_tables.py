@@ -13,7 +13,7 @@ import pytest
 from credibly import FileError
 from credibly._arrays.philox import as_seed
 from credibly.hypotests import calibration_test
-from credibly_studies import STUDIES, StudyResult, StudyTable, set_tables
+from credibly_studies import STUDIES, StudyResult, StudyTable, j25_printed, m23_printed, set_tables
 from credibly_studies.outcomes import Share
 from credibly_studies.real_sets import SNLI, real_set
 from credibly_studies.set_tables import (
@@ -23,12 +23,13 @@ from credibly_studies.set_tables import (
     WAYS,
     TableSize,
     _better,
+    _more,
     _often,
     j25_claims,
     j25_table,
     m23_claims,
 )
-from credibly_studies.study import Run
+from credibly_studies.study import Run, Tables
 
 
 @pytest.fixture(scope="module")
@@ -86,22 +87,26 @@ def test_j25_table() -> None:
     assert "reliability" in result.findings.drawings
 
 
-def table_of(verdicts: list[tuple[bool, bool, float, float]]) -> StudyTable:
+def table_of(verdicts: list[tuple[bool, bool, float, float]]) -> Tables:
     """Sets with what the mean and the learned weights did: rejected, rejected, log loss, log loss."""
     rows = []
     for place, (mean, learned, mean_loss, learned_loss) in enumerate(verdicts):
         for way, rejected, loss in ((MEAN, mean, mean_loss), (LEARNED, learned, learned_loss)):
             numbers = (0.5, rejected, 0.9, (0.8, 1.0), 0.1, 0.1, loss, 0.5)
             rows.append(("data", f"model {place}", 10, way, *numbers))
-    return StudyTable("sets", "", COLUMNS, rows)
+    return tables_of(rows)
+
+
+def tables_of(rows: list) -> Tables:
+    return {"sets": StudyTable("sets", "", COLUMNS, rows).records()}
 
 
 def test_claims_follow_the_numbers() -> None:
     better = table_of([(True, False, 0.5, 0.4)] * 6)
-    assert _better(better, "log loss", LEARNED)[0] == "confirmed"  # 6 of 6: 0.541 to 1
-    assert _better(better, "log loss", LEARNED, larger=True)[0] == "not confirmed"
+    assert _more(_better(better, "log loss", LEARNED)) == "confirmed"  # 6 of 6: 0.541 to 1
+    assert _more(_better(better, "log loss", LEARNED, upwards=True)) == "not confirmed"
     same = table_of([(True, True, 0.4, 0.5), (True, True, 0.5, 0.4)])
-    assert _better(same, "log loss", LEARNED)[0] == "cannot tell"
+    assert _more(_better(same, "log loss", LEARNED)) == "cannot tell"
     assert _often([Share(3, 6), Share(6, 6)]) == "confirmed"
     assert _often([Share(0, 6), Share(0, 6)]) == "not confirmed"
     assert _often([Share(1, 6), Share(6, 6)]) == "cannot tell"
@@ -115,20 +120,28 @@ def test_claims_about_real_sets_stand_beside_the_printed_numbers() -> None:
             for way, other in ((MEAN, error), *ways.items()):
                 rejected = way == "J25, CE_2"
                 rows.append((data, model, 10, way, 0.5, rejected, 0.9, (0.8, 1.0), other, 0.1, 0.5, 0.5))
-    table = StudyTable("sets", "", COLUMNS, rows)
-    often, weights, dropout = m23_claims(table, ("M23, confidence ECE", "M23, classwise ECE"))
-    assert (often.printed, often.outcome) == (
-        "rejected by ECE_conf 9 of 30, by ECE_cwise 25 of 30",
-        "not confirmed",
-    )
-    assert (weights.printed, weights.by_print) == ("smaller in 17 of 30", "confirmed")
-    assert (dropout.by_print, dropout.outcome) == (
-        "confirmed",
-        "not confirmed",
-    )  # 0.18 is no better than 0.02
-    fewest, accuracy = j25_claims(table)
-    assert (fewest.by_print, fewest.outcome) == ("confirmed", "confirmed")  # none against six
-    assert (accuracy.printed, accuracy.by_print) == ("up in 12 of 24", "not confirmed")
+    _, often, _, dropout, ensembles, _ = m23_claims(tables_of(rows))
+    assert (often.outcome, often.by_print) == ("not confirmed", "")  # print is judged by m23-printed alone
+    assert dropout.outcome == "not confirmed"  # 0.18 is no better than 0.02
+    assert ensembles.outcome == "cannot tell"  # there are none
+    fewest, less, accuracy = j25_claims(tables_of(rows))
+    assert fewest.outcome == "confirmed"  # none against six
+    assert less.outcome == "cannot tell"
+    assert accuracy.outcome == "not confirmed"  # equal in six of six
+
+
+def test_both_studies_of_a_table_are_about_the_same_claims() -> None:
+    empty = tables_of([])
+    for claims, printed in ((m23_claims, m23_printed), (j25_claims, j25_printed)):
+        perfect = printed.claims(
+            {"perfect": [{**PERFECT, "error": error} for error in ("ECE_cwise", "CE_2")]}
+        )
+        named = {(claim.place, claim.statement) for claim in perfect}
+        assert {(claim.place, claim.statement) for claim in claims(empty)} <= named
+        assert all(claim.by_print for claim in perfect)
+
+
+PERFECT = {"classes": 100, "data sets": 6, "rejected, instances bootstrapped": 6}
 
 
 @pytest.mark.slow

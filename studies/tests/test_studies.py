@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.results.base import jsonable
 from credibly_studies import STUDIES, Claim, Findings, Run, Study, StudyTable, studies
 from credibly_studies.inputs import cache_folder, public_arrays, public_data, trained
+from credibly_studies.results import printed_claim
+from credibly_studies.study import Tables
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,12 +40,20 @@ def mean_of_draws(size: Draws, run: Run) -> Findings:
     return Findings((table, long), (Claim("X99 Fig. 1", "the mean is a|half", ".5", f"{mean:.2f}", outcome),))
 
 
-STUDY = Study("means", "Means of uniform numbers", "X99 Fig. 1", Draws(100), Draws(1000), mean_of_draws)
+STUDY = Study(
+    "means",
+    "Means of uniform numbers",
+    "X99 Fig. 1",
+    Draws(100),
+    Draws(1000),
+    mean_of_draws,
+    design="as printed",
+)
 
 
 def test_a_result_has_tables_claims_and_settings() -> None:
     result = STUDY.run("full", rng=3)
-    assert str(result) == "StudyResult(means, full, 1 of 1 claims confirmed)"
+    assert str(result) == "StudyResult(means, full, 1 of 1 tested claims confirmed)"
     kept = json.loads(json.dumps(result.to_dict()))
     assert kept["settings"]["size"] == {"n": 1000}
     assert list(kept["tables"]) == ["means"]  # the long one has a file of its own
@@ -57,6 +68,32 @@ def test_the_page_has_claims_and_short_tables_with_three_digits() -> None:
     assert "| 100 | 0." in page
     assert " to 0." in page
     assert "square" not in page
+
+
+def test_no_outcome_without_an_experiment() -> None:
+    none = dataclasses.replace(STUDY, design="")
+    with pytest.raises(ValueError, match="needs an experiment"):
+        none.run()
+    by_print = printed_claim("X99 Table 1", "the mean is a half", "0.5", "confirmed")
+    assert (by_print.outcome, by_print.design, by_print.by_print) == ("", "", "confirmed")
+    assert STUDY.designed([by_print]) == [by_print]
+    with pytest.raises(ValueError, match="needs an experiment"):
+        STUDY.designed([dataclasses.replace(by_print, design="another")])
+
+
+def test_a_study_can_judge_its_tables_as_they_are_kept() -> None:
+    def judge(tables: Tables, size: Draws) -> list[Claim]:
+        (row,) = tables["means"]
+        low, high = row["interval"]
+        outcome = "confirmed" if low < 0.5 < high else "not confirmed"
+        return [Claim("X99 Fig. 1", f"the mean of {size.n} is a half", "", f"{row['mean']:.2f}", outcome)]
+
+    study = dataclasses.replace(STUDY, judge=judge)
+    result = study.run("full", rng=3)
+    (claim,) = result.findings.claims
+    assert (claim.statement, claim.design) == ("the mean of 1000 is a half", "as printed")
+    kept = json.loads(json.dumps(result.to_dict()))
+    assert kept["claims"] == jsonable(study.designed(judge(kept["tables"], study.full)))
 
 
 def test_the_seed_alone_decides() -> None:

@@ -9,8 +9,11 @@ from typing import Any
 from credibly_studies import STUDIES, PowerSize, PowerWork, Study, StudyResult
 from credibly_studies.credal_tests import BootstrappedMean, CredalTest, SecondHalf
 from credibly_studies.outcomes import Share
-from credibly_studies.power import Rates
+from credibly_studies.power import LARGEST_LEVEL, Rates
+from credibly_studies.power import LEVELS as ALL_LEVELS
 from credibly_studies.simulate import PowerStudy, WorldSample
+
+LEVELS = [level for level in ALL_LEVELS if level <= LARGEST_LEVEL]
 
 
 def cheaper(
@@ -75,16 +78,23 @@ def studies_of(result: StudyResult) -> dict[str, PowerStudy]:
 
 
 class Told(Rates):
-    """Rates of 1000 data sets, 5 % rejected unless told otherwise."""
+    """Rates of 1000 data sets at every level: the level itself unless told otherwise.
 
-    def __init__(self, changed: dict[tuple[str, str], float]) -> None:
+    What is told is the rate at all levels, or one rate per level.
+    """
+
+    def __init__(self, changed: dict[tuple[str, str], float | dict[float, float]]) -> None:
         super().__init__({})
         object.__setattr__(self, "changed", changed)
 
-    def of(self, world: str, test: str, level: float = 0.05):  # type: ignore[no-untyped-def]
-        return Share(round(1000 * self.changed.get((world, test), 0.05)), 1000)  # type: ignore[attr-defined]
+    def curve(self, world: str, test: str) -> dict[float, Share]:
+        told = self.changed.get((world, test))  # type: ignore[attr-defined]
+        rates = {level: level if told is None else told for level in LEVELS}
+        if isinstance(told, dict):
+            rates = told
+        return {level: Share(round(1000 * rate), 1000) for level, rate in rates.items()}
 
 
 def outcome(claims: list, words: str) -> str:
     (found,) = [claim for claim in claims if words in claim.statement]
-    return found.outcome
+    return found.outcome or found.by_print

@@ -8,7 +8,7 @@ import scipy.stats
 
 import credibly as cr
 from credibly.hypotests.resampling.pvalues import monte_carlo_pvalue
-from credibly.hypotests.resampling.replicates import RealReplicates
+from credibly.hypotests.resampling.replicates import RealReplicates, drawn_members
 from credibly.predictions import Reals
 from kinds import REAL_STATISTICS
 from validity import worlds
@@ -194,8 +194,8 @@ def golden_nulls() -> tuple:
     given = cr.Gaussian(np.tile(grid, (1000, 1)), np.ones((1000, 400)))
     bound = cr.quantile_calibration_error.bind(cr.Quantiles(np.tile(table, (1000, 1)), levels))
     nulls = [
-        bound(RealReplicates(given, (5, 6), shared_member=shared).labels(slice(0, 999)))
-        for shared in (True, False)
+        bound(RealReplicates(given, (5, 6), members=members).labels(slice(0, 999)))
+        for members in (drawn_members(given, (5, 6), 999), None)
     ]
     return bound, *nulls
 

@@ -15,17 +15,18 @@ from credibly.evaluation import shown
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
-from credibly.selection.score import chosen_members
-from credibly.selection.settings import Paper
+from credibly_studies import c25
+from credibly_studies.c25_claims import SAMPLES
 from credibly_studies.c25_measures import by_divergence, by_measure, measured
 from credibly_studies.c25_models import Models, digits_models
+from credibly_studies.c25_stability import clamped_on, fewer_members
 from credibly_studies.judging import above, denied, told
 from credibly_studies.outcomes import all_of
-from credibly_studies.pictures import IntervalsDisplay
-from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
+from credibly_studies.pictures import intervals_picture
+from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
-MODES: dict[str, Paper | None] = {"exact": None, "paper": "C25"}
+MODES = ("exact", "paper")
 SINGLES, ALL = "single classes", "all events"
 
 
@@ -68,7 +69,7 @@ def work(size: AblationsSize, run: Run) -> Findings:
         }
         for mode in ("exact", "paper")
     }
-    drawings = {"samples": drawn(IntervalsDisplay("E and number of samples", "mean E", picture))}  # type: ignore[arg-type]
+    drawings = {"samples": drawn(intervals_picture("E and number of samples", "mean E", picture))}  # type: ignore[arg-type]
     claims = [budget_claim, *sample_claims, *divergence_claims, *measure_claims]
     return Findings((budgets, samples, divergences, measures), claims, drawings)
 
@@ -92,15 +93,7 @@ def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
         lists = {SINGLES: tuple(frozenset({j}) for j in range(k))}
         lists |= {f"{sets * k} sets": focal_budget(model, sets * k + 1, rng=seed) for sets in (2, 3)}
         scores = {
-            listed: epistemic_score(
-                model,
-                held.labels,
-                measure="dubois_prade",
-                budget=sets,
-                negative="clamp",
-                rng=seed,
-                dependences=False,
-            )
+            listed: epistemic_score(model, held.labels, measure=clamped_on(sets), rng=seed, dependences=False)
             for listed, sets in lists.items()
         }
         scores[ALL] = epistemic_score(model, held.labels, rng=seed, dependences=False)
@@ -114,14 +107,15 @@ def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
     )  # fmt: skip
     changes = {name: measured(one) for name, one in shorter.items()}
     claim = Claim(
-        "C25 section 4",
-        "A budget of the most relevant sets can represent all of them",
-        "30 of 1023 sets for CIFAR-10",
-        "E on three sets per class minus E on all events: "
+        "C25 Sec. 4",
+        "E on a budget of three sets per class is that on all events",
+        "",
+        "digits, E on three sets per class minus E on all events: "
         + "; ".join(f"{name} {told(*one)}, {shown(factors[name])} times" for name, one in changes.items()),
         denied(all_of(*(above(one[1]) for one in changes.values()))),
-        "What a list leaves out goes to the set of all classes, so every shorter list makes the same set "
-        "look vaguer.",
+        "what a list leaves out goes to the set of all classes, so every shorter list makes the same set "
+        "look vaguer",
+        further=True,
     )
     return StudyTable("budgets", "E on budgets of focal sets, trade-off 1", columns, rows), claim
 
@@ -129,55 +123,61 @@ def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
 def fewer(model: ClassPredictions, count: int) -> ClassPredictions:
     """Return the first members of an ensemble."""
     assert isinstance(model, Ensemble)
-    return chosen_members(model, np.arange(count))
+    return fewer_members(model, np.arange(count))
 
 
 def by_samples(held: Models, size: AblationsSize, seed: int) -> tuple[StudyTable, list[Claim]]:
     """Score ensembles of several sizes, and hulls of several numbers of draws of the Dirichlet."""
     rows: list[tuple[Cell, ...]] = []
-    claims = []
+    parts = []
     for name in ("ensemble", "dropout", "evidential"):
         model = held.models[name]
         numbers: Sequence[int] = size.samples if isinstance(model, Dirichlet) else size.members
         totals: dict[str, list[HostArray]] = {"exact": [], "paper": []}
-        for mode, paper in MODES.items():
+        for mode in MODES:
             for number in numbers:
                 own = model if isinstance(model, Dirichlet) else fewer(model, number)
-                score = epistemic_score(
-                    own, held.labels, paper=paper, n_samples=number, rng=seed, dependences=False
-                )
+                score = _scored(mode, own, held.labels, number, seed)
                 rows.append((name, number, mode, *_parts(score)))
                 totals[mode].append(to_host(score.total))
-        claims.append(_rises(name, numbers, totals))
+        parts.append(_rises(name, numbers, totals))
     columns = (
         "model", "members or draws", "mode", "distance", "distance, interval", "imprecision",
         "imprecision, interval", "E", "E, interval",
     )  # fmt: skip
-    return StudyTable("samples", "E with more members or draws, trade-off 1", columns, rows), claims
+    outcome = all_of(*(one for _, one in parts))
+    claim = Claim(
+        *SAMPLES,
+        "",
+        "digits, " + "; ".join(found for found, _ in parts),
+        outcome,
+        ""
+        if outcome == "confirmed"
+        else "more members widen the set, which also brings it nearer to the labels: which of the two counts "
+        "more depends on the members there are",
+    )
+    return StudyTable("samples", "E with more members or draws, trade-off 1", columns, rows), [claim]
 
 
-def _rises(name: str, numbers: Sequence[int], totals: dict[str, list[HostArray]]) -> Claim:
+def _scored(mode: str, model: ClassPredictions, labels: HostArray, number: int, seed: int) -> EpistemicScore:
+    if mode == "paper":
+        return c25.score(model, labels, n_samples=number, rng=seed)
+    return epistemic_score(model, labels, n_samples=number, rng=seed, dependences=False)
+
+
+def _rises(name: str, numbers: Sequence[int], totals: dict[str, list[HostArray]]) -> tuple[str, Outcome]:
+    """Return what was found, and whether E rises with every step."""
     changes = {mode: measured(found[-1] - found[0]) for mode, found in totals.items()}
     steady = {
         mode: all(after.mean() >= before.mean() for before, after in itertools.pairwise(found))
         for mode, found in totals.items()
     }
     outcome = all_of(*(above(one[1]) for one in changes.values()))
-    return Claim(
-        f"C25 F.5, Fig. 13; digits, {name}",
-        "More samples consistently raise E",
-        "about 0.40 to 0.65 for 5 to 30 members of DE",
-        f"from {numbers[0]} to {numbers[-1]}: "
-        + "; ".join(
-            f"{mode} mode {told(*one)}{'' if steady[mode] else ', not at every step'}"
-            for mode, one in changes.items()
-        ),
-        outcome if outcome != "confirmed" or all(steady.values()) else "cannot tell",
-        ""
-        if outcome == "confirmed" and all(steady.values())
-        else "More members widen the set, which also brings it nearer to the labels: which of the two counts "
-        "more depends on the members there are.",
+    found = f"{name}, from {numbers[0]} to {numbers[-1]}: " + ", ".join(
+        f"{mode} mode {told(*one)}{'' if steady[mode] else ', not at every step'}"
+        for mode, one in changes.items()
     )
+    return found, outcome if outcome != "confirmed" or all(steady.values()) else "cannot tell"
 
 
 ABLATIONS = Study(

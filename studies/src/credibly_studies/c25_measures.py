@@ -9,7 +9,9 @@ import numpy as np
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import size
 from credibly.evaluation import shown
-from credibly.selection import epistemic_score, rank_models
+from credibly.selection import epistemic_score, rank_scores
+from credibly_studies import c25
+from credibly_studies.c25_claims import CONFIDENCE
 from credibly_studies.c25_models import Models
 from credibly_studies.c25_set_claims import rank_correlation
 from credibly_studies.judging import Interval, above, below, denied, dominance, holds, mean_interval, told
@@ -35,23 +37,21 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
     firsts: dict[str, set[str]] = {}
     areas: dict[str, dict[str, float]] = {}
     ratios: dict[str, float] = {}
-    for divergence, scaled in (
-        ("kl", False),
-        ("js", False),
-        ("js", True),
-        ("sqrt_js", False),
-        ("sqrt_js", True),
-    ):
-        ranking = rank_models(
-            held.models,
-            held.labels,
-            divergence=divergence,  # type: ignore[arg-type]
-            scaled=scaled,
-            n_resamples=draws,
-            rng=seed,
-        )
+    by_kl = {name: epistemic_score(model, held.labels, rng=seed) for name, model in held.models.items()}
+    settings: tuple[tuple[c25.Divergence, bool], ...] = (
+        ("kl", False), ("js", False), ("js", True), ("sqrt_js", False), ("sqrt_js", True)
+    )  # fmt: skip
+    for divergence, scaled in settings:
+        scores = by_kl
+        if divergence != "kl":
+            scores = {
+                name: c25.by_divergence(held.models[name], held.labels, one, divergence)
+                for name, one in by_kl.items()
+            }
+        ranking = rank_scores(scores, n_resamples=draws, rng=seed)
+        scale = c25.scale_of(scores, by_kl) if scaled else 1.0
         label = f"{divergence}, scaled" if scaled else divergence
-        firsts[label] = set(ranking.order(1.0, points=False)[:2])
+        firsts[label] = set(ranking.order(scale, points=False)[:2])
         areas[divergence] = {
             name: _area(to_host(score.distance), ~to_host(score.right))
             for name, score in ranking.scores.items()
@@ -59,42 +59,40 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
         own = ranking.scores["ensemble"].summary["distance"]
         ratios[divergence] = own["wrong"].mean / own["right"].mean
         for tradeoff in (0.1, 0.5, 1.0):
-            standing = ranking.at(tradeoff)
+            standing = ranking.at(tradeoff * scale)
             listed = ", ".join(f"{name} ({standing.place(name)})" for name in standing.names[:5])
-            rows.append((label, tradeoff, ranking.scale, listed))
+            rows.append((label, tradeoff, scale, listed))
     columns = (
         "distance",
         "trade-off",
         "factor of the trade-off",
         "first five, with the places each can have",
     )
-    better = [
-        areas["kl"][name] > areas[other][name] + ROUNDING
-        for name in areas["kl"]
-        for other in ("js", "sqrt_js")
-    ]
+    gaps = [areas["kl"][name] - areas[other][name] for name in areas["kl"] for other in ("js", "sqrt_js")]
+    differ = [gap > 0 for gap in gaps if abs(gap) > ROUNDING]
     return StudyTable("divergences", "Rankings by divergence", columns, rows), [
         Claim(
-            "C25 F.1, Table 5; digits",
-            "Without points, KL and JS have the same two models first at trade-off 1",
-            "RS-NN and DE (at 1.0 the printed KL row has RS-NN and LB-BNN)",
-            "; ".join(f"{name}: {' and '.join(sorted(one))}" for name, one in firsts.items()),
+            "C25 F.1, Table 5",
+            "without points KL and JS have the same two models first at trade-off 1",
+            "",
+            "digits, " + "; ".join(f"{name}: {' and '.join(sorted(one))}" for name, one in firsts.items()),
             holds(one == firsts["kl"] for one in firsts.values()),
             "The scale of JS is another, so that the same trade-off weighs imprecision more; scaled by the "
             "largest distances the orders come nearer."
             if any(one != firsts["kl"] for one in firsts.values())
             else "",
+            further=True,
         ),
         Claim(
-            "C25 F.1; digits",
+            "C25 F.1, Figs. 6 and 7",
             "KL tells right from wrong predictions better than JS",
             "no number",
-            "ensemble, area under the curve of distances, wrong against right: "
+            "digits, ensemble, area under the curve of distances, wrong against right: "
             f"{shown(areas['kl']['ensemble'])} by KL and {shown(areas['js']['ensemble'])} by JS; mean "
             f"distance of wrong over right {shown(ratios['kl'])} and {shown(ratios['js'])}",
-            holds(better),
-            "For a label, both are decreasing functions of one number, its upper probability: they order "
-            "instances in the same way, and only the scale differs.",
+            holds(differ) if differ else "cannot tell",
+            "a tie decides nothing: for a label, both are decreasing functions of one number, its upper "
+            "probability: they order instances in the same way, and only the scale differs.",
         ),
     ]
 
@@ -155,10 +153,10 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
     alike = [name for name, outcome in by_entropy.items() if outcome != "confirmed"]
     return [
         Claim(
-            "C25 F.2; digits",
+            "C25 F.2, Figs. 9 and 10",
             "NS tells wrong from right predictions better than upper minus lower entropy",
             "no number",
-            f"area under the curve, NS minus entropy: {listed(gains)}",
+            f"digits, area under the curve, NS minus entropy: {listed(gains)}",
             all_of(*by_entropy.values()),
             "With upper and lower entropies of the set itself, which the published code does not compute, it "
             f"is true for some kinds of sets and not for others: {', '.join(alike)}."
@@ -166,24 +164,23 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
             else "",
         ),
         Claim(
-            "C25 Fig. 18; digits",
-            "Credal set size and NS are directly correlated",
+            "C25 F.7, Fig. 18",
+            "credal set size and NS are directly correlated",
             "heat maps",
-            f"rank correlations {listed(correlations['size'])}",
+            f"digits, rank correlations {listed(correlations['size'])}",
             all_of(*(above(one[1], 0.5) for one in correlations["size"].values())),
         ),
         Claim(
-            "C25 Fig. 17; digits",
-            "Entropy is tied to confidence",
+            "C25 F.6, Fig. 17",
+            "entropy is closely tied to confidence",
             "heat maps",
-            f"rank correlations {listed(correlations['entropy'])}",
+            f"digits, rank correlations {listed(correlations['entropy'])}",
             all_of(*(below(one[1], -0.5) for one in correlations["entropy"].values())),
         ),
         Claim(
-            "C25 Fig. 17; digits",
-            "NS has little correlation with confidence",
+            *CONFIDENCE,
             "heat maps",
-            f"rank correlations {listed(correlations['imprecision'])}",
+            f"digits, rank correlations {listed(correlations['imprecision'])}",
             denied(all_of(*(below(one[1], -0.5) for one in correlations["imprecision"].values()))),
             "Members agree where they are sure: a confident mean leaves little room for a wide set.",
         ),

@@ -1,4 +1,4 @@
-"""C25's rows of models that predict one distribution, on CIFAR-10: its public predictions, scored again."""
+"""C25's rows on CIFAR-10 whose predictions are public, scored again: four kinds of points, RS-NN and EDL."""
 
 from __future__ import annotations
 
@@ -10,18 +10,30 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.namespace import HostArray, to_host
+from credibly.evaluation import shown
 from credibly.io import read_json_object
-from credibly.plots import whole_figure
-from credibly.plots.scores import ViolinDisplay
-from credibly.predictions import Point
+from credibly.plots import picture, whole_figure
+from credibly.predictions import Belief, Dirichlet, Point
 from credibly.results.scores import EpistemicScore
-from credibly.selection import epistemic_score, rank_models
-from credibly.selection.settings import CLIP, Paper
+from credibly.selection import epistemic_score
 from credibly.selection.standings import Ranking
 from credibly.statistics import accuracy, confidence_ece
+from credibly_studies import c25
+from credibly_studies.c25_claims import CONFIDENCE, LOWEST_CIFAR10, REDUCES, VAGUE
 from credibly_studies.c25_printed import CIFAR10_STORED, JS_POINTS, SCORES
+from credibly_studies.c25_set_claims import LARGE, rank_correlation, trend, wrong_is_larger
+from credibly_studies.c25_sets import trends
 from credibly_studies.inputs import public_arrays, public_data
-from credibly_studies.judging import Interval, above, difference_interval, holds, normal_interval, told
+from credibly_studies.judging import (
+    Interval,
+    above,
+    below,
+    denied,
+    holds,
+    mean_interval,
+    normal_interval,
+    told,
+)
 from credibly_studies.outcomes import all_of
 from credibly_studies.paper_settings import as_in
 from credibly_studies.results import Cell, Claim, Findings, StudyTable
@@ -30,7 +42,10 @@ from credibly_studies.study import Run, Study
 DIGITS = 5.1e-4
 """Half of the last printed digit of means and deviations."""
 
-MODES: dict[str, Paper | None] = {"paper": "C25", "exact": None}
+RSNN, EDL = "RS-NN", "EDL"
+
+MODES = ("paper", "exact")
+_DIVERGENCES: tuple[c25.Divergence, ...] = ("kl", "js")
 TRADEOFFS = (0.1, 0.5, 1.0)
 
 
@@ -42,9 +57,12 @@ class PointsSize:
     ----------
     draws : int
         Bootstrap draws behind the ties of the rankings.
+    rows : int
+        Instances of RS-NN and EDL.
     """
 
     draws: int
+    rows: int = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +75,20 @@ class Stored:
     raw: dict[str, HostArray]
     all_labels: HostArray
     budget: list[set[int]]
+
+    def sets(self, rows: int) -> dict[str, Belief | Dirichlet]:
+        """Return the public predictions of sets: RS-NN by its masses, EDL by its Dirichlet parameters.
+
+        Negative masses of RS-NN are clamped as C25's code does it: the rest goes to the set of all classes,
+        and the masses are normalised.
+        """
+        (beliefs,), (alpha,) = (
+            public_arrays(f"cifar10/{name}.npy") for name in ("rsnn_beliefs", "edl_alpha")
+        )
+        return {
+            RSNN: Belief.from_beliefs(beliefs[:rows], self.budget, n_classes=10, negative="clamp"),
+            EDL: Dirichlet(alpha[:rows]),
+        }
 
 
 def stored() -> Stored:
@@ -79,7 +111,7 @@ def stored() -> Stored:
 
 def as_published(probs: HostArray, labels: HostArray) -> tuple[HostArray, HostArray]:
     """Return distances and hits the way the published code takes them: no row is checked."""
-    distance = -np.log(np.clip(probs[np.arange(len(labels)), labels].astype(np.float64), CLIP, None))
+    distance = -np.log(np.clip(probs[np.arange(len(labels)), labels].astype(np.float64), c25.CLIP, None))
     return distance, probs.argmax(axis=1) == labels
 
 
@@ -87,25 +119,25 @@ def work(size: PointsSize, run: Run) -> Findings:
     """Score the public predictions in both modes and rank them."""
     held = stored()
     scores = {
-        (name, mode): epistemic_score(
-            model, held.labels[name], paper=paper, budget=held.budget if paper else None, dependences=False
-        )
+        (name, mode): c25.score(model, held.labels[name], budget=held.budget)
+        if mode == "paper"
+        else epistemic_score(model, held.labels[name], dependences=False)
         for name, model in held.models.items()
-        for mode, paper in MODES.items()
+        for mode in MODES
     }
+    sets = _set_scores(held, size.rows)
     whole = {name: model for name, model in held.models.items() if name not in held.corrupt}
     by_kl, by_js = (
-        rank_models(
+        c25.rank_models(
             whole,
             held.all_labels,
             tradeoffs=TRADEOFFS,
-            paper="C25",
             budget=held.budget,
             divergence=divergence,
             n_resamples=size.draws,
             rng=run.seed[0],
         )
-        for divergence in ("kl", "js")
+        for divergence in _DIVERGENCES
     )
     rows = [_row(name, mode, score, held) for (name, mode), score in scores.items()]
     columns = (
@@ -115,9 +147,137 @@ def work(size: PointsSize, run: Run) -> Findings:
     tables = (
         StudyTable("scores", "Points on CIFAR-10: E is the distance, with 95 % intervals", columns, rows),
         _by_divergence(by_kl, by_js),
+        _sets_table(sets),
+        trends({name: score for name, score in sets.items() if name in (RSNN, EDL)}),
     )
     drawings = {"violins": lambda: _violins(scores)}
-    return Findings(tables, _claims(held, scores, by_kl, by_js), drawings)
+    claims = [*_set_claims(sets, held), *_claims(held, scores, by_kl, by_js)]
+    return Findings(tables, claims, drawings)
+
+
+DEFAULT = f"{EDL}, default list"
+
+
+def _set_scores(held: Stored, rows: int) -> dict[str, EpistemicScore]:
+    """Score RS-NN and EDL as in C25; EDL on the paper's focal list, and on the default one."""
+    sets, labels = held.sets(rows), held.all_labels[:rows]
+    return {
+        RSNN: c25.score(sets[RSNN], labels),
+        EDL: c25.score(sets[EDL], labels, budget=held.budget),
+        DEFAULT: c25.score(sets[EDL], labels),
+    }
+
+
+def _sets_table(sets: dict[str, EpistemicScore]) -> StudyTable:
+    rows: list[tuple[Cell, ...]] = []
+    for name, score in sets.items():
+        printed = SCORES["CIFAR-10"].get(name.split(",")[0])
+        assert printed is not None
+        cells: list[Cell] = []
+        for part, known in (
+            ("distance", printed.distance),
+            ("imprecision", printed.imprecision),
+            ("total", printed.score),
+        ):
+            summary = score.summary[part]
+            cells += [
+                known,
+                summary["all"].mean,
+                summary["all"].std,
+                summary["right"].mean,
+                summary["wrong"].mean,
+            ]
+        rows.append((name, score.n, *cells))
+    columns = ["model", "n"]
+    for part in ("KL", "NS", "E"):
+        columns += [f"printed {part}", part, f"{part}, std", f"{part}, right", f"{part}, wrong"]
+    return StudyTable("sets", "RS-NN and EDL on CIFAR-10, as in C25", tuple(columns), rows)
+
+
+def _set_claims(sets: dict[str, EpistemicScore], held: Stored) -> list[Claim]:
+    """Judge what C25 says about sets by the public predictions of RS-NN and EDL."""
+    scores = {name: sets[name] for name in (RSNN, EDL)}
+    where = f"{sets[RSNN].n} public predictions of CIFAR-10"
+    imprecision, largest = sets[EDL].summary["imprecision"], math.log(10)
+    shares: dict[str, tuple[float, Interval]] = {
+        group: (one.mean / largest, normal_interval(one.mean / largest, one.stderr / largest))
+        for group, one in imprecision.items()
+    }
+    confidence = {
+        name: rank_correlation(to_host(score.imprecision), to_host(score.confidence))
+        for name, score in scores.items()
+    }
+    point, _ = as_published(held.raw["DDU"], held.all_labels)
+    behind = to_host(sets[RSNN].total) - point[: sets[RSNN].n]
+    return [
+        _reproduced(RSNN, sets[RSNN], DIGITS + 2e-5),
+        _reproduced(EDL, sets[EDL], 2.5e-3),
+        Claim(
+            "C25 Table 1",
+            "the printed digits of EDL need the paper's list of focal sets",
+            "",
+            f"E {shown_digits(sets[EDL])} with it, {shown_digits(sets[DEFAULT])} with the default list; "
+            f"printed {SCORES['CIFAR-10'][EDL].score}",
+            holds(
+                [
+                    abs(float(sets[EDL]) - SCORES["CIFAR-10"][EDL].score)
+                    < abs(float(sets[DEFAULT]) - SCORES["CIFAR-10"][EDL].score)
+                ]
+            ),
+            further=True,
+        ),
+        trend(where, scores),
+        wrong_is_larger(where, scores),
+        Claim(
+            *VAGUE,
+            "",
+            f"{where}, NS of EDL as a share of the largest: "
+            + ", ".join(f"{group} {told(*one)}" for group, one in shares.items()),
+            all_of(*(above(shares[group][1], LARGE) for group in ("right", "wrong"))),
+            "E-CNN is not public",
+        ),
+        Claim(
+            *LOWEST_CIFAR10,
+            "",
+            f"{where}: E of RS-NN minus that of DDU {told(float(behind.mean()), mean_interval(behind))}",
+            below(mean_interval(behind)),
+        ),
+        Claim(
+            *CONFIDENCE,
+            "heat maps",
+            f"{where}, rank correlations "
+            + "; ".join(f"{name} {told(*one)}" for name, one in confidence.items()),
+            denied(all_of(*(below(one[1], -0.5) for one in confidence.values()))),
+        ),
+    ]
+
+
+def shown_digits(score: EpistemicScore) -> str:
+    """Write a mean with the digits that are printed."""
+    return f"{float(score):.3f}"
+
+
+def _reproduced(name: str, score: EpistemicScore, most: float) -> Claim:
+    """Compare means of KL, NS and E, of all, right and wrong predictions, with the printed ones."""
+    printed = SCORES["CIFAR-10"][name]
+    pairs = [
+        (summary.mean, getattr(printed, f"{part}{'' if group == 'all' else f'_{group}'}"))
+        for part in ("distance", "imprecision")
+        for group, summary in score.summary[part].items()
+    ]
+    pairs.append((score.summary["total"]["all"].mean, printed.score))
+    agree = [abs(one - other) < most for one, other in pairs]
+    return Claim(
+        "C25 Tables 1 and 7",
+        f"{name} on CIFAR-10: the printed digits come out",
+        "",
+        f"{sum(agree)} of {len(agree)} means; KL {pairs[0][0]:.4f}, NS {pairs[3][0]:.4f}, E "
+        f"{pairs[6][0]:.4f} "
+        f"(printed {printed.distance}, {printed.imprecision}, {printed.score})",
+        holds(agree),
+        "" if name == RSNN else "draws differ: equal within their error",
+        further=True,
+    )
 
 
 def _row(name: str, mode: str, score: EpistemicScore, held: Stored) -> tuple[Cell, ...]:
@@ -149,7 +309,7 @@ def _by_divergence(by_kl: Ranking, by_js: Ranking) -> StudyTable:
 
 def _violins(scores: dict[tuple[str, str], EpistemicScore]) -> Any:
     own = {name: score for (name, mode), score in scores.items() if mode == "paper"}
-    return whole_figure(ViolinDisplay(own, part="distance").draw())
+    return whole_figure(picture(own, "violins", part="distance").draw())
 
 
 def _claims(
@@ -166,26 +326,29 @@ def _claims(
         claims.append(
             Claim(
                 "C25 Tables 1 and 7",
-                f"{name} on CIFAR-10: mean and deviation of KL and E, of all, right and wrong predictions",
-                f"{printed.distance} ± {printed.distance_std}; {printed.distance_right}, "
-                f"{printed.distance_wrong}",
-                found,
+                f"{name} on CIFAR-10: the printed digits come out",
+                "",
+                f"{found} (printed {printed.distance} ± {printed.distance_std}; {printed.distance_right}, "
+                f"{printed.distance_wrong})",
                 holds(agree),
                 ""
                 if all(agree)
-                else f"{len(held.corrupt.get(name, ()))} rows are not distributions and were left out.",
+                else f"{len(held.corrupt.get(name, ()))} rows are not distributions and were left out",
+                further=True,
             )
         )
     claims += [_corrupt_claim(name, rows, held) for name, rows in held.corrupt.items()]
     # exact distances of a probability stored as 0 are infinite; clipped ones have means
-    wrong_larger = {name: _difference(scores[name, "paper"]) for name in held.models}
+    points = {name: scores[name, "paper"] for name in held.models}
+    claims.append(wrong_is_larger("points of CIFAR-10", points))
+    largest = max(float(np.abs(to_host(one.total - one.distance)).max()) for one in points.values())
     claims.append(
         Claim(
-            "C25 F.3, Table 7",
-            "Wrong predictions lie further off than right ones, for every point model on CIFAR-10",
-            "0.021 and 4.735 for SNN",
-            "; ".join(f"{name} {told(value, ends)} more" for name, (value, ends) in wrong_larger.items()),
-            all_of(*(above(ends) for _, ends in wrong_larger.values())),
+            *REDUCES,
+            "stated",
+            f"points of CIFAR-10: E and KL of an instance differ by at most {shown(largest)}",
+            holds([largest == 0]),
+            "exact",
         )
     )
     standing = by_js.at(1.0)
@@ -194,23 +357,26 @@ def _claims(
     claims.append(
         Claim(
             "C25 Table 5",
-            "By JS SNN is better than DE Avg",
-            "0.098 and 0.099",
-            f"{first} before {second}, by {told(float(standing.differences[1]), ends)}",
+            "by JS SNN is better than DE Avg",
+            "",
+            f"{first} before {second}, by {told(float(standing.differences[1]), ends)} (printed 0.098 "
+            "and 0.099)",
             "confirmed"
             if (first, second) == ("SNN", "DE Avg") and ends[0] > 0
             else "cannot tell"
             if ends[0] <= 0 <= ends[1]
             else "not confirmed",
-            "10 000 images do not separate the two; the table has no intervals." if ends[0] <= 0 else "",
+            "10 000 images do not separate the two; the table has no intervals" if ends[0] <= 0 else "",
+            further=True,
         )
     )
     claims.append(
         Claim(
             "C25 Table 5",
-            "By KL the points rank DE Avg, DDU, SNN",
-            "0.195, 0.309, 0.481",
-            ", ".join(f"{name} ({by_kl.at(1.0).place(name)})" for name in by_kl.order(1.0)),
+            "by KL the points rank DE Avg, DDU, SNN",
+            "",
+            ", ".join(f"{name} ({by_kl.at(1.0).place(name)})" for name in by_kl.order(1.0))
+            + " (printed 0.195, 0.309, 0.481)",
             holds(
                 [
                     by_kl.order(1.0) == ("DE Avg", "DDU", "SNN"),
@@ -220,15 +386,10 @@ def _claims(
                     ),
                 ]
             ),
+            further=True,
         )
     )
     return claims
-
-
-def _difference(score: EpistemicScore) -> tuple[float, Interval | None]:
-    distance, right = to_host(score.distance), to_host(score.right)
-    wrong, hit = distance[~right], distance[right]
-    return float(wrong.mean() - hit.mean()), difference_interval(wrong, hit)
 
 
 def _corrupt_claim(name: str, rows: HostArray, held: Stored) -> Claim:
@@ -244,19 +405,21 @@ def _corrupt_claim(name: str, rows: HostArray, held: Stored) -> Claim:
     return Claim(
         "C25 Tables 1 and 7",
         f"{name}: the printed row is about predicted distributions",
-        f"{printed.distance} ± {printed.distance_std}",
-        f"the printed digits come out only with {len(rows)} rows that sum to {sums.min():.0f} to "
+        "",
+        f"printed {printed.distance} ± {printed.distance_std}; these digits come out only with "
+        f"{len(rows)} rows that sum to {sums.min():.0f} to "
         f"{sums.max():.0f} taken as they are: {distance.mean():.3f} ± {distance.std(ddof=1):.3f}",
         holds([not all(agree)]),
-        "Without a check of the input, the label of such a row has probability 1 and counts as predicted.",
+        "without a check of the input, the label of such a row has probability 1 and counts as predicted",
+        further=True,
     )
 
 
 POINTS = Study(
     name="c25-points",
-    title="Averages and single networks on CIFAR-10, paper mode and exact mode side by side",
-    reference="C25 Tables 1 to 3, rankings by KL and JS",
-    small=PointsSize(200),
+    title="Averages, single networks, RS-NN and EDL on CIFAR-10: C25's public predictions",
+    reference="C25 Tables 1 to 3 and 7, Figs. 8 and 17, rankings by KL and JS",
+    small=PointsSize(200, 1000),
     full=PointsSize(2000),
     work=work,
     design="as printed",

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+
+import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.evaluation import shown
+from credibly.results.scores import EpistemicScore
 from credibly.selection.standings import Ranking
+from credibly_studies.c25_claims import REPLACED, TREND, VAGUE, WRONG_LARGER
 from credibly_studies.c25_models import Models
 from credibly_studies.judging import Interval, above, below, dominance, mean_interval, normal_interval, told
 from credibly_studies.outcomes import all_of
 from credibly_studies.results import Claim
 
-VAGUE = 0.9
+LARGE = 0.9
 """Share of the largest non-specificity from which on a set says next to nothing."""
 
 
@@ -21,53 +26,55 @@ def set_claims(data: str, held: Models, rankings: dict[str, Ranking]) -> list[Cl
     claims = []
     for mode, ranking in rankings.items():
         where = f"{data}, {mode} mode"
-        claims += [
-            _wrong_is_larger(where, ranking),
-            _wide_sets_are_near(where, ranking),
-            _low_tradeoffs_like_sets(where, ranking),
-            _high_tradeoffs_like_points(where, ranking),
-        ]
+        scores = {name: score for name, score in ranking.scores.items() if score.kind != "Point"}
+        claims += [wrong_is_larger(where, scores), trend(where, scores), _replaced(where, ranking)]
     return [*claims, _evidential_is_vague(data, held, rankings)]
 
 
-def _wrong_is_larger(where: str, ranking: Ranking) -> Claim:
+def wrong_is_larger(where: str, scores: Mapping[str, EpistemicScore]) -> Claim:
+    """Judge, for every model, whether wrong predictions have the larger KL, NS and E."""
     found = {}
-    for name, score in ranking.scores.items():
-        if score.kind == "Point":
-            continue
+    for name, score in scores.items():
         right = to_host(score.right)
         for part in ("distance", "imprecision", "total"):
             values = to_host(getattr(score, part))
+            if part == "imprecision" and not values.any():
+                continue  # points have none
             found[name, part] = dominance(values[~right], values[right])
     weakest = min(found, key=lambda one: found[one][0])
     return Claim(
-        f"C25 F.3, Table 7; {where}",
-        "Wrong predictions have larger KL, NS and E than right ones, for every set model but E-CNN",
-        "DE on CIFAR-10: NS 0.306 and 1.566",
-        "how probable it is that a wrong one has the larger value, at least: "
+        *WRONG_LARGER,
+        "",
+        f"{where}: how probable it is that a wrong one has the larger value, at least: "
         f"{weakest[1]} of {weakest[0]}, {told(*found[weakest])}",
         all_of(*(above(ends, 0.5) for _, ends in found.values())),
     )
 
 
-def _wide_sets_are_near(where: str, ranking: Ranking) -> Claim:
-    values = {}
-    for name, score in ranking.scores.items():
-        if score.kind == "Point":
-            continue
-        distance, imprecision, right = (
-            to_host(array) for array in (score.distance, score.imprecision, score.right)
-        )
-        values[name] = rank_correlation(distance[~right], imprecision[~right])
-    found = "; ".join(f"{name} {told(*one)}" for name, one in values.items())
+def correlations(score: EpistemicScore) -> dict[str, tuple[float, Interval | None]]:
+    """Return Spearman's correlation of divergence and non-specificity: all, right and wrong predictions."""
+    distance, imprecision, right = (
+        to_host(array) for array in (score.distance, score.imprecision, score.right)
+    )
+    groups = {"all": np.ones_like(right), "right": right, "wrong": ~right}
+    return {name: rank_correlation(distance[rows], imprecision[rows]) for name, rows in groups.items()}
+
+
+def trend(where: str, scores: Mapping[str, EpistemicScore]) -> Claim:
+    """Judge "in general" on all predictions; right and wrong ones stand beside."""
+    values = {name: correlations(score) for name, score in scores.items()}
+    words = "; ".join(
+        f"{name} {told(*one['all'])}, right {shown(one['right'][0])}, wrong {shown(one['wrong'][0])}"
+        for name, one in values.items()
+    )
     return Claim(
-        f"C25 F.1, Fig. 8; {where}",
-        "Divergence and non-specificity rise together",
+        *TREND,
         "a positive trend in general",
-        f"rank correlations {found}",
-        all_of(*(above(ends) for _, ends in values.values())),
-        "Among wrong predictions a wider set also reaches nearer to the label."
-        if any(ends is None or ends[0] <= 0 for _, ends in values.values())
+        f"{where}, rank correlations: {words}",
+        all_of(*(above(one["all"][1]) for one in values.values())),
+        "among wrong predictions alone the correlation is negative: there a wider set reaches nearer to the "
+        "label"
+        if any(one["wrong"][0] < 0 for one in values.values())
         else "",
     )
 
@@ -95,28 +102,18 @@ def _against(ranking: Ranking, tradeoff: float, first: str, second: str) -> tupl
     return float(change.mean()), mean_interval(change)
 
 
-def _low_tradeoffs_like_sets(where: str, ranking: Ranking) -> Claim:
+def _replaced(where: str, ranking: Ranking) -> Claim:
+    """Judge whether a set is first at trade-off 0.1 and a point at 1; ties decide nothing."""
     first, point = ranking.order(0.1)[0], ranking.order(math.inf)[0]
-    value, ends = _against(ranking, 0.1, first, point)
-    return Claim(
-        f"C25 Tables 2 and 5; {where}",
-        "At trade-off 0.1 a set model is first, before every point",
-        "DE 0.069, DE Avg 0.195",
-        f"{first} first; against the best point, {point}: {told(value, ends)}",
-        below(ends) if not ranking.is_point[ranking.names.index(first)] else "not confirmed",
-    )
-
-
-def _high_tradeoffs_like_points(where: str, ranking: Ranking) -> Claim:
-    point = ranking.order(math.inf)[0]
     best = ranking.order(1.0, points=False)[0]
-    value, ends = _against(ranking, 1.0, point, best)
+    low, high = _against(ranking, 0.1, first, point), _against(ranking, 1.0, point, best)
+    is_set = not ranking.is_point[ranking.names.index(first)]
     return Claim(
-        f"C25 Table 5; {where}",
-        "At trade-off 1 a point is first, before every set model",
-        "DE Avg 0.195, RS-NN 0.407",
-        f"{point} against {best}: {told(value, ends)}",
-        below(ends),
+        *REPLACED,
+        "",
+        f"{where}: at 0.1 {first} first, minus the best point {told(*low)}; at 1 {point} minus the best set, "
+        f"{best}, {told(*high)}",
+        all_of(below(low[1]) if is_set else "not confirmed", below(high[1])),
     )
 
 
@@ -126,16 +123,14 @@ def _evidential_is_vague(data: str, held: Models, rankings: dict[str, Ranking]) 
     for mode, ranking in rankings.items():
         one = ranking.scores["evidential"].summary["imprecision"]["all"]
         shares[mode] = one.mean / largest, normal_interval(one.mean / largest, one.stderr / largest)
-    outcome = above(shares["exact"][1], VAGUE)
+    outcome = above(shares["exact"][1], LARGE)
     return Claim(
-        f"C25 section 6.1, Table 1; {data}",
-        "Evidential models are highly imprecise whatever they predict",
-        "EDL: NS 2.267 of at most 2.303, a share of 0.984",
-        f"share of the largest NS: paper mode {told(*shares['paper'])}; draws of its own Dirichlet "
-        f"{told(*shares['exact'])}",
+        *VAGUE,
+        "",
+        f"{data}: share of the largest NS of an evidential model: drawn as in C25's code "
+        f"{told(*shares['paper'])}; draws of its own Dirichlet {told(*shares['exact'])}",
         outcome,
         ""
         if outcome == "confirmed"
-        else "The published code draws from Dir(alpha / sum alpha), which discards how sure the model was: "
-        f"the imprecision is {shown(shares['paper'][0] / shares['exact'][0])} times as large.",
+        else "C25's code draws from Dir(alpha / sum alpha), which discards how sure the model was",
     )

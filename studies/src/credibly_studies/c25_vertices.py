@@ -10,11 +10,11 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import distance, nonspecificity, vertices
 from credibly.evaluation import shown
 from credibly.predictions import Belief, Point
-from credibly.selection.settings import paper_budget, paper_samples, paper_set
+from credibly_studies import c25
+from credibly_studies.c25_claims import BETTER, ENOUGH
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, four_classes
-from credibly_studies.c25_printed import VERTICES
 from credibly_studies.judging import holds, mean_interval, told
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -47,8 +47,8 @@ def beliefs(models: Models, samples: int, seed: int) -> dict[str, Belief]:
     """Return the sets of C25's pipeline: clamped masses on all events of the four classes."""
     found = {}
     for name in ENSEMBLES:
-        drawn, _ = paper_samples(models.models[name], samples, (seed, 0))
-        made = paper_set(drawn, paper_budget(drawn))
+        drawn, _ = c25.samples(models.models[name], samples, (seed, 0))
+        made = c25.budget_belief(drawn, c25.default_budget(drawn))
         assert isinstance(made, Belief)
         found[name] = made
     return found
@@ -105,13 +105,12 @@ def work(size: VerticesSize, run: Run) -> Findings:
         way: {name: (float(found[way].mean()), mean_interval(found[way])) for name, found in on_soft.items()}
         for way in on_soft["ensemble"]
     }
-    picture = IntervalsDisplay("Soft targets", "distance to the set", series)
+    picture = intervals_picture("Soft targets", "distance to the set", series)
     return Findings((table,), _claims(on_labels, on_soft, len(onehot)), {"soft": drawn(picture)})
 
 
 def _claims(on_labels: dict[str, Distances], on_soft: dict[str, Distances], n: int) -> list[Claim]:
     gaps = {name: _largest_gap(found) for name, found in on_labels.items()}
-    printed = VERTICES["DE", "2k"].distance[1], VERTICES["DE", "k!"].distance[1]
     beyond = {name: found["k! vertices"] - found["exact minimum"] for name, found in on_soft.items()}
     more = {
         name: float((found["2k vertices"] - found["k! vertices"]).mean()) for name, found in on_soft.items()
@@ -119,26 +118,32 @@ def _claims(on_labels: dict[str, Distances], on_soft: dict[str, Distances], n: i
     largest = max(gaps.values())
     return [
         Claim(
-            "C25 Table 4",
-            "2k vertices are enough for the distance to a label",
-            "values quite close to each other",
-            f"2k, k! and the closed form agree to {shown(largest)} on {n} instances, {len(gaps)} models",
+            *ENOUGH,
+            "",
+            f"digits 0 to 3: 2k, k! and the closed form agree to {shown(largest)} on {n} instances, "
+            f"{len(gaps)} models",
             holds(gap <= SAME for gap in gaps.values()),
         ),
         Claim(
-            "C25 Table 4",
-            "With 2k vertices the distance is another one, and often better",
-            f"DE, wrong predictions: {printed[0]} with 2k, {printed[1]} with k!",
-            f"the same to {shown(largest)}",
+            *BETTER,
+            "",
+            f"digits 0 to 3: the distance is the same to {shown(largest)}",
             holds(gap > SAME for gap in gaps.values()),
-            "The vertex that gives the label its plausibility is among the 2k, and no distribution of the "
-            "set gives it more: -ln of the plausibility is the distance, and no vertex is needed.",
+            "the vertex that gives the label its plausibility is among the 2k, and no distribution of "
+            "the set gives it more: -ln of the plausibility is the distance, and no vertex is needed",
         ),
         Claim(
-            "C25 section 5 and A.2",
-            "Because sets are convex, the distance is that to the closest vertex",
+            "C25 Sec. 6.1, A.2",
+            "the distance of a label to the set is that to its closest vertex",
             "no number",
-            "soft targets, with all k! vertices: "
+            f"digits 0 to 3: the closest of k! vertices and the closed form agree to {shown(largest)}",
+            holds(gap <= SAME for gap in gaps.values()),
+        ),
+        Claim(
+            "C25 Sec. 5, A.2",
+            "the distance of a soft target to the set is that to its closest vertex",
+            "",
+            "digits 0 to 3, with all k! vertices: "
             + "; ".join(
                 f"{name} too large by {told(float(one.mean()), mean_interval(one))}, on "
                 f"{(one > SAME).mean():.0%} of instances"
@@ -146,8 +151,9 @@ def _claims(on_labels: dict[str, Distances], on_soft: dict[str, Distances], n: i
             )
             + f"; 2k vertices add up to {shown(max(more.values()))} to that",
             holds(bool((one <= SAME).all()) for one in beyond.values()),
-            "True for one-hot labels. KL is smallest at a vertex only there; label histograms have their "
-            "nearest distribution inside.",
+            "KL is smallest at a vertex for one-hot labels only; label histograms have their nearest "
+            "distribution inside",
+            further=True,
         ),
     ]
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly_studies.judging import Interval, below, holds, told
+from credibly_studies.d21_printed import ALPHA, KEEPS_MEAN
+from credibly_studies.judging import Interval, below, holds, student_interval, told
 from credibly_studies.outcomes import all_of
 from credibly_studies.results import Claim, Outcome
 from credibly_studies.simulate import HistogramWorld
@@ -63,13 +64,7 @@ def true_alpha0(mode: str) -> float:
 
 def over_repetitions(values: HostArray) -> Measured:
     """Return the mean over data sets with its interval (Student's)."""
-    from scipy.stats import t
-
-    mean = float(values.mean())
-    if len(values) < 2:
-        return mean, None
-    half = float(t.ppf(0.975, len(values) - 1)) * float(values.std(ddof=1)) / math.sqrt(len(values))
-    return mean, (mean - half, mean + half)
+    return float(values.mean()), student_interval(values)
 
 
 def _change(outcomes: list[Outcomes], name: str, method: str, other: str) -> Measured:
@@ -106,31 +101,31 @@ def mode_claims(by_mode: dict[str, list[Outcomes]]) -> list[Claim]:
     found_alpha = {mode: over_repetitions(np.log(found)) for mode, found in alphas.items()}
     return [
         Claim(
-            "D21 section 6",
-            "alpha-calibration brings the predicted disagreement nearer to the truth",
-            "no number of this kind",
-            f"change of the error where the mean is calibrated and raters share: "
-            f"{_listed({mode: alone[mode] for mode in calibrated})}",
+            *ALPHA,
+            "",
+            "worlds whose mean is calibrated and whose raters share something: change of the true error "
+            f"of the predicted disagreement {_listed({mode: alone[mode] for mode in calibrated})}",
             all_of(*(below(alone[mode][1]) for mode in calibrated)),
         ),
         Claim(
-            "D21 section 6",
-            "After temperature scaling, alpha-calibration helps in every mode where raters share something",
-            "no number of this kind",
-            f"change of the error: {_listed({mode: after[mode] for mode in SHARED})}",
-            all_of(*(below(after[mode][1]) for mode in SHARED)),
-        ),
-        Claim(
-            "D21 App. D.2",
-            "It never changes the mean prediction",
-            "exact by construction",
-            f"largest change of the mean's error {shown(max(abs(one[0]) for one in means.values()))}",
+            *KEEPS_MEAN,
+            "",
+            "worlds of known truth: largest change of the mean's error "
+            f"{shown(max(abs(one[0]) for one in means.values()))}",
             holds(abs(one[0]) < 1e-9 for one in means.values()),
         ),
         Claim(
+            "D21 Sec. 5.3",
+            "after temperature scaling, alpha-calibration helps wherever raters share something",
+            "",
+            f"change of the error: {_listed({mode: after[mode] for mode in SHARED})}",
+            all_of(*(below(after[mode][1]) for mode in SHARED)),
+            further=True,
+        ),
+        Claim(
             "D21 App. D.2",
-            "It finds the concentration that raters share, temperature first",
-            "no number of this kind",
+            "it finds the concentration that raters share, temperature first",
+            "",
             "; ".join(
                 f"{mode} ln alpha0 {told(*one)}, true {shown(math.log(true_alpha0(mode)))}"
                 for mode, one in found_alpha.items()
@@ -138,8 +133,9 @@ def mode_claims(by_mode: dict[str, list[Outcomes]]) -> list[Claim]:
             all_of(
                 *(_holds_value(ends, math.log(true_alpha0(mode))) for mode, (_, ends) in found_alpha.items())
             ),
-            "The penalty on log alpha0 pulls it towards 1; without it the medians are "
+            "the penalty on log alpha0 pulls it towards 1; without it the medians are "
             + ", ".join(shown(float(np.median(found))) for found in free.values())
-            + f", true {shown(true_alpha0(SHARED[0]))}.",
+            + f", true {shown(true_alpha0(SHARED[0]))}",
+            further=True,
         ),
     ]

@@ -1,4 +1,4 @@
-"""What one rater's label tells about the others': the posterior prediction of D21.
+"""What one rater's label tells about the others': a prediction of ours, not in this version of D21.
 
 A Dirichlet with parameters alpha becomes one with alpha + e_y after the label y; members of a mixture are
 weighted by how probable each found the label. A point learns nothing: its raters are thought independent.

@@ -9,7 +9,7 @@ import dataclasses
 
 from credibly.evaluation import shown
 from credibly_studies.judging import holds
-from credibly_studies.results import Claim, Findings, StudyTable
+from credibly_studies.results import Claim, Findings, StudyTable, printed_claim
 from credibly_studies.study import Run, Study
 
 HALF = 0.5e-4
@@ -66,6 +66,21 @@ TTA, ms        | 0.9001 0.2489 0.0410 0.0756 0.1878 0.1456 0.0561 0.0151 0.0153
 TTA, ms+alpha  | 0.8991 0.2487 0.0407 0.0750 0.1873 0.1431 0.0268 0.0150 0.0087
 """)
 """By kind of prediction and calibration."""
+
+ALPHA = (
+    "D21 Sec. 6, Table 2, Fig. 2b",
+    "alpha-calibration consistently improves loss and calibration error of predicted disagreement",
+)
+KEEPS_MEAN = (
+    "D21 Sec. 5.3, Sec. 6, Table 2",
+    "alpha-calibration does not degrade the metrics of the mean of single predictions",
+)
+SCALING = (
+    "D21 Sec. 6, Table 2, Fig. 2a",
+    "temperature and vector scaling consistently improve the calibration loss for each kind of prediction",
+)
+DISPERSION = ("D21 Sec. 6, Table 2", "scaling does not necessarily improve the dispersion loss")
+"""Place and statement of claims that other studies ask about, too."""
 
 KINDS = ("Raw", "MCDO", "TTA")
 PAIRS = [(kind, name) for kind, name in TABLE_2 if not name.endswith("+alpha")]
@@ -135,80 +150,54 @@ def _claims() -> list[Claim]:
     others = min(row.loss for key, row in TABLE_2.items() if key[0] != "TTA")
     accurate = min(TABLE_2[key].accuracy for key in TABLE_2 if key[0] == "TTA")
     return [
-        Claim(
-            "D21 Table 2, eq. 6",
-            "L is EL plus what no method can reduce",
-            "20 rows",
-            f"L - EL is {IRREDUCIBLE:.4f} within rounding in {sum(sums.values())} of {len(sums)} rows",
-            holds(sums.values()),
-        ),
-        Claim(
-            "D21 Table 2",
-            "EL is CL + DL, the squares of CE and DE",
-            "20 rows",
-            f"within rounding in {sum(parts.values())} of {len(parts)} rows",
-            holds(parts.values()),
-        ),
-        Claim(
-            "D21 section 6",
+        printed_claim(
+            "D21 Sec. 6, Table 2",
             "L and EL of the raw classifier differ by 83 %",
-            "83 %",
             f"1 - EL / L = {1 - raw.epistemic / raw.loss:.3f}, what no method can reduce",
             holds([round(100 * (1 - raw.epistemic / raw.loss)) == 83]),
         ),
-        Claim(
-            "D21 section 6, Table 2",
-            "Temperature and vector scaling improve the calibration loss for each of Raw, MCDO and TTA",
-            "consistently",
+        printed_claim(
+            *SCALING,
             f"CE falls in {better} of {len(scaled)} cases: "
             + "; ".join(_listed("calibration_error", kind, ("raw", "ts", "vs")) for kind in KINDS),
             holds(one < 0 for one in scaled.values()),
-            "The table contradicts it for MCDO with vs and for TTA with both; Fig. 2a is said to show it.",
+            "the table contradicts it for MCDO with vs and for TTA with both",
         ),
-        Claim(
-            "D21 section 6, Table 2",
-            "The dispersion loss is not necessarily improved by scaling",
-            "no number",
+        printed_claim(
+            *DISPERSION,
             "; ".join(_listed("dispersion_error", kind, ("raw", "ts", "vs", "ms")) for kind in KINDS),
             holds([any(_change("dispersion_error", kind, "raw", "vs") > 0 for kind in KINDS)]),
         ),
-        Claim(
-            "D21 section 6, Table 2",
-            "alpha-calibration does not degrade order-1 metrics of Raw predictions",
-            "as expected",
+        printed_claim(
+            *KEEPS_MEAN,
             "; ".join(f"{name}: EL changes by {order_1['Raw', name]:+.4f}" for name in ("raw", "ts", "vs")),
             holds(order_1["Raw", name] == 0 for name in ("raw", "ts", "vs")),
         ),
-        Claim(
-            "D21 section 6, Table 2",
-            "It slightly improves order-1 metrics of MCDO and TTA",
-            "slightly",
+        printed_claim(
+            "D21 Sec. 6, Table 2",
+            "alpha-calibration slightly improves the metrics of the mean of MCDO and TTA",
             f"EL falls in {sum(one < -1e-9 for key, one in order_1.items() if key[0] != 'Raw')} of 7 cases, "
             f"MCDO raw {order_1['MCDO', 'raw']:+.4f}, ts {order_1['MCDO', 'ts']:+.4f}",
             holds(one < -1e-9 for key, one in order_1.items() if key[0] != "Raw"),
-            "Members of a mixture are weighted alike with and without alpha: passes differ.",
+            "members of a mixture are weighted alike with and without alpha: passes differ",
         ),
-        Claim(
-            "D21 section 6, Table 2",
-            "alpha-calibration lowers loss and calibration error of disagreement, overall and class-wise",
-            "consistently",
-            f"in {sum(one < 0 for one in alpha.values())} of {len(alpha)} pairs; CE of disagreement of "
+        printed_claim(
+            *ALPHA,
+            f"lower in {sum(one < 0 for one in alpha.values())} of {len(alpha)} pairs; CE of disagreement of "
             f"Raw {raw.disagreement_error:.4f} to {TABLE_2['Raw', 'raw+alpha'].disagreement_error:.4f}",
             holds(one < 0 for one in alpha.values()),
         ),
-        Claim(
-            "D21 section 6, Table 2",
-            "L and accuracy show an advantage of TTA over the others",
-            "roughly linked",
+        printed_claim(
+            "D21 Sec. 6, Table 2",
+            "L and accuracy are roughly linked and show an advantage of TTA",
             f"largest L of TTA {augmented:.4f}, smallest of the others {others:.4f}; smallest accuracy of "
             f"TTA {shown(accurate)}",
             holds([augmented < others]),
-            "True of L in every row; the accuracy of ms (0.9001, 0.8991) is below that of Raw.",
+            "true of L in every row; the accuracy of ms (0.9001, 0.8991) is below that of Raw",
         ),
-        Claim(
+        printed_claim(
             "D21 Fig. 2a, Table 2",
-            "TTA raises the calibration loss and lowers the dispersion loss",
-            "substantially",
+            "TTA raises the calibration loss and substantially lowers the dispersion loss",
             f"CE {raw.calibration_error:.4f} to {TABLE_2['TTA', 'raw'].calibration_error:.4f}, DE "
             f"{raw.dispersion_error:.4f} to {TABLE_2['TTA', 'raw'].dispersion_error:.4f}; EL changes by "
             f"{sampled['TTA']:+.4f}, with MCDO by {sampled['MCDO']:+.4f}",
@@ -218,6 +207,25 @@ def _claims() -> list[Claim]:
                     TABLE_2["TTA", "raw"].dispersion_error < raw.dispersion_error,
                 ]
             ),
+        ),
+        *(dataclasses.replace(one, further=True) for one in _identities(sums, parts)),
+    ]
+
+
+def _identities(sums: dict[tuple[str, str], bool], parts: dict[tuple[str, str], bool]) -> list[Claim]:
+    """Return checks of the table against itself."""
+    return [
+        printed_claim(
+            "D21 Table 2, eq. 6",
+            "L is EL plus what no method can reduce",
+            f"L - EL is {IRREDUCIBLE:.4f} within rounding in {sum(sums.values())} of {len(sums)} rows",
+            holds(sums.values()),
+        ),
+        printed_claim(
+            "D21 Table 2",
+            "EL is CL + DL, the squares of CE and DE",
+            f"within rounding in {sum(parts.values())} of {len(parts)} rows",
+            holds(parts.values()),
         ),
     ]
 
@@ -229,5 +237,4 @@ PRINTED = Study(
     small=PrintedSize(20),
     full=PrintedSize(20),
     work=work,
-    design="printed numbers",
 )

@@ -13,8 +13,8 @@ from credibly.statistics import Statistic, kde_ce, kl_ce
 from credibly_studies.judging import holds
 from credibly_studies.m23_printed import Perfect, PrintedSize, counted, perfect_table, rejections
 from credibly_studies.outcomes import Share
-from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable
-from credibly_studies.study import Run, Study
+from credibly_studies.results import Cell, Claim, Findings, StudyTable, printed_claim
+from credibly_studies.study import Run, Study, Tables
 
 
 class PrintedTest(NamedTuple):
@@ -112,52 +112,51 @@ def changes() -> dict[str, int]:
     }
 
 
-def claims(perfect: StudyTable) -> list[Claim]:
-    """Judge the claims of section 4.3 by the printed table."""
+_PLACE = "J25 Sec. 4.3, Table 1"
+
+FEWEST = (_PLACE, "CE_KL leads to the fewest rejections")
+MORE_CLASSES = (_PLACE, "the test rejects more often on CIFAR-100, which has more classes")
+DROPOUT = (_PLACE, "dropout networks are less calibrated")
+ACCURACY = (_PLACE, "in most cases learned weights raise the accuracy slightly")
+"""Place and statement of each claim; the study of real sets asks the same."""
+
+
+def claims(tables: Tables, size: object = None) -> list[Claim]:
+    """Judge the claims of section 4.3 by the printed table, and by tests of perfect predictors."""
     both = [(rejected(rows), rejected(rows, learned=True)) for rows in (of(error="KL"), of(error="L2"))]
     kl, l2 = (f"{counted(one)} and {counted(other)}" for one, other in both)
     ten, hundred = rejected(of("CIFAR-10")), rejected(of("CIFAR-100"))
     by_kl = [rejected(of(data, "KL")) for data in ("CIFAR-10", "CIFAR-100")]
     dropout, ensembles = rejected(of(ensemble=False)), rejected(of(ensemble=True))
-    void = rejections(perfect, "CE_2", 100)
+    void = rejections(tables, "CE_2", 100)
     change = changes()
-
-    def judged(
-        statement: str, printed: str, found: str, outcome: Outcome, by_print: Outcome, why: str = ""
-    ) -> Claim:
-        where = "J25 Sec. 4.3, Table 1"
-        return Claim(where, statement, printed, found, outcome, why, "printed numbers", by_print)
-
     return [
-        judged(
-            "CE_KL leads to the fewest rejections",
+        printed_claim(
+            *FEWEST,
             f"the average and the learned weights rejected by CE_KL {kl}, by CE_2 {l2}",
-            "as printed",
-            holds([both[0][0].rate < both[1][0].rate, both[0][1].rate < both[1][1].rate]),
             holds([both[0][0].rate < both[1][0].rate, both[0][1].rate < both[1][1].rate]),
         ),
-        judged(
-            "the test rejects more often on CIFAR-100",
-            f"CIFAR-10 {counted(ten)}, CIFAR-100 {counted(hundred)} (average of the members)",
-            f"by CE_KL alone {counted(by_kl[0])} and {counted(by_kl[1])}; by CE_2 with 100 classes a perfect "
-            f"predictor is rejected in {void}",
+        Claim(
+            *MORE_CLASSES,
+            f"CIFAR-10 {counted(ten)}, CIFAR-100 {counted(hundred)} (average of the members); by CE_KL alone "
+            f"{counted(by_kl[0])} and {counted(by_kl[1])}",
+            f"by CE_2 with 100 classes a perfect predictor is rejected in {void}",
             "not confirmed" if void.rate > 0.5 else "cannot tell",
-            holds([hundred.rate > ten.rate]),
             "the six rejections by CE_2 on CIFAR-100 are what bootstrapped instances do to a perfect model",
+            "another",
+            holds([hundred.rate > ten.rate]),
         ),
-        judged(
-            "dropout networks are less calibrated than ensembles",
+        printed_claim(
+            *DROPOUT,
             f"rejected {counted(dropout)} against {counted(ensembles)} (average of the members)",
-            "as printed, four of the rejections of dropout and both of ensembles by CE_2 on CIFAR-100",
             holds([dropout.rate > ensembles.rate]),
-            holds([dropout.rate > ensembles.rate]),
+            "four of the rejections of dropout and both of ensembles are by CE_2 on CIFAR-100",
         ),
-        judged(
-            "in most cases learned weights raise the accuracy slightly",
+        printed_claim(
+            *ACCURACY,
             f"up in {change['accuracy up']}, equal in {change['accuracy equal']}, down in "
-            f"{change['accuracy down']} of {len(TABLE1)}",
-            f"the error is larger in {change['error up']}; {change['decision differs']} decisions differ",
-            holds([change["accuracy up"] > len(TABLE1) / 2]),
+            f"{change['accuracy down']} of {len(TABLE1)}; the error is larger in {change['error up']}; "
+            f"{change['decision differs']} decisions differ",
             holds([change["accuracy up"] > len(TABLE1) / 2]),
             "half of the cases, not most",
         ),
@@ -181,7 +180,7 @@ def work(size: PrintedSize, run: Run) -> Findings:
     """Count Table 1, and test perfect predictors with 100 classes."""
     cases = [Perfect(*case) for case in size.cases]
     perfect = perfect_table(cases, _ERRORS, size.repetitions, size.n_resamples, run)
-    return Findings((_table(), perfect), claims(perfect))
+    return Findings((_table(), perfect))
 
 
 PRINTED = Study(
@@ -191,4 +190,5 @@ PRINTED = Study(
     small=PrintedSize((("CE_2", 100, 200, 1.0),), 2, 39),
     full=PrintedSize((("CE_2", 10, 600, 0.3), ("CE_2", 100, 600, 1.0), ("CE_KL", 100, 600, 1.0)), 6),
     work=work,
+    judge=claims,
 )

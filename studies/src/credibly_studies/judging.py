@@ -17,7 +17,6 @@ from credibly_studies.results import Outcome
 LEVEL = 0.95
 
 _FEW = 10
-_SMALL_SHARE = 0.1  # an error this much smaller than another adds half a per cent to both together
 
 Interval = tuple[float, float]
 
@@ -26,6 +25,19 @@ def normal_interval(value: float, stderr: float, level: float = LEVEL) -> Interv
     """Return the normal interval of an estimate."""
     half = float(ndtri((1 + level) / 2)) * stderr
     return value - half, value + half
+
+
+def student_interval(values: HostArray, level: float = LEVEL) -> Interval | None:
+    """Return Student's interval of the mean of a few runs; None for a single one.
+
+    The normal one is too narrow: of ten runs, 90 % intervals hold the mean in 86.6 %.
+    """
+    from scipy.stats import t  # slow to load, and every command loads this module
+
+    if len(values) < 2:
+        return None
+    half = float(t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1)) / math.sqrt(len(values))
+    return float(values.mean()) - half, float(values.mean()) + half
 
 
 def offered_interval(estimate: Estimate, level: float = LEVEL) -> Interval | None:
@@ -42,22 +54,6 @@ def mean_interval(values: HostArray, level: float = LEVEL) -> Interval | None:
     if error["interval_refusal"] is not None:
         return None
     return normal_interval(float(values.mean()), error["stderr"], level)
-
-
-def difference_interval(first: HostArray, second: HostArray, level: float = LEVEL) -> Interval | None:
-    """Return the interval of the mean of `first` minus that of `second`, of different instances.
-
-    None where a few instances decide the mean that brings most of the error: then no interval holds.
-    """
-    if min(len(first), len(second)) < 2:
-        return None
-    own, other = (float(values.std(ddof=1)) / math.sqrt(len(values)) for values in (first, second))
-    wider = first if own >= other else second
-    close = min(own, other) > _SMALL_SHARE * max(own, other)
-    narrower = second if own >= other else first
-    if any(mean_error(values)["interval_refusal"] for values in ((wider, narrower) if close else (wider,))):
-        return None
-    return normal_interval(float(first.mean() - second.mean()), math.hypot(own, other), level)
 
 
 def dominance(first: HostArray, second: HostArray) -> tuple[float, Interval | None]:

@@ -20,8 +20,8 @@ from credibly_studies.bootstrap import bootstrap_test
 from credibly_studies.judging import holds
 from credibly_studies.outcomes import Share
 from credibly_studies.paper_settings import as_in
-from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable
-from credibly_studies.study import Run, Study
+from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable, printed_claim
+from credibly_studies.study import Run, Study, Tables
 
 
 class PrintedSet(NamedTuple):
@@ -208,13 +208,11 @@ class PrintedSize:
     n_resamples: int = 100
 
 
-def rejections(table: StudyTable, error: str, least_classes: int) -> Share:
+def rejections(tables: Tables, error: str, least_classes: int) -> Share:
     """Return how many perfect predictors of many classes are rejected with bootstrapped instances."""
-    rows = [
-        row for row in table.records() if row["error"] == error and int(str(row["classes"])) >= least_classes
-    ]
-    rejected = sum(int(str(row["rejected, instances bootstrapped"])) for row in rows)
-    return Share(rejected, sum(int(str(row["data sets"])) for row in rows), "perfect predictors")
+    rows = [row for row in tables["perfect"] if row["error"] == error and row["classes"] >= least_classes]
+    rejected = sum(row["rejected, instances bootstrapped"] for row in rows)
+    return Share(rejected, sum(row["data sets"] for row in rows), "perfect predictors")
 
 
 def share_of(rows: Iterable[PrintedSet], what: Callable[[PrintedSet], bool]) -> Share:
@@ -240,8 +238,25 @@ def _more(first: Share, second: Share) -> Outcome:
     return holds([first.rate > second.rate])
 
 
-def claims(perfect: StudyTable) -> list[Claim]:
-    """Judge the claims of section 4.2 by the printed table."""
+TABLE = "M23 Sec. 4.2, Table 1"
+
+SINGLE = (TABLE, "single networks are in general not calibrated")
+OFTEN = ("M23 abstract, Sec. 5, Table 1", "sets made of deep networks are often not calibrated")
+STRONGER = (
+    TABLE,
+    "most predictors fail by ECE_cwise, because classwise calibration is a much stronger notion",
+)
+RATE = (TABLE, "dropout networks are better confidence calibrated with the higher rate")
+ENSEMBLES = (TABLE, "deep ensembles appear confidence calibrated for most data sets")
+WEIGHTS = (
+    TABLE,
+    "for deep ensembles ECE_conf of the weighted average is much smaller: plain averaging calibrates less",
+)
+"""Place and statement of each claim; the study of real sets asks the same."""
+
+
+def claims(tables: Tables, size: object = None) -> list[Claim]:
+    """Judge the claims of section 4.2 by the printed table, and by tests of perfect predictors."""
     single, sets = of("S"), of(*SETS)
     many = [row for row in sets if TABLE2[row.data].classes >= 97]
     small, large, ensembles = of("DN(0.1)"), of("DN(0.6)"), of("DE")
@@ -261,77 +276,51 @@ def claims(perfect: StudyTable) -> list[Claim]:
     smaller_mean = [one.confidence < other.confidence for one, other in zip(large, small, strict=True)]
     better = share_of(ensembles, lambda row: row.weighted_confidence < row.confidence)
     lost = float(np.mean([row.accuracy - row.accuracy_confidence for row in ensembles]))
-    void = rejections(perfect, "ECE_cwise", 97)
+    void = rejections(tables, "ECE_cwise", 97)
     at_many = share_of(many, lambda row: row.rejected_classwise)
-    place = "M23 Table 1"
-
-    def judged(
-        where: str,
-        statement: str,
-        printed: str,
-        found: str,
-        outcome: Outcome,
-        by_print: Outcome,
-        why: str = "",
-    ) -> Claim:
-        return Claim(where, statement, printed, found, outcome, why, "printed numbers", by_print)
-
     confidence, classwise = rejected["sets"]
+    perfect = f"of perfect predictors with 97 or more classes Algorithm 1 with ECE_cwise rejects {void}"
+    empty: Outcome = "not confirmed" if void.rate > 0.5 else "cannot tell"
     return [
-        judged(
-            "M23 Sec. 4.2, Table 1",
-            "single networks are in general not calibrated",
+        printed_claim(
+            *SINGLE,
             f"rejected by ECE_conf {counted(rejected['S'][0])}, by ECE_cwise {counted(rejected['S'][1])}",
-            "ECE_conf alone decides: see the next claims",
-            _more(rejected["S"][0], Share(1, 2)),
             _more(rejected["S"][0], Share(1, 2)),
         ),
-        judged(
-            "M23 abstract, Table 1",
-            "sets of deep networks are often not calibrated",
+        printed_claim(
+            *OFTEN,
             f"rejected by ECE_conf {counted(confidence)}, by ECE_cwise {counted(classwise)}",
-            f"of a perfect predictor with 97 or more classes Algorithm 1 with ECE_cwise rejects {void}; "
-            f"printed there {counted(at_many)}",
-            "cannot tell",
-            "confirmed",
-            "three of ten by ECE_conf; rejections by ECE_cwise with many classes say nothing about a model",
+            holds([confidence.count + classwise.count > len(sets)]),
+            f"three of ten by ECE_conf; {counted(at_many)} of the rejections by ECE_cwise have 97 or more "
+            "classes, where they say nothing about a model (see the claim on ECE_cwise)",
         ),
-        judged(
-            "M23 Sec. 4.2, Table 1",
-            "predictors fail by ECE_cwise because classwise calibration is a stronger notion",
+        Claim(
+            *STRONGER,
             f"sets rejected by ECE_cwise {counted(classwise)}",
-            f"of a perfect predictor with 97 or more classes {void}",
-            "not confirmed" if void.rate > 0.5 else "cannot tell",
-            "confirmed",
+            perfect,
+            empty,
             "an instance drawn twice falls into the same bins, where its labels cancel, and one that is not "
             "drawn leaves its bins empty: replicates have smaller errors than the data",
+            "another",
+            holds([classwise.rate > 0.5]),
         ),
-        judged(
-            "M23 Sec. 4.2, Table 1",
-            "dropout networks are better confidence calibrated with the higher rate",
+        printed_claim(
+            *RATE,
             f"rejected with rate 0.1 {counted(rejected['DN(0.1)'][0])}, with 0.6 "
             f"{counted(rejected['DN(0.6)'][0])}; ECE_conf of the mean smaller with 0.6 in "
             f"{sum(smaller_mean)} of {len(smaller_mean)}",
-            "as printed",
-            holds([rejected["DN(0.6)"][0].rate < rejected["DN(0.1)"][0].rate, sum(smaller_mean) > 5]),
             holds([rejected["DN(0.6)"][0].rate < rejected["DN(0.1)"][0].rate, sum(smaller_mean) > 5]),
         ),
-        judged(
-            "M23 Sec. 4.2, Table 1",
-            "deep ensembles appear confidence calibrated for most data sets",
+        printed_claim(
+            *ENSEMBLES,
             f"rejected by ECE_conf {counted(rejected['DE'][0])}",
-            "as printed",
-            holds([rejected["DE"][0].rate < 0.5]),
             holds([rejected["DE"][0].rate < 0.5]),
         ),
-        judged(
-            place,
-            "weights that minimise ECE_conf lower it for deep ensembles",
+        printed_claim(
+            *WEIGHTS,
             f"smaller in {counted(better)}",
-            f"and accuracy falls by {100 * lost:.1f} points on average",
             holds([better.rate > 0.5]),
-            holds([better.rate > 0.5]),
-            "the weights move to few members, which are less accurate",
+            f"in print accuracy falls by {100 * lost:.1f} points on average: the weights move to few members",
         ),
     ]
 
@@ -372,7 +361,7 @@ def work(size: PrintedSize, run: Run) -> Findings:
     """Count Table 1, and test perfect predictors of its sizes."""
     cases = [Perfect(*case) for case in size.cases]
     perfect = perfect_table(cases, _ERRORS, size.repetitions, size.n_resamples, run)
-    return Findings((_table(TABLE1), perfect), claims(perfect))
+    return Findings((_table(TABLE1), perfect))
 
 
 PRINTED = Study(
@@ -392,4 +381,5 @@ PRINTED = Study(
         6,
     ),
     work=work,
+    judge=claims,
 )

@@ -8,15 +8,16 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly_studies.judging import denied
-from credibly_studies.outcomes import Share, all_of, more_often, more_than
-from credibly_studies.p21_corruption_tables import ECE, READINGS, TABLE_4_CHECKS, Row, beyond, shifted_checks
-from credibly_studies.p21_printed import CORRUPTIONS, TABLE_4
-from credibly_studies.results import Claim, Outcome
+from credibly_studies.d21_mode_claims import over_repetitions
+from credibly_studies.judging import above, denied, told
+from credibly_studies.outcomes import Share, all_of, more_than
+from credibly_studies.p21_claims import MORE_PASSES, SHIFT
+from credibly_studies.p21_corruption_tables import ECE, READINGS, TABLE_4_CHECKS, Row, beyond, by_corruption
+from credibly_studies.results import Claim, Outcome, StudyTable
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:
-    """Return what the groups say about P21's figures; numbers of groups, not of images.
+    """Return what the groups say about P21's figures.
 
     P21's checks are of recalibrated models, and pass unless the value is beyond all replicates.
     """
@@ -25,7 +26,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     changes = {name: _change(rows, name, worst) for name in ("accuracy", ECE)}
     return [
         Claim(
-            "P21 section 4.2, Fig. 6",
+            "P21 Sec. 4.2, Fig. 6",
             "with severity accuracy falls and the calibration error grows, for every model",
             "drawn",
             f"severity 0 to {worst}: "
@@ -41,47 +42,46 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
             )
             else "not confirmed",
         ),
-        *_shift_claims(rows),
+        *shift_claims(by_corruption(rows)),
         _recalibration_claim(rows),
     ]
 
 
-def _shift_claims(rows: Sequence[Row]) -> list[Claim]:
-    """Return who passes the checks of corrupted images, as Table 4 counts them."""
-    found = {
-        (name, reading): [row.certain for row in shifted_checks(rows, name, reading)]
-        for name in TABLE_4_CHECKS
+def shift_claims(found: StudyTable) -> list[Claim]:
+    """Return who passes the checks of corrupted images, as Table 4 counts them.
+
+    Trainings see the same corrupted images, so corruptions are the cases, not trainings.
+    """
+    records = found.records()
+    shares = {
+        (check, reading): np.array(
+            [row["passed"] for row in records if (row["check"], row["model"]) == (check, reading)]
+        )
+        for check in TABLE_4_CHECKS.values()
         for reading in READINGS
     }
-    passed = {key: Share(own.count(False), len(own), "groups") for key, own in found.items()}
-
-    def told(reading: str) -> str:
-        return ", ".join(f"{check} {passed[name, reading]}" for name, check in TABLE_4_CHECKS.items())
-
-    def printed(reading: str) -> str:
-        counts = {check: sum(TABLE_4[check][reading]) for check in TABLE_4_CHECKS.values()}
-        return ", ".join(f"{check} {count} of {CORRUPTIONS * 5}" for check, count in counts.items())
-
+    more = {
+        check: over_repetitions(shares[check, "Bayesian"] - shares[check, "independent"])
+        for check in TABLE_4_CHECKS.values()
+    }
+    dropout = {check: over_repetitions(shares[check, "MC dropout"]) for check in TABLE_4_CHECKS.values()}
+    n = len(next(iter(shares.values())))
+    verdicts = {check: above(ends) for check, (_, ends) in more.items()}
     return [
         Claim(
-            "P21 section 4.2, Fig. 7, Table 4",
-            "read as one of its members the ensemble passes more checks of corrupted images than read as "
-            "their mean",
-            f"{printed('Bayesian')}; {printed('independent')}",
-            f"passes, read as one member: {told('Bayesian')}; as the mean: {told('independent')}",
-            all_of(
-                *(more_often(found[name, "independent"], found[name, "Bayesian"]) for name in TABLE_4_CHECKS)
-            ),
-            by_print="confirmed",
+            *MORE_PASSES,
+            "",
+            f"digits, {n} corruptions, share of checks passed as one member minus that as the mean: "
+            + "; ".join(f"{check} {told(*one)}, {verdicts[check]}" for check, one in more.items()),
+            all_of(*verdicts.values()),
         ),
         Claim(
-            "P21 section 4.2, Fig. 7, Table 4",
-            "MC dropout accounts for the shift: it passes most of the checks of corrupted images",
-            printed("MC dropout"),
-            f"passes {told('MC dropout')}",
-            all_of(*(more_than(passed[name, "MC dropout"], 0.5) for name in TABLE_4_CHECKS)),
+            *SHIFT,
+            "",
+            f"digits, {n} corruptions, share of checks passed: "
+            + "; ".join(f"{check} {told(*one)}" for check, one in dropout.items()),
+            all_of(*(above(ends, 0.5) for _, ends in dropout.values())),
             "small networks are sure about images unlike any they have seen: at severity 5 nothing passes",
-            by_print="confirmed",
         ),
     ]
 
@@ -104,7 +104,7 @@ def _recalibration_claim(rows: Sequence[Row]) -> Claim:
         f"Bayesian fails in {bayesian['raw']} raw, {bayesian['recalibrated']} recalibrated; independent "
         f"{independent['raw']}, {independent['recalibrated']}",
         all_of(below_half(bayesian["recalibrated"]), more_than(independent["recalibrated"], 0.5)),
-        "Networks for digits make few errors on uncorrupted images: there is little to detect.",
+        "networks for digits make few errors on uncorrupted images: there is little to detect",
     )
 
 

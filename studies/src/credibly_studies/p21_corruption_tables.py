@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from credibly.evaluation import title
+from credibly.plots import Picture
 from credibly_studies.judging import Interval
 from credibly_studies.outcomes import Share
 from credibly_studies.p21_printed import CORRUPTIONS, TABLE_4
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, StudyTable
 
 LEVEL = 0.05
@@ -73,8 +74,8 @@ class Row:
 
 
 def tables(rows: Sequence[Row]) -> tuple[StudyTable, ...]:
-    """Return values by severity, passes beside Table 4, failures by severity, and counts of conflicts."""
-    return _values(rows), _passes(rows), _by_severity(rows), _counts(rows)
+    """Return values by severity, passes beside Table 4 and by corruption, failures, and conflicts."""
+    return _values(rows), _passes(rows), by_corruption(rows), _by_severity(rows), _counts(rows)
 
 
 def _values(rows: Sequence[Row]) -> StudyTable:
@@ -112,6 +113,20 @@ def _passes(rows: Sequence[Row]) -> StudyTable:
     return StudyTable("passes", heading, columns, found)
 
 
+def by_corruption(rows: Sequence[Row]) -> StudyTable:
+    """Return which share of the trainings passes, by corruption and severity."""
+    found: list[tuple[Cell, ...]] = []
+    for statistic, check in TABLE_4_CHECKS.items():
+        for reading in READINGS:
+            own = shifted_checks(rows, statistic, reading)
+            for key in dict.fromkeys((row.kind, row.severity) for row in own):
+                passed = [not row.certain for row in own if (row.kind, row.severity) == key]
+                found.append((check, reading, *key, len(passed), float(np.mean(passed))))
+    columns = ("check", "model", "corruption", "severity", "trainings", "passed")
+    title = "Share of the trainings that pass, recalibrated models"
+    return StudyTable("corruptions", title, columns, found, on_page=False, in_json=True)
+
+
 def _by_severity(rows: Sequence[Row]) -> StudyTable:
     found: list[tuple[Cell, ...]] = []
     for key in dict.fromkeys(map(_key, _ordered(rows))):
@@ -145,7 +160,7 @@ def _ordered(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (models.index(row.model), row.variant != "raw", row.severity))
 
 
-def failures_display(rows: Sequence[Row]) -> IntervalsDisplay:
+def failures_picture(rows: Sequence[Row]) -> Picture:
     """Return how often the check of the calibration error fails, against severity.
 
     Parameters
@@ -155,7 +170,7 @@ def failures_display(rows: Sequence[Row]) -> IntervalsDisplay:
 
     Returns
     -------
-    IntervalsDisplay
+    Picture
         One series per model and hypothesis; models without members have one.
     """
     severities = sorted({row.severity for row in rows})
@@ -169,7 +184,7 @@ def failures_display(rows: Sequence[Row]) -> IntervalsDisplay:
             named: dict[str, tuple[float, Interval | None]]
             named = {f"severity {one}": (share.rate, share.interval) for one, share in shares.items()}
             lines[f"{model}, {hypothesis}"] = named
-    return IntervalsDisplay(f"Rejections at level {LEVEL:g}", "share of data sets rejected", lines)
+    return intervals_picture(f"Rejections at level {LEVEL:g}", "share of data sets rejected", lines)
 
 
 def failing(rows: Sequence[Row]) -> Share:

@@ -1,4 +1,4 @@
-"""P21 section 3.1: one unknown mean, predicted by N(0, 2). Which check trusts which data?
+"""P21 Sec. 3.1: one unknown mean, predicted by N(0, 2). Which check trusts which data?
 
 theta ~ N(0, 1), y_i ~ N(theta, 1). Predictions are the same in all data sets, so replicates are drawn once
 and every data set is ranked among them.   Gopal 2021 (P21), eq. 3.1.
@@ -11,17 +11,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
+from credibly.evaluation import shown
 from credibly.hypotests import predictive_check
 from credibly.hypotests.resampling.pvalues import monte_carlo_pvalue, two_sided_pvalues
-from credibly.plots.hypotests import NullDisplay
+from credibly.plots import picture
 from credibly.predictions import Gaussian, Reals
 from credibly.statistics import quantile_calibration_error
 from credibly_studies.outcomes import Share, all_of, at_most, near
-from credibly_studies.results import Claim, Drawing, Findings, StudyTable, drawn
+from credibly_studies.p21_claims import MISTRUST, TRUST
+from credibly_studies.results import Claim, Drawing, Findings, Outcome, StudyTable, drawn
 from credibly_studies.simulate import LocationWorld
 from credibly_studies.study import Run, Study
 
@@ -100,11 +102,11 @@ def work(size: LocationSize, run: Run) -> Findings:
     title = f"Share of {size.data_sets} data sets rejected at level {LEVEL:g}, n = {size.n}"
     few, ranks = _few_members(size, run)
     drawings: dict[str, Drawing] = {
-        name: drawn(NullDisplay(check.under(name).checks[NAME])) for name in HYPOTHESES
+        name: drawn(picture(check.under(name).checks[NAME], "null")) for name in HYPOTHESES
     }
     return Findings(
         (StudyTable("rows", title, columns, rows), few),
-        (*_claims(shares, size), *_member_claims(ranks)),
+        (*_claims(shares, size), _one_observation(size, run), *_member_claims(ranks)),
         drawings,
     )
 
@@ -116,28 +118,66 @@ def _values(bound: Any, draw: Rows, generator: np.random.Generator, size: Locati
 
 
 def _claims(shares: dict[tuple[str, str], Share], size: LocationSize) -> list[Claim]:
-    """Compare every row with what eq. 3.1 implies; a rate of 5 % is right to the Monte-Carlo error."""
-    words = {
-        "theta = 0.5": "a mean the model thinks probable is no conflict; uniformity of F(y) rejects it",
-        "theta ~ N(0, 1)": "the model is right, its check has its level, and uniformity always rejects it",
-        "y ~ N(0, 2)": "F(y) is uniform, so calibration error trusts a model that no single mean explains",
-        "theta = 4": "a mean that the model excludes is a conflict either way",
-    }
+    """Compare all data with what eq. 3.1 implies; a rate of 5 % is right to the Monte-Carlo error."""
     error = 2.0 * float(np.sqrt(LEVEL * (1 - LEVEL) / size.replicates))  # of the level the replicates reach
-    claims = []
-    for data, (_, expected) in DATA.items():
-        found = [shares[data, hypothesis] for hypothesis in HYPOTHESES]
-        parts = [near(share, wanted, error) for share, wanted in zip(found, expected, strict=True)]
-        claims.append(
-            Claim(
-                "P21 section 3.1",
-                f"{data}: {words[data]}",
-                f"eq. 3.1 implies {expected[0]:g} (Bayesian) and {expected[1]:g} (uniformity)",
-                f"Bayesian {found[0]}, independent {found[1]}",
-                all_of(*parts),
-            )
-        )
-    return claims
+
+    def outcome(data: str, hypothesis: str) -> Outcome:
+        wanted = DATA[data][1][HYPOTHESES.index(hypothesis)]
+        return near(shares[data, hypothesis], wanted, error)
+
+    def rejected(data: str) -> str:
+        bayesian, independent = (shares[data, hypothesis] for hypothesis in HYPOTHESES)
+        words = f"rejected by the Bayesian check {bayesian}, by the independent one {independent}"
+        return f"eq. 3.1, {data}: {words}"
+
+    def both(data: str) -> Outcome:
+        return all_of(*(outcome(data, hypothesis) for hypothesis in HYPOTHESES))
+
+    single = [data for data in DATA if data != "y ~ N(0, 2)"]
+    return [
+        Claim(*MISTRUST, "", rejected("theta = 0.5"), both("theta = 0.5")),
+        Claim(*TRUST, "", rejected("y ~ N(0, 2)"), both("y ~ N(0, 2)")),
+        Claim(
+            "P21 Sec. 3.1, eq. 3.1",
+            "F(y) of many observations is never uniform for any single theta",
+            "argued",
+            "uniformity rejected: " + "; ".join(f"{data} {shares[data, 'independent']}" for data in single),
+            all_of(*(outcome(data, "independent") for data in single)),
+        ),
+        Claim(
+            "P21 Sec. 3.1",
+            "if theta is a draw of the model, the Bayesian check has its level",
+            "",
+            rejected("theta ~ N(0, 1)"),
+            both("theta ~ N(0, 1)"),
+            further=True,
+        ),
+        Claim(
+            "P21 Sec. 3.1",
+            "a theta that the model excludes is a conflict either way",
+            "",
+            rejected("theta = 4"),
+            both("theta = 4"),
+            further=True,
+        ),
+    ]
+
+
+def _one_observation(size: LocationSize, run: Run) -> Claim:
+    """Judge App. D: F of one observation per draw of theta is uniform (Kolmogorov and Smirnov's test)."""
+    from scipy.stats import kstest
+
+    generator = run.generator(3)
+    labels = generator.normal(size=size.data_sets) + generator.normal(size=size.data_sets)
+    found = kstest(ndtr(labels / np.sqrt(2.0)), "uniform")
+    return Claim(
+        "P21 Sec. 3.1, App. D",
+        "F(y) of a single observation is uniformly distributed",
+        "proved",
+        f"eq. 3.1, {size.data_sets} draws of theta with one observation each: largest distance from uniform "
+        f"{shown(float(found.statistic))}, p {shown(float(found.pvalue))}",
+        "confirmed" if found.pvalue > LEVEL else "not confirmed",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,13 +249,15 @@ def _member_claims(found: dict[int, dict[str, Share]]) -> list[Claim]:
     own = found[fewest]
     return [
         Claim(
-            "P21 section 3",
-            "labels drawn from a randomly chosen member represent the posterior predictive distribution",
-            "Algorithm 1",
+            "P21 Sec. 2.4, Algorithm 1",
+            "with few members the check also keeps its level for a new draw from the posterior",
+            "",
             f"with {fewest} members a new mean is rejected in {own['new mean']}, counting the truth as one "
             f"more member in {own['new mean, member p']}, and labels of a member in {own['a member']}",
             at_most(own["new mean"], LEVEL),
-            "a new draw from the posterior lies outside all of m members in up to 2 / (m + 1)",
+            "for the paper p(theta) of an ensemble is the mixture of its members; a new draw from the "
+            "posterior lies outside all of m members in up to 2 / (m + 1)",
+            further=True,
         )
     ]
 
@@ -223,7 +265,7 @@ def _member_claims(found: dict[int, dict[str, Share]]) -> list[Claim]:
 LOCATION = Study(
     name="p21-location",
     title="One unknown mean: which data the Bayesian and the independent check reject; few members",
-    reference="P21 section 3.1, eq. 3.1",
+    reference="P21 Sec. 3.1, eq. 3.1",
     small=LocationSize(n=300, data_sets=100, replicates=199, members=(5, 50), few_n=60, repetitions=40),
     full=LocationSize(
         n=1000, data_sets=1000, replicates=999, members=(5, 10, 20, 50), few_n=100, repetitions=200

@@ -16,20 +16,21 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
+from credibly.plots import picture
 from credibly.predictions import Gaussian
 from credibly_studies.d21_mode_claims import over_repetitions
 from credibly_studies.descent import Activation, Layers
 from credibly_studies.inputs import trained
 from credibly_studies.judging import Interval, above, denied, told
-from credibly_studies.outcomes import Share, all_of, more_than
+from credibly_studies.outcomes import Share, all_of, any_of, more_than
 from credibly_studies.p21 import (
-    FunctionsDisplay,
     MemberFunctions,
     is_beyond_replicates,
     member_functions,
     paper_pvalue,
     predictive_check,
 )
+from credibly_studies.p21_claims import GAP_FAILS, GAP_PASSES, SEEN_PASSES, SHARPER
 from credibly_studies.p21_printed import TABLE_1
 from credibly_studies.perceptrons import Training, fit_perceptrons, masks, outputs_of, repeated
 from credibly_studies.regressors import gaussian_loss, mean_and_std
@@ -86,11 +87,16 @@ class _Task:
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """P21's p, sharpness and whether the value is beyond all replicates."""
+    """One check: P21's p, sharpness, and whether the value is beyond all replicates.
+
+    Then the value, and at which share of the places the means of members enclose the truth.
+    """
 
     pvalue: float
     sharpness: float
     fails: bool
+    value: float = 0.0
+    enclosed: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +110,7 @@ def work(size: QuadraticSize, run: Run) -> Findings:
     found = run.map(_data_set, [_Task(size, run.seed, at) for at in range(size.data_sets)])
     checks = {key: [one.checks[key] for one in found] for key in found[0].checks}
     drawings: dict[str, Drawing] = {
-        name: drawn(FunctionsDisplay(functions)) for name, functions in found[0].functions.items()
+        name: drawn(picture(functions)) for name, functions in found[0].functions.items()
     }
     return Findings((_table(checks),), claims(checks), drawings)
 
@@ -178,7 +184,13 @@ def _data_set(task: _Task) -> _Found:
                 rng=generator,
             ).checks[CALIBRATION]
             fails = is_beyond_replicates(found)
-            checks[model, region] = Checked(paper_pvalue(found), found.details.sharpness, fails)
+            checks[model, region] = Checked(
+                paper_pvalue(found),
+                found.details.sharpness,
+                fails,
+                found.statistic,
+                _enclosed(given, sample.features[:, 0]),
+            )
         if task.data_set == 0 and test == "gap":
             x, labels = sample.features[:, 0], sample.labels
             functions = {
@@ -191,6 +203,12 @@ def _data_set(task: _Task) -> _Found:
 def _gaussian(outputs: HostArray) -> Gaussian:
     mean, std = mean_and_std(outputs)
     return Gaussian(np.ascontiguousarray(mean.T), np.ascontiguousarray(std.T), member_axis=1)
+
+
+def _enclosed(given: Gaussian, x: HostArray) -> float:
+    """Return at which share of the places the true mean, (x - 1)^2, lies between means of members."""
+    means, truth = np.asarray(given.mean), (x - 1.0) ** 2
+    return float(((means.min(axis=1) <= truth) & (truth <= means.max(axis=1))).mean())
 
 
 Checks = Mapping[tuple[str, str], Sequence[Checked]]
@@ -237,51 +255,73 @@ def claims(checks: Checks) -> list[Claim]:
 
     seen, gap = REGIONS
     grown = {name: wider(name, name, gap, seen) for name in ("Bayesian ensemble", "MC dropout")}
-    place = "P21 section 4.1, Table 1"
     blunt = wider("MC dropout", "Bayesian ensemble", gap, gap)
     passing = {name: failing(name, gap) for name in grown}
     inside = {name: failing(name, seen) for name in MODELS}
+    worse = over_repetitions(
+        np.array(
+            [
+                dropout.value - ensemble.value
+                for dropout, ensemble in zip(
+                    checks["MC dropout", seen], checks["Bayesian ensemble", seen], strict=True
+                )
+            ]
+        )
+    )
+    held = {name: over_repetitions(np.array([one.enclosed for one in checks[name, gap]])) for name in grown}
     return [
         Claim(
-            place,
-            "In the gap the calibration error of the independent ensemble is beyond what it expects",
-            "p 1.0",
+            *GAP_FAILS,
+            "",
             f"beyond all replicates in {failing('independent ensemble', gap)}",
             more_than(failing("independent ensemble", gap), 0.5),
-            by_print="confirmed",
         ),
         Claim(
-            place,
-            "In the gap Bayesian ensemble and MC dropout pass",
-            "p 0.197 and 0.186",
+            *GAP_PASSES,
+            "",
             "beyond all replicates in " + ", ".join(f"{name} {share}" for name, share in passing.items()),
             all_of(*(_rare(share) for share in passing.values())),
-            "Briefly trained networks agree too much where they saw nothing.",
-            by_print="confirmed",
+            "briefly trained networks agree too much where they saw nothing",
         ),
         Claim(
-            place,
-            "In distribution all three pass",
-            "p 0.088, 0.034, 0.227",
+            *SEEN_PASSES,
+            "",
             "beyond all replicates in " + ", ".join(f"{name} {share}" for name, share in inside.items()),
             all_of(*(_rare(share) for share in inside.values())),
-            by_print="confirmed",
         ),
         Claim(
-            place,
-            "Sharpness grows where there were no data",
-            "0.008 to 0.396, 0.057 to 1.319",
-            "ln of the ratio: " + "; ".join(f"{name} {told(*one)}" for name, one in grown.items()),
-            all_of(*(above(ends) for _, ends in grown.values())),
-            by_print="confirmed",
+            "P21 Sec. 4.1, Fig. 5a",
+            "in distribution MC dropout has the worse calibration error, within what it expects",
+            "drawn",
+            f"calibration error of dropout minus that of the ensemble {told(*worse)}; beyond all "
+            f"replicates in {inside['MC dropout']}",
+            all_of(above(worse[1]), _rare(inside["MC dropout"])),
         ),
         Claim(
-            place,
-            "In the gap the Bayesian ensemble is sharper than MC dropout",
-            "0.396 and 1.319",
+            "P21 Sec. 4.1, Fig. 4",
+            "in the gap the means of MC dropout and of the Bayesian ensemble encompass the true function",
+            "drawn",
+            "share of the gap between the lowest and the highest mean: "
+            + "; ".join(f"{name} {told(*one)}" for name, one in held.items()),
+            any_of(all_of(*(above(one[1], 0.5) for one in held.values()))),
+            "ten briefly trained networks cannot deny it; the independent reading has the same band, but "
+            "no member that is a function",
+        ),
+        Claim(
+            *SHARPER,
+            "",
             f"ln of the ratio, dropout to ensemble: {told(*blunt)}",
             above(blunt[1]),
-            by_print="confirmed",
+        ),
+        Claim(
+            "P21 Table 1",
+            "both Bayesian readings are less sharp where there were no data",
+            "",
+            "ln of the ratio: "
+            + "; ".join(f"{name} {told(*one)}" for name, one in grown.items())
+            + " (printed 0.008 to 0.396, 0.057 to 1.319)",
+            all_of(*(above(ends) for _, ends in grown.values())),
+            further=True,
         ),
     ]
 
@@ -294,7 +334,7 @@ def _rare(share: Share) -> Outcome:
 QUADRATIC = Study(
     name="p21-quadratic",
     title="A quadratic with a gap: ensemble and dropout, in distribution and where there were no data",
-    reference="P21 section 4.1, App. F, Figs. 3-5, Table 1",
+    reference="P21 Sec. 4.1, App. F, Figs. 3-5, Table 1",
     small=QuadraticSize(4, 2000, 300, 500, 10, 20, (64, 64), 400, 199),
     full=QuadraticSize(10, 10_000, 500, 800, 10, 20, (64, 64), 800, 199),
     work=work,

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from credibly.evaluation import title
+from credibly.evaluation import shown, title
 from credibly_studies.judging import holds
-from credibly_studies.outcomes import Share, more_than
-from credibly_studies.p21_printed import SEEDS, TABLES_2_3
-from credibly_studies.results import Cell, Claim, StudyTable
+from credibly_studies.outcomes import Share, all_of, any_of, more_than
+from credibly_studies.p21_claims import ALWAYS, COVERAGE, ENERGY, MISTRUST, ORDER, TRUST, WEAK, WORST, YACHT
+from credibly_studies.p21_printed import NOMINAL, RIDGE, SEEDS, SQR, TABLES_2_3, Printed, agreeing_pairs
+from credibly_studies.results import Cell, Claim, Outcome, StudyTable
+from credibly_studies.study import Tables
+
+Rows2 = Mapping[str, Printed]
+"""One data set of Tables 2 and 3, by model."""
+
+Tables2 = Mapping[str, Rows2]
+"""By data set and model."""
+
+
+class UciLike(Protocol):
+    """A size that knows its splits."""
+
+    @property
+    def splits(self) -> int:
+        """How many splits there are."""
+
 
 LEVEL = 0.05
 DROPOUT = "MC dropout"
@@ -135,87 +153,179 @@ def _by_model(rows: Sequence[Row]) -> StudyTable:
     return StudyTable("failures", note, columns, found)
 
 
-def claims(rows: Sequence[Row]) -> list[Claim]:
-    """Return what the checks say about P21's sentences on calibration errors of uncertain models."""
-    pairs = _pairs(rows)
-    return [*(_both_ways(pairs) if pairs else ()), *_worst_but_expected(rows)]
+FAR = 0.1
+"""If the PICP of a baseline is further than this from the printed one, its data set says nothing."""
+
+DIVERGED = 5.0
+"""If the mean squared error of a baseline is more than so many times the printed one, likewise."""
 
 
-def _both_ways(pairs: Sequence[tuple[Row, Row]]) -> list[Claim]:
-    """Return what it changes to read a model as one of its members."""
-    mistrust = [independent.paper_fails and not bayesian.paper_fails for bayesian, independent in pairs]
-    trust = [bayesian.paper_fails and not independent.paper_fails for bayesian, independent in pairs]
-    differ = [bayesian.paper_fails != independent.paper_fails for bayesian, independent in pairs]
+def says_nothing(tables: Tables) -> dict[str, str]:
+    """Return data sets whose baselines were not trained to what is printed, and the first such model."""
+    found: dict[str, str] = {}
+    for row in tables["models"]:
+        if row["model"] in (DROPOUT, RIDGE) or row["PICP, printed"] is None:
+            continue
+        off = abs(row["PICP"] - row["PICP, printed"]) > FAR or row["MSE"] > DIVERGED * row["MSE, printed"]
+        if off:
+            found.setdefault(row["data"], row["model"])
+    return found
+
+
+def _printed_form(tables: Tables) -> dict[str, dict[str, Printed]]:
+    """Return our numbers as the paper prints its own, by data set and model."""
+    found: dict[str, dict[str, Printed]] = {}
+    for row in tables["models"]:
+        counts = [
+            tuple(int(part.strip("() ")) for part in str(row[name]).split(" "))
+            for name in ("PICP passes", "calibration passes")
+        ]
+        found.setdefault(row["data"], {})[row["model"]] = Printed(
+            row["MSE"], row["PICP"], counts[0], row["calibration error"], counts[1]
+        )
+    return found
+
+
+def claims(tables: Tables, size: UciLike) -> list[Claim]:
+    """Return what the checks say about P21's sentences, on the data sets that say something."""
+    silent = says_nothing(tables)
+    everything = _printed_form(tables)
+    given = {data: rows for data, rows in everything.items() if data not in silent and DROPOUT in rows}
+    why = "say nothing: " + ", ".join(f"{data} ({model})" for data, model in silent.items()) if silent else ""
+    return [*_both_ways(given, size, why), _orders(given, why), *_bullets(everything, given, why)]
+
+
+def _both_ways(given: Tables2, size: UciLike, why: str) -> list[Claim]:
+    """Return what it changes to read dropout as one of its members: lower bounds from counts of passes."""
+    gaps = [
+        bayesian - independent
+        for rows in given.values()
+        for bayesian, independent in (rows[DROPOUT].picp_passes, rows[DROPOUT].calibration_passes)
+    ]
+    total = size.splits * len(gaps)
+    mistrust, trust = (Share(sum(max(sign * gap, 0) for gap in gaps), total, "checks") for sign in (1, -1))
+    differ = Share(mistrust.count + trust.count, total, "checks")
+    where = f"{', '.join(given) or 'no data set'}: at least"
+
+    def existing(found: Share) -> Outcome:
+        return any_of(more_than(found, LEVEL)) if found.total else "cannot tell"
+
+    def told(found: Share, words: str) -> str:
+        return f"{where} {found.count} of {found.total} checks {words}"
+
     return [
         Claim(
-            "P21 abstract, App. A, Tables 2-3",
-            "calibration errors can lead to mistrust in good models: the independent check fails where the "
-            "Bayesian check does not, more often than 5 %",
-            "at least 133 of 280 printed checks",
-            f"{_share(mistrust)} of MC dropout",
-            more_than(_share(mistrust), LEVEL),
-            by_print="confirmed",
+            *MISTRUST,
+            "",
+            told(mistrust, "pass under the Bayesian hypothesis only"),
+            existing(mistrust),
+            why,
         ),
         Claim(
-            "P21 abstract, App. A, Tables 2-3",
-            "calibration errors can lead to trust in bad models: the Bayesian check fails where the "
-            "independent check does not, more often than 5 %",
-            "at least 28 of 280 printed checks",
-            f"{_share(trust)} of MC dropout",
-            more_than(_share(trust), LEVEL),
-            by_print="confirmed",
+            *TRUST,
+            "",
+            told(trust, "pass under the independent hypothesis only"),
+            existing(trust),
+            "one case would be enough, and none denies it",
         ),
         Claim(
-            "P21 abstract, Tables 2-3",
-            "calibration error and its variants are almost always incorrect to use given model uncertainty: "
-            "the two hypotheses disagree in most checks",
-            "at least 161 of 280 printed checks",
-            f"they disagree in {_share(differ)}",
-            more_than(_share(differ), 0.5),
-            by_print="confirmed",
+            *ALWAYS,
+            "",
+            told(differ, "differ between the hypotheses"),
+            "confirmed" if total and differ.interval[0] > ALMOST else "cannot tell",
+            "a lower bound",
         ),
     ]
 
 
-def _worst_but_expected(rows: Sequence[Row]) -> list[Claim]:
-    """Return what became of App. A's second item, on the data sets it names that are there."""
-    errors = {
-        key: float(np.mean([row.values["calibration"] for row in own]))
-        for key, own in _grouped(rows, "data", "model").items()
-    }
-    named = [name for name in EXPECTED if (name, DROPOUT) in errors]
-    if not named:
-        return []
-    worst = [
-        name
-        for name in named
-        if errors[name, DROPOUT] == max(one for (data, _), one in errors.items() if data == name)
-    ]
-    passes = {
-        name: share(
-            [
-                row
-                for row in rows
-                if (row.data, row.model, row.hypothesis, row.statistic)
-                == (name, DROPOUT, "bayesian", CALIBRATION[1])
-            ],
-            "paper_fails",
-        )
-        for name in named
-    }
-    expected = [name for name in named if passes[name].rate < 0.5]
-    told = ", ".join(f"{name} {one.total - one.count} of {one.total}" for name, one in passes.items())
+ALMOST = 0.9
+"""A share above this is called almost always."""
+
+
+def _orders(given: Tables2, why: str) -> Claim:
+    alone, mixed = (agreeing_pairs(given, dropout=one) for one in (False, True))
+    pairs = Share(alone[0], sum(alone), "pairs")
+    return Claim(
+        *ORDER,
+        "",
+        f"{', '.join(given) or 'no data set'}: {alone[0]} pairs of models agree, {alone[1]} differ; "
+        f"with MC dropout {mixed[0]} and {mixed[1]}",
+        more_than(pairs, 0.5) if pairs.total else "cannot tell",
+        why,
+    )
+
+
+def _bullets(everything: Tables2, given: Tables2, why: str) -> list[Claim]:
+    """Return App. A's other items, each on the data sets that it names."""
+
+    def judged(
+        claim: tuple[str, str], names: Sequence[str], rule: Callable[[Rows2], bool], words: str
+    ) -> Claim:
+        outcomes: list[Outcome] = [
+            holds([rule(given[name])]) if name in given else "cannot tell" for name in names
+        ]
+        found = "; ".join(f"{name} {_dropout(everything[name])}" for name in names if name in everything)
+        return Claim(*claim, "", f"{words}: {found or 'not run'}", all_of(*outcomes), why)
+
+    def worst(rows: Rows2) -> bool:
+        return rows[DROPOUT].calibration == max(one.calibration for one in rows.values())
+
+    def expected(passes: tuple[int, ...]) -> bool:
+        return passes[0] > SEEDS / 2
+
+    dropout = "dropout's calibration error with passes, PICP with passes"
     return [
-        Claim(
-            "P21 App. A, Tables 2-3",
-            "on concrete, kin8nm, power and wine MC dropout has the largest calibration error of all models, "
-            "and it is what dropout expects",
-            "1.1, 2.0, 4.3 and 20 of 20 passes (kin8nm not at hand)",
-            f"largest on {len(worst)} of {len(named)} sets; passes {told}",
-            holds([len(worst) == len(expected) == len(named)]),
-            by_print="confirmed",
-        )
+        judged(
+            WORST,
+            EXPECTED,
+            lambda rows: worst(rows) and expected(rows[DROPOUT].calibration_passes),
+            dropout,
+        ),
+        judged(
+            COVERAGE,
+            ("concrete", "power-plant"),
+            lambda rows: (
+                rows[DROPOUT].picp == min(one.picp for one in rows.values())
+                and expected(rows[DROPOUT].picp_passes)
+            ),
+            dropout,
+        ),
+        judged(
+            WEAK,
+            ("kin8nm", "wine-quality-red"),
+            lambda rows: rows[DROPOUT].picp < NOMINAL - FAR and not expected(rows[DROPOUT].picp_passes),
+            dropout,
+        ),
+        judged(
+            ENERGY,
+            ("energy",),
+            lambda rows: (
+                rows[DROPOUT].calibration < rows[SQR].calibration
+                and rows[DROPOUT].calibration_passes[0] < rows[SQR].calibration_passes[0]
+            ),
+            dropout,
+        ),
+        judged(
+            YACHT,
+            ("yacht",),
+            lambda rows: all(
+                rows[DROPOUT].picp_passes[0] < one.picp_passes[0]
+                for model, one in rows.items()
+                if model != DROPOUT
+            ),
+            dropout,
+        ),
     ]
+
+
+def _dropout(rows: Rows2) -> str:
+    own = rows.get(DROPOUT)
+    if own is None:
+        return "not run"
+    return (
+        f"{shown(own.calibration)}, {_brackets(own.calibration_passes)}, {shown(own.picp)}, "
+        f"{_brackets(own.picp_passes)}"
+    )
 
 
 def share(rows: Sequence[Row], rule: str) -> Share:
@@ -225,17 +335,6 @@ def share(rows: Sequence[Row], rule: str) -> Share:
 
 def _share(cases: Sequence[bool]) -> Share:
     return Share(sum(cases), len(cases), "checks")
-
-
-def _pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """Return calibration checks under both hypotheses, of models with members."""
-    groups = _grouped(rows, "data", "model", "split", "statistic")
-    found = []
-    for (*_, statistic), own in groups.items():
-        by_name = {row.hypothesis: row for row in own}
-        if statistic in CALIBRATION and {"bayesian", "independent"} <= by_name.keys():
-            found.append((by_name["bayesian"], by_name["independent"]))
-    return found
 
 
 def _grouped(rows: Sequence[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.plots import panels
-from credibly_studies.outcomes import Share
+from credibly.plots import panels, picture
+from credibly_studies.outcomes import Curve, Share
 from credibly_studies.results import Cell, Claim, Drawing, Findings, StudyTable, drawn
-from credibly_studies.simulate import DistanceDisplay, RejectionDisplay
 from credibly_studies.simulate.power import PowerStudy, Test, power_study
 from credibly_studies.simulate.world import World
-from credibly_studies.study import Run
+from credibly_studies.study import Run, Tables
 
 LEVELS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """All of them are p-values that 199 replicates can give, of one- and two-sided tests alike."""
@@ -22,6 +22,12 @@ SPOKEN_LEVEL = 0.05
 
 WIDE_LEVEL = 0.2
 """Where a rate far below the level can be told from the level with few data sets."""
+
+OPEN_LEVEL = 0.3
+"""Where curves of few data sets lie apart: at 0.05 most tests reject none, or all."""
+
+LARGEST_LEVEL = 0.5
+"""Curves are judged up to here: nobody tests at a higher level."""
 
 _COLUMNS = ("world", "null", "test", "level", "n", "repetitions", "rejected", "rate", "interval")
 
@@ -57,8 +63,6 @@ class PowerWork:
         Worlds by name.
     levels : tuple of float
         Levels at which rejections are counted.
-    claims : callable, optional
-        Gives the paper's claims from what was found.
     costly : mapping of str to callable
         Tests that take seconds, such as those that learn: they see the first of the same data sets.
     pictures : mapping of str to callable
@@ -68,7 +72,6 @@ class PowerWork:
     tests: Mapping[str, Test]
     worlds: Mapping[str, World]
     levels: tuple[float, ...] = LEVELS
-    claims: Callable[[Rates], Sequence[Claim]] | None = None
     costly: Mapping[str, Test] = dataclasses.field(default_factory=dict)
     pictures: Mapping[str, Drawing] = dataclasses.field(default_factory=dict)
 
@@ -91,24 +94,63 @@ class PowerWork:
             for name, tests, repetitions in several
             if tests
         }
-        found = power_findings(studies, () if self.claims is None else self.claims(Rates(studies)))
+        found = power_findings(studies)
         return dataclasses.replace(found, drawings={**found.drawings, **self.pictures})
 
 
 @dataclasses.dataclass(frozen=True)
 class Rates:
-    """Rejection rates of several power studies of the same worlds, found by world and test.
+    """Rejection rates over levels, found by world and test.
 
     Parameters
     ----------
-    studies : mapping of str to PowerStudy
-        By name; each test is in one of them.
+    curves : mapping of (str, str) to Curve
+        Rejections at every level, by world and test.
     """
 
-    studies: Mapping[str, PowerStudy]
+    curves: Mapping[tuple[str, str], Curve]
+
+    @classmethod
+    def read(cls, records: Sequence[Mapping[str, Any]]) -> Rates:
+        """Read the rows of the table "curves".
+
+        Parameters
+        ----------
+        records : sequence of mappings
+            As ``result.json`` has them.
+
+        Returns
+        -------
+        Rates
+            Counts of rejections.
+        """
+        found = {}
+        for row in records:
+            total = int(row["repetitions"])
+            levels = [name for name in row if name not in ("world", "test", "repetitions")]
+            found[str(row["world"]), str(row["test"])] = {
+                float(name): Share(round(float(row[name]) * total), total) for name in levels
+            }
+        return cls(found)
+
+    def curve(self, world: str, test: str) -> Curve:
+        """Return how often a test rejects in a world, by level, up to the largest that is judged.
+
+        Parameters
+        ----------
+        world, test : str
+            Names.
+
+        Returns
+        -------
+        mapping of float to Share
+            Rejections among data sets.
+        """
+        found = self.curves[world, test]
+        return {level: share for level, share in found.items() if level <= LARGEST_LEVEL}
 
     def of(self, world: str, test: str, level: float = SPOKEN_LEVEL) -> Share:
-        """Return how often a test rejects in a world.
+        """Return how often a test rejects in a world at one level.
 
         Parameters
         ----------
@@ -122,10 +164,16 @@ class Rates:
         Share
             Rejections among data sets.
         """
-        known = [study for study in self.studies.values() if test in study.tests]
-        study = known[0] if known else next(iter(self.studies.values()))  # which says what it knows
-        place = (*study.place(world, test), study.level_place(level))
-        return Share(int(study.rejected[place]), study.repetitions)
+        return self.curve(world, test)[level]
+
+
+def by_rates(claims: Callable[[Rates], Sequence[Claim]]) -> Callable[[Tables, PowerSize], list[Claim]]:
+    """Return what judges a power study by the curves of its result."""
+
+    def judge(tables: Tables, size: PowerSize) -> list[Claim]:
+        return list(claims(Rates.read(tables["curves"])))
+
+    return judge
 
 
 def _curves(studies: Mapping[str, PowerStudy]) -> StudyTable:
@@ -178,9 +226,10 @@ def power_findings(given: PowerStudy | Mapping[str, PowerStudy], claims: Sequenc
     )
     drawings: dict[str, Drawing] = {}
     for name, study in studies.items():
-        drawings[name] = functools.partial(panels, [RejectionDisplay(study, world) for world in study.worlds])
+        rejections = [picture(study, "rejections", world=world) for world in study.worlds]
+        drawings[name] = functools.partial(panels, rejections)
         try:
-            distances = DistanceDisplay(study, level=spoken)
+            distances = picture(study, "distance", level=spoken)
         except UnsupportedError:  # no worlds differ in a distance alone
             continue
         drawings["distance" if name == "power" else f"{name}-distance"] = drawn(distances)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from credibly.evaluation import shown, shown_range
-from credibly.plots import Display, whole_figure
+from credibly.plots import Picture, whole_figure
 from credibly.results.base import SCHEMA_VERSION, Result, jsonable
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ Drawing = Callable[[], "Figure"]
 
 Outcome = Literal["confirmed", "not confirmed", "cannot tell"]
 
-Design = Literal["", "as printed", "smaller", "another", "printed numbers"]
-"""Whether our experiment is the paper's: its settings and sizes; the same with fewer data sets; another one,
-such as other networks and data; or none, where the paper's own numbers are judged."""
+Design = Literal["", "as printed", "smaller", "another"]
+"""Whether our experiment is the paper's: its settings and sizes; the same with fewer data sets or less
+training; another one, such as other networks and data; or none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,39 +75,51 @@ class StudyTable:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """What a paper says, and what came out here.
+    """What a paper says, what its own numbers say about it, and what an experiment here found.
+
+    Records of several studies that have the same place and statement are about the same claim
+    (`credibly_studies.ledger` puts them into one row).
 
     Parameters
     ----------
     place : str
         Where it says so, such as ``"M23 Fig. 1"``.
     statement : str
-        What it says.
+        What it says, in our words.
     printed : str
-        The paper's number, or its words.
+        What the paper prints about it.
     found : str
-        Our number with its interval.
-    outcome : {"confirmed", "not confirmed", "cannot tell"}
-        What became of it.
+        What an experiment found here, with intervals; empty if there was none.
+    outcome : {"confirmed", "not confirmed", "cannot tell", ""}
+        What the experiment says; empty if there was none.
     why : str
-        Where it differs: the reason.
+        If it differs: the reason.
     design : str
         Whether our experiment is the paper's.
     by_print : str
-        What the paper's own numbers say, where it prints any that decide.
+        What the paper's own numbers say, if it prints any.
+    further : bool
+        Whether this is a check of ours that no sentence of the paper claims.
     """
 
     place: str
     statement: str
     printed: str
-    found: str
-    outcome: Outcome
+    found: str = ""
+    outcome: Outcome | Literal[""] = ""
     why: str = ""
     design: Design = ""
     by_print: Outcome | Literal[""] = ""
+    further: bool = False
 
     def __str__(self) -> str:
-        return f"{self.outcome}: {self.place}, {self.statement}; found {self.found}"
+        said = f"{self.outcome}: " if self.outcome else ""
+        return f"{said}{self.place}, {self.statement}; found {self.found or 'by no experiment'}"
+
+
+def printed_claim(place: str, statement: str, printed: str, outcome: Outcome, why: str = "") -> Claim:
+    """Return a claim that only the paper's own numbers are asked about: no experiment, no outcome of one."""
+    return Claim(place, statement, printed, why=why, by_print=outcome)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,34 +227,33 @@ class StudyResult(Result):
         return "\n\n".join(parts) + "\n"
 
     def __str__(self) -> str:
-        agreed = sum(claim.outcome == "confirmed" for claim in self.findings.claims)
-        return (
-            f"StudyResult({self.name}, {self.size}, {agreed} of {len(self.findings.claims)} claims confirmed)"
-        )
+        tested = [claim for claim in self.findings.claims if claim.outcome and not claim.further]
+        agreed = sum(claim.outcome == "confirmed" for claim in tested)
+        return f"StudyResult({self.name}, {self.size}, {agreed} of {len(tested)} tested claims confirmed)"
 
     __repr__ = __str__
 
 
 def claims_table(claims: Sequence[Claim]) -> StudyTable:
-    """Return claims as a table; where the paper's numbers are judged, their verdict is the outcome."""
+    """Return the claims that one study judges as a table; checks of ours stand behind."""
     rows = [
         (
             one.place,
             one.statement,
-            one.printed,
-            one.by_print or (one.outcome if one.design == "printed numbers" else ""),
+            "our further check" if one.further else one.printed,
+            one.by_print,
             one.design,
             one.found,
             one.outcome,
             one.why,
         )
-        for one in claims
+        for one in sorted(claims, key=lambda one: one.further)
     ]
     columns = (
         "where",
-        "the paper says",
+        "claim",
         "printed",
-        "by its own numbers",
+        "by the printed numbers",
         "our design",
         "found here",
         "outcome",
@@ -260,11 +271,11 @@ def _several(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def drawn(display: Display) -> Drawing:
+def drawn(picture: Picture) -> Drawing:
     """Return what draws a picture on a figure of its own."""
 
     def draw() -> Figure:
-        return whole_figure(display.draw())
+        return whole_figure(picture.draw())
 
     return draw
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly.hypotests import calibration_test, reliability_curve, weights_test
-from credibly.plots.curves import ReliabilityDisplay
+from credibly.plots import picture
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import accuracy, classwise_ece, confidence_ece, log_loss
@@ -22,10 +22,10 @@ from credibly_studies import j25, j25_printed, m23, m23_printed
 from credibly_studies.judging import holds
 from credibly_studies.networks import DATA_SETS, MODELS
 from credibly_studies.neural import NeuralLearner
-from credibly_studies.outcomes import Share, more_than
+from credibly_studies.outcomes import Share, larger, more_than
 from credibly_studies.real_sets import SNLI, real_set
 from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable, drawn
-from credibly_studies.study import Run, Study
+from credibly_studies.study import Run, Study, Tables
 
 LEVEL = 0.05
 
@@ -130,9 +130,13 @@ def _table(size: TableSize, run: Run, ways: Sequence[str]) -> StudyTable:
     return StudyTable("sets", title, COLUMNS, run.map(_row, tasks))
 
 
-def _count(table: StudyTable, way: str) -> Share:
-    """Return how many sets of several members a test rejects."""
-    rows = [row for row in table.records() if row["test"] == way and row["members"] != 1]
+def _count(tables: Tables, way: str, model: str | None = None) -> Share:
+    """Return how many sets of several members, or of one model, a test rejects."""
+    rows = [
+        row
+        for row in tables["sets"]
+        if row["test"] == way and (row["members"] != 1 if model is None else row["model"] == model)
+    ]
     return Share(sum(bool(row["rejected"]) for row in rows), len(rows))
 
 
@@ -140,16 +144,25 @@ def _sets(found: Share) -> str:
     return f"{found.count} of {found.total} sets"
 
 
+def _more(found: Share) -> Outcome:
+    """Return whether it holds of most sets; without any sets nothing is told."""
+    return more_than(found, 0.5) if found.total else "cannot tell"
+
+
 def _often(shares: Sequence[Share]) -> Outcome:
     """Return whether at least half of the sets are rejected by each test; no if none ever is."""
+    if not all(one.total for one in shares):
+        return "cannot tell"
     if all(one.rate >= 0.5 for one in shares):
         return "confirmed"
     return "not confirmed" if not any(one.count for one in shares) else "cannot tell"
 
 
-def _better(table: StudyTable, column: str, way: str, *, larger: bool = False) -> tuple[Outcome, str]:
-    """Return whether the combination of a test is better than the mean, set by set."""
-    records = table.records()
+def _better(
+    tables: Tables, column: str, way: str, model: str | None = None, *, upwards: bool = False
+) -> Share:
+    """Count the sets whose combination by a test is better than the mean."""
+    records = tables["sets"]
     pairs = [
         (row[column], mean[column])
         for row in records
@@ -158,18 +171,16 @@ def _better(table: StudyTable, column: str, way: str, *, larger: bool = False) -
         and mean["test"] == MEAN
         and (row["data"], row["model"]) == (mean["data"], mean["model"])
         and row["members"] != 1
+        and model in (None, row["model"])
     ]
-    sign = 1 if larger else -1
-    better = Share(sum(sign * float(str(one)) > sign * float(str(other)) for one, other in pairs), len(pairs))
-    return more_than(better, 0.5), f"{column} {'larger' if larger else 'smaller'} for {_sets(better)}"
+    sign = 1 if upwards else -1
+    return Share(sum(sign * one > sign * other for one, other in pairs), len(pairs))
 
 
-def _smaller(table: StudyTable, way: str, first: str, second: str) -> Share:
+def _smaller(tables: Tables, way: str, first: str, second: str) -> Share:
     """Return on how many data sets one model's mean has a smaller confidence ECE than another's."""
     found = {
-        (row["data"], row["model"]): float(str(row["confidence ECE"]))
-        for row in table.records()
-        if row["test"] == way
+        (row["data"], row["model"]): row["confidence ECE"] for row in tables["sets"] if row["test"] == way
     }
     data = sorted({str(name) for name, _ in found})
     pairs = [
@@ -183,57 +194,66 @@ def _smaller(table: StudyTable, way: str, first: str, second: str) -> Share:
 def _curve(size: TableSize, run: Run) -> Any:
     """Return a picture of the mean of the last model of the first data set, on the test part."""
     given = real_set(size.data_sets[0], size.models[-1], size.rows)
-    return drawn(ReliabilityDisplay(reliability_curve(given.test, given.test_labels, rng=run.seed)))
+    return drawn(picture(reliability_curve(given.test, given.test_labels, rng=run.seed)))
+
+
+_SEARCHED = ("M23, confidence ECE", "M23, classwise ECE")
 
 
 def m23_table(size: TableSize, run: Run) -> Findings:
     """Return M23's Table 1 by design: the mean, and one weight vector for all instances."""
-    searched = ("M23, confidence ECE", "M23, classwise ECE")
-    table = _table(size, run, (MEAN, *searched, LEARNED))
-    return Findings((table,), m23_claims(table, searched), {"reliability": _curve(size, run)})
+    table = _table(size, run, (MEAN, *_SEARCHED, LEARNED))
+    return Findings((table,), (), {"reliability": _curve(size, run)})
 
 
-def m23_claims(table: StudyTable, searched: tuple[str, str]) -> list[Claim]:
-    """Judge M23's claims about real sets, by its numbers and by ours."""
-    rejected = [_count(table, way) for way in searched]
-    lower, words = _better(table, "confidence ECE", searched[0])
-    sets, ensembles = m23_printed.of(*m23_printed.SETS), m23_printed.of("DE")
-    printed = [m23_printed.share_of(rows, lambda row: row.rejected_confidence) for rows in (sets, ensembles)]
-    by_classwise = m23_printed.share_of(sets, lambda row: row.rejected_classwise)
-    falls = m23_printed.share_of(sets, lambda row: row.weighted_confidence < row.confidence)
-    why = "small networks on two sets of digits, not the paper's networks and images"
-    large, small = (_smaller(table, MEAN, *pair) for pair in (_DROPOUT, _DROPOUT[::-1]))
+def m23_claims(tables: Tables, size: object = None) -> list[Claim]:
+    """Judge M23's claims about real sets by small networks on two sets of digits."""
+    rejected = [_count(tables, way) for way in _SEARCHED]
+    single, ensembles = (_count(tables, _SEARCHED[0], model) for model in ("single network", "deep ensemble"))
+    classwise = _count(tables, _SEARCHED[1])
+    weighted = _better(tables, "confidence ECE", _SEARCHED[0], "deep ensemble")
+    large, small = (_smaller(tables, MEAN, *pair) for pair in (_DROPOUT, _DROPOUT[::-1]))
+    passed = Share(ensembles.total - ensembles.count, ensembles.total)
     return [
         Claim(
-            "M23 abstract, Table 1",
-            "sets of deep networks are often not calibrated",
-            f"rejected by ECE_conf {m23_printed.counted(printed[0])}, by ECE_cwise "
-            f"{m23_printed.counted(by_classwise)}",
-            "; ".join(f"{way} rejects {_sets(one)}" for way, one in zip(searched, rejected, strict=True)),
+            *m23_printed.SINGLE,
+            "",
+            f"digits and MNIST: ECE_conf rejects {_sets(single)}",
+            _more(single),
+        ),
+        Claim(
+            *m23_printed.OFTEN,
+            "",
+            "digits and MNIST: "
+            + "; ".join(f"{way} rejects {_sets(one)}" for way, one in zip(_SEARCHED, rejected, strict=True)),
             _often(rejected),
-            why,
-            "another",
-            "cannot tell",
+            "small networks on two sets of digits",
         ),
         Claim(
-            "M23 Sec. 4.2, Table 1",
-            "weights that minimise ECE_conf on one part make it smaller than the mean's on another",
-            f"smaller in {m23_printed.counted(falls)}",
-            words,
-            lower,
-            "confirmed for sets whose members differ (deep ensembles 9 of 10, dropout 0.1 1 of 10)",
-            "another",
-            holds([falls.rate > 0.5]),
+            *m23_printed.STRONGER,
+            "",
+            f"digits and MNIST: ECE_cwise rejects {_sets(classwise)}",
+            _more(classwise),
         ),
         Claim(
-            "M23 Sec. 4.2, Table 1",
-            "dropout networks are better confidence calibrated with the higher rate",
-            "ECE_conf of the mean smaller with 0.6 than with 0.1 in 7 of 10",
-            f"smaller with 0.6 on {large.count}, with 0.1 on {small.count} of {large.total} data sets",
-            holds([large.count > small.count]) if large.total else "cannot tell",
+            *m23_printed.RATE,
+            "",
+            f"digits and MNIST: ECE_conf smaller with 0.6 on {large.count}, with 0.1 on {small.count} of "
+            f"{large.total} data sets",
+            holds([large.count > small.count]) if large.count != small.count else "cannot tell",
             "on small data the mean of many masks is underconfident",
-            "another",
-            "confirmed",
+        ),
+        Claim(
+            *m23_printed.ENSEMBLES,
+            "",
+            f"digits and MNIST: ECE_conf does not reject {_sets(passed)}",
+            _more(passed),
+        ),
+        Claim(
+            *m23_printed.WEIGHTS,
+            "",
+            f"digits and MNIST: smaller on the test part for {_sets(weighted)}",
+            _more(weighted),
         ),
     ]
 
@@ -241,36 +261,41 @@ def m23_claims(table: StudyTable, searched: tuple[str, str]) -> list[Claim]:
 def j25_table(size: TableSize, run: Run) -> Findings:
     """Return J25's Table 1 by design: the mean, and weights that depend on the instance."""
     table = _table(size, run, (MEAN, *_J25, LEARNED))
-    return Findings((table,), j25_claims(table), {"reliability": _curve(size, run)})
+    return Findings((table,), (), {"reliability": _curve(size, run)})
 
 
-def j25_claims(table: StudyTable) -> list[Claim]:
-    """Judge J25's claims about real sets, by its numbers and by ours."""
-    by_l2, by_kl = (_count(table, way) for way in _J25)
-    outcome, words = _better(table, "accuracy", _J25[0], larger=True)
-    up = j25_printed.changes()["accuracy up"]
-    kl, l2 = (j25_printed.rejected(j25_printed.of(error=error), learned=True) for error in ("KL", "L2"))
+def j25_claims(tables: Tables, size: object = None) -> list[Claim]:
+    """Judge J25's claims about real sets by small networks and language models."""
+    by_l2, by_kl = (_count(tables, way) for way in _J25)
+    accurate = _better(tables, "accuracy", _J25[0], upwards=True)
+    dropout = [_count(tables, way, model) for way in _J25 for model in _DROPOUT]
+    ensembles = [_count(tables, way, "deep ensemble") for way in _J25]
+    counts = [sum(one.count for one in found) for found in (dropout, ensembles)]
+    totals = [sum(one.total for one in found) for found in (dropout, ensembles)]
+    shares = [Share(count, total) for count, total in zip(counts, totals, strict=True)]
     why = "small networks and language models, not the paper's networks and images"
     return [
         Claim(
-            "J25 Sec. 4.3, Table 1",
-            "CE_KL leads to the fewest rejections",
-            f"learned weights rejected by CE_KL {m23_printed.counted(kl)}, by CE_2 {m23_printed.counted(l2)}",
-            f"by CE_KL {_sets(by_kl)}, by CE_2 {_sets(by_l2)}",
-            "cannot tell" if by_kl.count == by_l2.count else holds([by_kl.count < by_l2.count]),
+            *j25_printed.FEWEST,
+            "",
+            f"digits, MNIST and SNLI: by CE_KL {_sets(by_kl)}, by CE_2 {_sets(by_l2)}",
+            larger(by_l2, by_kl) if by_kl.total else "cannot tell",
             why,
-            "another",
-            "confirmed",
         ),
         Claim(
-            "J25 Sec. 4.3, Table 1",
-            "in most cases learned weights raise the accuracy slightly",
-            f"up in {up} of {len(j25_printed.TABLE1)}",
-            words,
-            outcome,
+            *j25_printed.DROPOUT,
+            "",
+            f"digits and MNIST: rejected {' against '.join(f'{one.count} of {one.total}' for one in shares)} "
+            "(CE_2 and CE_KL, dropout against ensembles)",
+            larger(*shares) if all(totals) else "cannot tell",
             why,
-            "another",
-            holds([up > len(j25_printed.TABLE1) / 2]),
+        ),
+        Claim(
+            *j25_printed.ACCURACY,
+            "",
+            f"digits, MNIST and SNLI: accuracy larger for {_sets(accurate)}",
+            _more(accurate),
+            why,
         ),
     ]
 
@@ -282,6 +307,8 @@ M23_TABLE1 = Study(
     small=TableSize(("digits",), ("single network", "deep ensemble"), 300, 19),
     full=TableSize(DATA_SETS),
     work=m23_table,
+    design="another",
+    judge=m23_claims,
 )
 
 J25_TABLE1 = Study(
@@ -292,4 +319,6 @@ J25_TABLE1 = Study(
     full=TableSize((*DATA_SETS, SNLI)),
     work=j25_table,
     needs=("data",),
+    design="another",
+    judge=j25_claims,
 )

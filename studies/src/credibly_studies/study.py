@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -18,11 +18,14 @@ from credibly.evaluation.work import version
 from credibly.results.base import jsonable
 from credibly.scale.engines import as_engine
 from credibly_studies.checkpoints import Checkpoints
-from credibly_studies.results import Design, Findings, StudyResult, size_in_words
+from credibly_studies.results import Claim, Design, Findings, StudyResult, size_in_words
 
 S = TypeVar("S")
 T = TypeVar("T")
 R = TypeVar("R")
+
+Tables = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Tables by name, one mapping per row, as ``result.json`` has them: intervals are lists."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,8 +105,11 @@ class Study(Generic[S]):
         ``work(size, run)`` gives `Findings`.
     needs : tuple of str
         What must be there beside the package: "data" for the public data sets.
-    design : {"printed numbers", "as printed", "smaller", "another"}, optional
-        What its claims are judged on, where a claim does not say so itself.
+    design : {"as printed", "smaller", "another"}, optional
+        The design of its experiments, for claims that do not say so themselves.
+    judge : callable, optional
+        ``judge(tables, size)`` gives the claims from the tables as ``result.json`` keeps them, so that a
+        result on record can be judged again without being run again.
 
     Examples
     --------
@@ -120,6 +126,7 @@ class Study(Generic[S]):
     work: Callable[[S, Run], Findings]
     needs: tuple[str, ...] = ()
     design: Design = ""
+    judge: Callable[[Tables, S], Sequence[Claim]] | None = None
 
     def entry(self) -> dict[str, str]:
         """Return what a list of studies says about this one."""
@@ -167,9 +174,31 @@ class Study(Generic[S]):
         settings = {"study": self.name, "version": version(), "seed": run.seed, "size": chosen}
         if out is not None:
             Checkpoints(out).begin(settings)
-        findings = self.work(chosen, run)
-        claims = [
-            dataclasses.replace(one, design=self.design) if not one.design else one for one in findings.claims
+        result = StudyResult(self.name, self.title, self.reference, size, settings, self.work(chosen, run))
+        claims = (
+            result.findings.claims if self.judge is None else self.judge(result.to_dict()["tables"], chosen)
+        )
+        findings = dataclasses.replace(result.findings, claims=self.designed(claims))
+        return dataclasses.replace(result, findings=findings)
+
+    def designed(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Return claims with the design of the study's experiments.
+
+        Parameters
+        ----------
+        claims : sequence of Claim
+            What was judged.
+
+        Returns
+        -------
+        list of Claim
+            Each with a design, if an experiment decided it.
+        """
+        made = [
+            dataclasses.replace(one, design=self.design) if one.outcome and not one.design else one
+            for one in claims
         ]
-        findings = dataclasses.replace(findings, claims=claims)
-        return StudyResult(self.name, self.title, self.reference, size, settings, findings)
+        for one in made:
+            if bool(one.outcome) != bool(one.design):
+                raise ValueError(f"An outcome needs an experiment, and an experiment an outcome: {one}")
+        return made

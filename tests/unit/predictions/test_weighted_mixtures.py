@@ -9,6 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly_studies.p21 import member_functions, observation_check
+from written_files import written
 
 RNG = np.random.default_rng(5)
 N = 40
@@ -97,9 +98,10 @@ def test_labels_are_drawn_by_weight() -> None:
 
     drawn = RealReplicates(far, (1, 2)).labels(slice(0, 40)).values
     assert (drawn > 500).mean() == pytest.approx(0.1, abs=0.01)
-    shared = RealReplicates(far, (1, 2), shared_member=True)
-    assert (shared.members(slice(0, 2000)) == drawn_members(far, (1, 2), 2000)).all()
-    assert shared.members(slice(0, 2000)).mean() == pytest.approx(0.1, abs=0.02)
+    members = drawn_members(far, (1, 2), 2000)
+    shared = RealReplicates(far, (1, 2), members=members).labels(slice(0, 2000)).values
+    assert ((shared > 500) == (members == 1)[:, None]).all()
+    assert members.mean() == pytest.approx(0.1, abs=0.02)
     labels = drawn[0]
     found = cr.calibration_test(far, labels, statistics="quantile_calibration_error", n_resamples=99, rng=0)
     assert found.pvalue > 0.05
@@ -110,7 +112,7 @@ def test_labels_are_drawn_by_weight() -> None:
 
 def test_files_keep_weights(tmp_path: Path) -> None:
     for name in ("w.npz", "w.json"):
-        found = cr.load(cr.save(tmp_path / name, WEIGHTED, LABELS)).predictions
+        found = cr.load(written(tmp_path / name, WEIGHTED, LABELS)).predictions
         assert isinstance(found, cr.Gaussian)
         assert found.weights.tolist() == SHARES.tolist()  # type: ignore[union-attr]
     with pytest.raises(cr.FileError, match="no place for member_weights"):

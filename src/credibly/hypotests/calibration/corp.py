@@ -186,7 +186,8 @@ def corp_curves(
         require_level(level)
         require_resamples(n_resamples)
     point, batch = gathered(rows)
-    every, codes = [_Groups.of(point, target) for target in targets], rows.cluster_codes()
+    codes = rows.cluster_codes()
+    every = [_Groups.of(point, target, codes) for target in targets]
     n_drawn = 0 if level is None else n_resamples
     found = []
     drawn = _drawn_curves(every, Dataset(point, batch), seed, n_drawn)
@@ -203,8 +204,9 @@ def corp_curves(
             n=groups.n,
             level=level,
             n_resamples=n_drawn,
-            **groups.split(events, fitted, score, point.notes, codes),
-            **({} if level is None else groups.bands(events, curves, SCORES[score], level, codes, seed)),
+            target=None if target == "top_label" else int(target),
+            **groups.split(events, fitted, score),
+            **({} if level is None else groups.bands(events, curves, score, level, seed)),
         )
         found.append(curve)
     return found
@@ -226,6 +228,10 @@ class _Groups:
         Prediction and number of instances of every group.
     kept : ndarray
         Groups at which bands are kept, evenly over the instances.
+    codes : ndarray (n,) or None
+        The cluster of every instance.
+    notes : tuple of str
+        What is worth knowing about the predictions.
     """
 
     event: Array | int
@@ -234,6 +240,8 @@ class _Groups:
     predicted: HostArray
     size: HostArray
     kept: HostArray
+    codes: HostArray | None
+    notes: tuple[str, ...]
 
     @property
     def n(self) -> int:
@@ -241,7 +249,7 @@ class _Groups:
         return len(self.order)
 
     @classmethod
-    def of(cls, point: Point, target: int | str) -> _Groups:
+    def of(cls, point: Point, target: int | str, codes: HostArray | None) -> _Groups:
         if target == "top_label":
             values, event = top_label(point.probs)
         else:
@@ -253,7 +261,7 @@ class _Groups:
         size = np.diff(np.append(starts, len(ordered))).astype(np.float64)
         places = np.linspace(0, len(ordered) - 1, min(len(starts), _POINTS)).round()
         kept = np.unique(np.searchsorted(starts, places, side="right") - 1)
-        return cls(event, order, starts, ordered[starts], size, kept)
+        return cls(event, order, starts, ordered[starts], size, kept, codes, point.notes)
 
     def events(self, labels: Labels) -> Array:
         """Return 1 where the event happened, of counts the share of raters who say so, (b, n)."""
@@ -294,17 +302,10 @@ class _Groups:
             "weight": np.add.reduceat(self.size, begin),
         }
 
-    def split(
-        self,
-        events: HostArray,
-        fitted: HostArray,
-        named: str,
-        notes: tuple[str, ...],
-        codes: HostArray | None,
-    ) -> dict[str, Any]:
+    def split(self, events: HostArray, fitted: HostArray, score: str) -> dict[str, Any]:
         """Return the mean score and its parts, each from one number per instance."""
         happened = events[self.order].astype(np.float64)
-        losses = partial(_cost, SCORES[named], happened)
+        losses = partial(_cost, SCORES[score], happened)
         said, recalibrated = losses(self.each(self.predicted)), losses(self.each(fitted))
         constant = losses(np.full(self.n, happened.mean()))
         with np.errstate(invalid="ignore"):
@@ -315,25 +316,19 @@ class _Groups:
                 "uncertainty": constant,
                 "skill": constant - said,
             }
-        own = None if codes is None else codes[self.order]
-        return {name: _estimate(name, one, named, notes, own) for name, one in parts.items()}
+        codes = None if self.codes is None else self.codes[self.order]
+        return {name: _estimate(name, one, score, self.notes, codes) for name, one in parts.items()}
 
     def bands(
-        self,
-        events: HostArray,
-        curves: HostArray,
-        losses: Score,
-        level: float,
-        codes: HostArray | None,
-        seed: Seed,
+        self, events: HostArray, curves: HostArray, score: str, level: float, seed: Seed
     ) -> dict[str, Any]:
         """Return the bands of a curve and what follows from them, given curves of drawn labels, (b, kept)."""
         band = central_band(curves, level)
-        if codes is not None:
-            signed = central_band(self._signed_curves(events, codes, seed, len(curves)), level)
+        if self.codes is not None:
+            signed = central_band(self._signed_curves(events, self.codes, seed, len(curves)), level)
             return {"band": wider(band, signed)}
         low, high = honest_band(self.sums(events[None, :])[0], self.size, level)
-        divergence = partial(_divergence, losses)
+        divergence = partial(_divergence, SCORES[score])
         return {
             "band": band,
             "confidence_band": (low[self.kept], high[self.kept]),

@@ -26,7 +26,7 @@ from credibly.predictions import Classes, ClassPredictions, Labels, Rows, as_row
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import ReliabilityCurve, SpreadCurve
-from credibly.statistics.binned import ClasswiseECE, ConfidenceECE
+from credibly.statistics.binned import BinnedError, ClasswiseECE, ConfidenceECE
 from credibly.statistics.cells import Binning, Closed
 from credibly.statistics.protocol import Bound, State
 from credibly.statistics.spread import ExpectedNormalisedError, require_spread
@@ -113,22 +113,18 @@ def asking_curves(
     closed: Closed = "left",
 ) -> Asking[list[ReliabilityCurve]]:
     """Return one curve per target on shared replicates; see :func:`reliability_curve`."""
-    kinds = {
-        "top": ConfidenceECE(n_bins=n_bins, binning=binning, closed=closed),
-        "each": ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed),
-    }
+    bins: dict[str, Any] = {"n_bins": n_bins, "binning": binning, "closed": closed}
     given = rows.sample.predictions
+    kinds: dict[str, BinnedError] = {"top": ConfidenceECE(**bins), "each": ClasswiseECE(**bins)}
     kinds["top"].require_predictions(given)
     assert isinstance(given, ClassPredictions)  # the errors take no others
-    observed = rows.sample.batch
-    k = given.n_classes
     for target in targets:
-        require_target(target, k)
+        require_target(target, given.n_classes)
     if level is not None:
-        require_single_labels(observed, "the consistency band")
+        require_single_labels(rows.sample.batch, "the consistency band")
         require_level(level)
         require_resamples(n_resamples)
-    needed = {("top" if target == "top_label" else "each") for target in targets}
+    needed = ["top" if target == "top_label" else "each" for target in targets]
     kinds = {name: one for name, one in kinds.items() if name in needed}
     planned = targets_of(list(kinds.values()), rows, finish=_frequency)
     drawn = 0 if level is None or rows.sample.clusters is not None else n_resamples
@@ -136,16 +132,15 @@ def asking_curves(
     if level is not None and rows.clusters is not None:
         banded = wild(list(kinds.values()), rows, rows.clusters, seed, n_resamples, finish=_frequency)
         found = [dataclasses.replace(one, values=own.values) for one, own in zip(found, banded, strict=True)]
-    cells, plans = dict(zip(kinds, found, strict=True)), dict(zip(kinds, planned, strict=True))
+    cells = dict(zip(kinds, zip(planned, found, strict=True), strict=True))
     curves = []
-    for target in targets:
-        name = "top" if target == "top_label" else "each"
+    for target, name in zip(targets, needed, strict=True):
         own = slice(None) if name == "top" else slice(int(target) * n_bins, (int(target) + 1) * n_bins)
-        plan = plans[name].plan
-        assert plan is not None  # made by `targets_of`
+        plan, resampled = cells[name][0].plan, cells[name][1]
+        assert plan is not None and resampled.observed is not None  # made by `targets_of`, a sum
         edges = np.asarray(plan.edges)
         edges = edges if edges.ndim == 1 else edges[int(target)]
-        sums = {key: to_host(value)[0, own] for key, value in (cells[name].observed or {}).items()}
+        sums = {key: to_host(value)[0, own] for key, value in resampled.observed.items()}
         size = sums["size"]
         with np.errstate(invalid="ignore", divide="ignore"):
             predicted, frequency = sums["expected"] / size, sums["observed"] / size
@@ -156,9 +151,10 @@ def asking_curves(
                 weight=size,
                 predicted=predicted,
                 observed=frequency,
-                band=None if level is None else central_band(cells[name].values[1:, own], level),
+                band=None if level is None else central_band(resampled.values[1:, own], level),
                 level=level,
                 n=rows.n,
+                target=None if target == "top_label" else int(target),
             )
         )
     return curves

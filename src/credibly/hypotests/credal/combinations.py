@@ -40,74 +40,6 @@ LEAST_INSTANCES = 20
 MOST_REGIONS = 16
 
 
-def local_deviations(
-    point: Point,
-    observed: Classes,
-    space: HostArray,
-    columns: Sequence[str],
-    *,
-    n_resamples: int,
-    seed: Seed,
-) -> LocalDeviations:
-    """Return deviations by region, worst first.
-
-    Parameters
-    ----------
-    point : Point
-        What is compared with the labels.
-    observed : Classes
-        One row of labels.
-    space : ndarray (n, d)
-        What is cut.
-    columns : sequence of str
-        Its names.
-    n_resamples : int
-        Replicates behind the adjusted p-values.
-    seed : tuple of int
-        Key of the replicates.
-
-    Returns
-    -------
-    LocalDeviations
-        One entry per region.
-    """
-    parts = cut(space)
-    n, k = point.probs.shape
-    region = np.empty(n, dtype=np.int64)
-    for number, (rows, _) in enumerate(parts):
-        region[rows] = number
-    terms = Events(point.probs).split(like(region, point.probs), len(parts))
-    fixed = terms.fixed(None, frozenset({"expected", "variance"}))
-    expected, variance = (to_host(fixed[name]).reshape(-1, k) for name in ("expected", "variance"))
-
-    def scores_of(labels: Classes) -> HostArray:
-        return _scores(to_host(terms.observed(labels)).reshape(-1, *expected.shape), expected, variance)
-
-    scores = scores_of(observed)[0]
-    replicates = label_tiles(observed, Replicates(point.probs, seed), slice(0, n_resamples))
-    largest = np.concatenate([np.abs(scores_of(batch)).max(axis=(1, 2)) for _, batch in replicates])[1:]
-    classes = np.abs(scores).argmax(axis=1)
-    own = scores[np.arange(len(parts)), classes]
-    order = np.argsort(-np.abs(own), kind="stable")
-    sizes = np.array([len(rows) for rows, _ in parts])
-    chosen = np.arange(len(parts)), classes
-    adjusted = (1 + (largest[None, :] >= np.abs(own)[:, None] * (1 - 1e-12)).sum(axis=1)) / (1 + n_resamples)
-    return LocalDeviations(
-        regions=tuple(_words(parts[g][1], columns) for g in order),
-        sizes=sizes[order],
-        classes=classes[order],
-        predicted=(expected[chosen] / sizes)[order],
-        observed=(to_host(terms.observed(observed)).reshape(-1, k)[chosen] / sizes)[order],
-        scores=own[order],
-        adjusted_pvalues=adjusted[order],
-        columns=tuple(columns),
-        lower=np.stack([space[parts[g][0]].min(axis=0) for g in order]),
-        upper=np.stack([space[parts[g][0]].max(axis=0) for g in order]),
-        n=n,
-        n_resamples=n_resamples,
-    )
-
-
 Cut = tuple[int, float, bool]
 """Column, threshold, and whether the region lies above it."""
 
@@ -216,14 +148,46 @@ class Combination(ABC):
     def regions(
         self, predictions: Any, labels: Any, features: Any, space: Any, n_resamples: int, rng: Any
     ) -> LocalDeviations:
-        """Return where in feature space the combination fails."""
+        """Return deviations by region of feature space, the worst first."""
         require_resamples(n_resamples)
         given = as_class_predictions(predictions)
         observed, _ = observed_classes(given, labels, "regions", as_seed(rng))
         point = self.apply(given, features)
-        cut = features if space is None else space
-        columns, names = space_of(as_point(given)[0], cut, len(given))
-        return local_deviations(point, observed, columns, names, n_resamples=n_resamples, seed=as_seed(rng))
+        space, columns = space_of(as_point(given)[0], features if space is None else space, len(given))
+        parts, k = cut(space), given.n_classes
+        region = np.empty(len(given), dtype=np.int64)
+        for number, (rows, _) in enumerate(parts):
+            region[rows] = number
+        terms = Events(point.probs).split(like(region, point.probs), len(parts))
+        fixed = terms.fixed(None, frozenset({"expected", "variance"}))
+        expected, variance = (to_host(fixed[name]).reshape(-1, k) for name in ("expected", "variance"))
+
+        def counted(labels: Classes) -> HostArray:
+            return to_host(terms.observed(labels)).reshape(-1, *expected.shape)
+
+        scores = _scores(counted(observed), expected, variance)[0]
+        drawn = label_tiles(observed, Replicates(point.probs, as_seed(rng)), slice(0, n_resamples))
+        every = (np.abs(_scores(counted(batch), expected, variance)) for _, batch in drawn)
+        largest = np.concatenate([own.max(axis=(1, 2)) for own in every])[1:]
+        worst = np.arange(len(parts)), np.abs(scores).argmax(axis=1)
+        own = scores[worst]
+        order = np.argsort(-np.abs(own), kind="stable")
+        sizes = np.array([len(rows) for rows, _ in parts])
+        reached = (largest[None, :] >= np.abs(own)[:, None] * (1 - 1e-12)).sum(axis=1)
+        return LocalDeviations(
+            regions=tuple(_words(parts[g][1], columns) for g in order),
+            sizes=sizes[order],
+            classes=worst[1][order],
+            predicted=(expected[worst] / sizes)[order],
+            observed=(counted(observed)[0][worst] / sizes)[order],
+            scores=own[order],
+            adjusted_pvalues=((1 + reached) / (1 + n_resamples))[order],
+            columns=tuple(columns),
+            lower=np.stack([space[parts[g][0]].min(axis=0) for g in order]),
+            upper=np.stack([space[parts[g][0]].max(axis=0) for g in order]),
+            n=len(given),
+            n_resamples=n_resamples,
+        )
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -39,7 +39,6 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.credal.combinations import LearnedCombination
 from credibly.hypotests.credal.task import WeightsTask, values_of_pairs
 from credibly.hypotests.resampling.replicates import Replicates
@@ -232,15 +231,7 @@ def _signed(task: WeightsTask, fits: Sequence[PartFit], codes: HostArray) -> Hyp
     of all other folds have too little of, which makes sums over all of them smaller, not larger.
     """
     tested, seen, rows, _ = _tested(task, fits)
-    return calibration_test(
-        tested,
-        seen,
-        statistics=task.asked,
-        n_resamples=task.n_resamples,
-        clusters=codes[to_host(rows)],
-        rng=task.seed,
-        progress=task.progress,
-    )
+    return task.calibration(tested, seen, codes[to_host(rows)])
 
 
 def _refitted(

@@ -18,7 +18,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, tell
-from credibly.hypotests.calibration.calibration_test import observed_classes
+from credibly.hypotests.calibration.calibration_test import calibration_test, observed_classes
 from credibly.hypotests.resampling.loop import resampled_values
 from credibly.hypotests.resampling.pvalues import omnibus, settled, single_result
 from credibly.hypotests.resampling.replicates import Replicates
@@ -86,10 +86,17 @@ class WeightsTask(SetTask):
     settings: Mapping[str, Any]
     progress: Progress | None
 
-    @property
-    def asked(self) -> Statistic | tuple[Statistic, ...]:
-        """The statistics as `calibration_test` takes them."""
-        return self.statistics if self.several else self.statistics[0]
+    def calibration(self, tested: Any, seen: Classes, codes: HostArray | None) -> HypotestResult:
+        """Test whether one combination is calibrated, with signs of clusters where rows have codes."""
+        return calibration_test(
+            tested,
+            seen,
+            statistics=self.statistics if self.several else self.statistics[0],
+            n_resamples=self.n_resamples,
+            clusters=codes,
+            rng=self.seed,
+            progress=self.progress,
+        )
 
     def values(self, bounds: Sequence[Bound], tested: Point, seen: Classes) -> HostArray:
         """Evaluate bound statistics of one combination on labels drawn from it, (s, 1 + b)."""

@@ -12,11 +12,7 @@ from credibly._arrays.errors import InputError, UnsupportedError, one_of, requir
 from credibly._arrays.namespace import as_float64, to_host
 from credibly._arrays.philox import takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import (
-    calibration_test,
-    named_statistics,
-    require_resamples,
-)
+from credibly.hypotests.calibration.calibration_test import named_statistics, require_resamples
 from credibly.hypotests.credal.combinations import MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test
 from credibly.hypotests.credal.learned_weights import learned_test
@@ -222,15 +218,7 @@ def tested_weights(
 
 def _mean_test(task: WeightsTask, weights: Weights) -> HypotestResult[WeightsDetails]:
     """Test the mean of every set, on all instances: nothing is learned."""
-    result = calibration_test(
-        task.given,
-        task.observed,
-        statistics=task.asked,
-        n_resamples=task.n_resamples,
-        clusters=task.codes,
-        rng=task.seed,
-        progress=task.progress,
-    )
+    result = task.calibration(task.given, task.observed, task.codes)
     a = len(task.points.names)
     # members may come with weights, and their mean uses them; draws of a Dirichlet follow its weights
     own = task.given.weights if isinstance(task.given, Ensemble) else None

@@ -69,35 +69,24 @@ class Grouping:
     factors: Mapping[str, tuple[str, ...]]
 
 
-def crossed(rows: Rows) -> tuple[Rows, Mapping[str, tuple[str, ...]]]:
-    """Return rows in memory with the number of their combination of factors as group, and the levels.
+def groups_of(rows: Rows) -> tuple[Rows, Grouping | None]:
+    """Return rows with one group each, and their groups, counted in one pass; None where they have none.
 
-    One group per row stays as it is, as chunks bring it.
+    Of rows in memory the group is the number of their combination of factors. One group per row stays as it
+    is, as chunks bring it.
     """
-    whole = rows.loaded()
-    if whole is None or whole.groups is None or isinstance(whole.groups, np.ndarray):
-        return rows, {}
-    codes, levels = _combined(whole.groups, len(whole))
-    return InMemory(dataclasses.replace(whole, groups=codes, labels=whole.batch, weights=None)), levels
-
-
-def grouping_of(rows: Rows, levels: Mapping[str, tuple[str, ...]]) -> Grouping | None:
-    """Count the groups of rows in one pass; None where they have none.
-
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    levels : mapping of str to tuple of str
-        Of factors that were crossed; empty where groups stand beside the rows by their names.
-
-    Returns
-    -------
-    Grouping or None
-        Groups that have rows.
-    """
+    whole, levels = rows.loaded(), {}
+    if whole is not None and whole.groups is not None and not isinstance(whole.groups, np.ndarray):
+        named = whole.groups if isinstance(whole.groups, Mapping) else {_ONE: whole.groups}
+        require(named, "must have at least one factor", "Leave it out.", groups=named)
+        codes = np.zeros(len(whole), dtype=np.int64)
+        for name, values in named.items():
+            unique, own = np.unique(_factor(values, str(name), len(whole)), return_inverse=True)
+            levels[str(name)] = tuple(str(level) for level in unique.tolist())
+            codes = codes * len(unique) + own.reshape(-1)
+        rows = InMemory(dataclasses.replace(whole, groups=codes, labels=whole.batch, weights=None))
     if rows.sample.groups is None:
-        return None
+        return rows, None
     sizes = group_sizes(rows)
     if len(sizes) > MOST_GROUPS:
         raise InputError(
@@ -107,19 +96,7 @@ def grouping_of(rows: Rows, levels: Mapping[str, tuple[str, ...]]) -> Grouping |
             "Use a coarser grouping; perhaps this column identifies single instances.",
         )
     names = tuple(_name(level, levels) if levels else str(level) for level, _ in sizes)
-    return Grouping(sizes, names, levels or {_ONE: names})
-
-
-def _combined(groups: Any, n: int) -> tuple[HostArray, dict[str, tuple[str, ...]]]:
-    """Return the number of every row's combination of factors, and the levels of the factors."""
-    named = groups if isinstance(groups, Mapping) else {_ONE: groups}
-    require(named, "must have at least one factor", "Leave it out.", groups=named)
-    levels, index = {}, np.zeros(n, dtype=np.int64)
-    for name, values in named.items():
-        unique, own = np.unique(_factor(values, str(name), n), return_inverse=True)
-        levels[str(name)] = tuple(str(level) for level in unique.tolist())
-        index = index * len(unique) + own.reshape(-1)
-    return index, levels
+    return rows, Grouping(sizes, names, levels or {_ONE: names})
 
 
 def group_sizes(chunks: Rows) -> tuple[tuple[Any, int], ...]:

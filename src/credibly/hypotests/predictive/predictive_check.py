@@ -28,8 +28,7 @@ from credibly.hypotests.predictive.one_more_member import (
     vectors_per_member,
 )
 from credibly.hypotests.predictive.outcomes import (
-    crossed,
-    grouping_of,
+    groups_of,
     hypothesis_check,
     limits_of,
     of_any_member,
@@ -177,17 +176,8 @@ def predictive_check(
     rows, said = one_rater(
         detached(as_rows(predictions, labels, groups=groups, clusters=clusters, blocks=blocks)), seed
     )
-    asking = asking_check(
-        rows,
-        statistics,
-        n_resamples,
-        seed,
-        report,
-        hypothesis=hypothesis,
-        grouped=True,
-        said=said,
-    )
-    found = answered(asking)
+    drawn = (n_resamples, seed, report)
+    found = answered(asking_check(rows, statistics, *drawn, hypothesis=hypothesis, grouped=True, said=said))
     forget(rows)
     return found
 
@@ -205,10 +195,7 @@ def asking_check(
 ) -> Asking[PredictiveCheck]:
     """Return the check of rows, and of their groups where `grouped`; see :func:`predictive_check`."""
     require_single(rows.sample, "`predictive_check`")
-    grouping = None
-    if grouped:
-        rows, levels = crossed(rows)
-        grouping = grouping_of(rows, levels)
+    rows, grouping = groups_of(rows) if grouped else (rows, None)
     stored = given = rows.sample.predictions
     if are_drawn_labels(rows):
         rows = rows.changed(with_label_as_member)
@@ -253,17 +240,10 @@ def asking_check(
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
     notes = [*given.notes, *said, *left_out]
+    numbers = None if together is None else _numbers(parts, together)
     for source, own in zip(sources, values, strict=True):
-        check = hypothesis_check(
-            source,
-            stored,
-            chosen,
-            own,
-            grouping,
-            settings,
-            None if together is None else _numbers(parts, together),
-            one_more if apart and source.hypothesis == "bayesian" else None,
-        )
+        more = one_more if apart and source.hypothesis == "bayesian" else None
+        check = hypothesis_check(source, stored, chosen, own, grouping, settings, numbers, more)
         every[source.hypothesis].append(check)
         totals[source.hypothesis].append([one.values for one in own[: len(chosen)]])
         notes += [note for one in own[: len(chosen)] for note in one.bound.notes]

@@ -24,7 +24,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Hashable
 from functools import cached_property, lru_cache, partial
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -226,17 +226,22 @@ class RealReplicates:
         rests on it.
     seed : tuple of int
         Key of the counters.
-    shared_member : bool
-        Draw one member for all instances of a replicate, instead of one for every instance.
+    members : ndarray (n_resamples,), optional
+        The member behind all instances of every replicate. Default: one is drawn for every instance.
     first_row : int
         Index of row 0 among all instances, for chunks of a larger whole.
     """
 
     def __init__(
-        self, predictions: RealPredictions, seed: Seed, *, shared_member: bool = False, first_row: int = 0
+        self,
+        predictions: RealPredictions,
+        seed: Seed,
+        *,
+        members: HostArray | None = None,
+        first_row: int = 0,
     ) -> None:
         leading = predictions._leading
-        self.reference, self.first_row, self.shared_member = leading, first_row, shared_member
+        self.reference, self.first_row, self.members = leading, first_row, members
         self.n, self.m = len(predictions), predictions.n_members
         self.uniforms, self.choices = Uniforms(seed, Stream.RESTS), Uniforms(seed, Stream.MEMBERS)
         self.on_device = on_accelerator(leading)
@@ -268,12 +273,6 @@ class RealReplicates:
                 out[part, span] = self._draw(which, span)
         return Reals(like(out, self.reference))
 
-    def members(self, reps: slice) -> np.ndarray[Any, Any]:
-        """Return the member that each replicate is drawn from, (b,), where one is shared by all instances."""
-        uniform = self.choices.block(reps, slice(0, 1))
-        assert self.steps is None or self.steps.shape[0] == 1  # one member has no weights that differ by row
-        return np.asarray(self._member(uniform, slice(0, 1)), dtype=np.int64)[:, 0]
-
     def _member(self, uniform: Array, rows: slice) -> Array:
         """Return which members uniform numbers (b, rows) choose, by their weights."""
         xp = namespace(uniform)
@@ -291,9 +290,9 @@ class RealReplicates:
 
     def _draw(self, reps: slice, rows: slice) -> Array:
         """Return quantiles, at uniform numbers, of the members that are drawn."""
-        if self.m == 1 or self.shared_member:
-            chosen = np.zeros((1, 1), dtype=np.int64) if self.m == 1 else self.members(reps)[:, None]
-            member = like(chosen, self.reference) if self.on_device else chosen
+        if self.m == 1 or self.members is not None:
+            chosen = np.zeros(1, dtype=np.int64) if self.members is None else self.members[reps]
+            member = (like(chosen, self.reference) if self.on_device else chosen)[:, None]
         else:
             member = self._member(self._block(self.choices, reps, rows), rows)
         return self._quantile(clip(self._block(self.uniforms, reps, rows), _SMALLEST), rows, member)
@@ -447,8 +446,7 @@ class LabelSource:
             cells = partial(cell_codes, rows.predictions)
             return Drawn(lambda reps: cells(drawn.labels(reps).values), drawn.on_device)
         if isinstance(own, RealPredictions):
-            shared = self.members is not None
-            return RealReplicates(own, self.seed, shared_member=shared, first_row=rows.start)
+            return RealReplicates(own, self.seed, members=self.members, first_row=rows.start)
         assert isinstance(own, ClassPredictions)
         if self.members is None:
             return Replicates(as_point(own)[0].probs, self.seed, rows.start)

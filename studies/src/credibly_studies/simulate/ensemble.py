@@ -67,7 +67,7 @@ class EnsembleWorld(World):
 
     References
     ----------
-    M23: Mortier et al., On the calibration of probabilistic classifier sets, AISTATS 2023.
+    M23: Mortier et al., On Calibration of Ensemble-Based Credal Predictors.
 
     Examples
     --------

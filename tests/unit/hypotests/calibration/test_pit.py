@@ -9,7 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly.hypotests.calibration.pit import curve_pvalues, envelope
-from credibly.hypotests.resampling.replicates import RealReplicates
+from credibly.hypotests.resampling.replicates import RealReplicates, drawn_members
 from kinds import REAL_STATISTICS
 from optional import torch
 
@@ -107,7 +107,8 @@ def test_coverage_of_quantiles_uses_their_symmetric_levels() -> None:
 def test_envelope_is_that_of_the_replicates_of_the_hypothesis(hypothesis: str) -> None:
     curve = cr.pit_test(MEMBERS, LABELS, levels=20, hypothesis=hypothesis, n_resamples=99, rng=5)
     seed = tuple(curve.settings["seed"])
-    drawn = RealReplicates(MEMBERS, seed, shared_member=hypothesis == "bayesian").labels(slice(0, 99)).values
+    members = drawn_members(MEMBERS, seed, 99) if hypothesis == "bayesian" else None
+    drawn = RealReplicates(MEMBERS, seed, members=members).labels(slice(0, 99)).values
     shares = [[np.mean(cr.pit(MEMBERS, row) <= level) for level in LEVELS] for row in (LABELS, *drawn)]
     expected = brute_pvalues(np.array(shares))
     assert curve.pvalue == pytest.approx(expected[0])

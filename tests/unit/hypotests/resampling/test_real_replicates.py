@@ -10,7 +10,7 @@ import scipy.stats
 import credibly as cr
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Stream, Uniforms, as_seed
-from credibly.hypotests.resampling.replicates import RealReplicates
+from credibly.hypotests.resampling.replicates import RealReplicates, drawn_members
 from optional import torch
 
 SEED = as_seed(3)
@@ -27,7 +27,8 @@ kinds = pytest.mark.parametrize("kind", ALL)
 
 
 def draw(predictions: cr.Gaussian, reps: int, *, shared: bool = False) -> np.ndarray:
-    return to_host(RealReplicates(predictions, SEED, shared_member=shared).labels(slice(0, reps)).values)
+    members = drawn_members(predictions, SEED, reps) if shared else None
+    return to_host(RealReplicates(predictions, SEED, members=members).labels(slice(0, reps)).values)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -73,9 +74,7 @@ def test_a_shared_member_generates_all_labels_of_a_replicate() -> None:
     given = cr.Gaussian(MEAN + apart, STD)
     shared = np.rint(draw(given, 400, shared=True) / 1000).astype(int)
     assert (shared == shared[:, :1]).all()
-    assert np.array_equal(
-        shared[:, 0], RealReplicates(given, SEED, shared_member=True).members(slice(0, 400))
-    )
+    assert np.array_equal(shared[:, 0], drawn_members(given, SEED, 400))
     assert scipy.stats.chisquare(np.bincount(shared[:, 0], minlength=M)).pvalue > 1e-3
     own = np.rint(draw(given, 400) / 1000).astype(int)
     assert scipy.stats.chisquare(np.bincount(own.ravel(), minlength=M)).pvalue > 1e-3
@@ -87,9 +86,10 @@ def test_a_shared_member_generates_all_labels_of_a_replicate() -> None:
 def test_no_tile_changes_a_label(kind: str, shared: bool) -> None:
     given = ALL[kind]
     whole = draw(given, 12, shared=shared)
-    replicates = RealReplicates(given, SEED, shared_member=shared)
+    members = drawn_members(given, SEED, 12) if shared else None
+    replicates = RealReplicates(given, SEED, members=members)
     assert np.array_equal(replicates.labels(slice(5, 9)).values, whole[5:9])
-    chunk = RealReplicates(given[20:], SEED, shared_member=shared, first_row=20)
+    chunk = RealReplicates(given[20:], SEED, members=members, first_row=20)
     assert np.array_equal(chunk.labels(slice(0, 12)).values, whole[:, 20:])
 
 
@@ -121,7 +121,8 @@ def test_the_path_of_devices_draws_the_same_labels(kind: str, shared: bool) -> N
     arrays = {name: torch.tensor(getattr(given, name)) for name in given.row_fields}
     if isinstance(given, cr.Quantiles):
         arrays["levels"] = torch.tensor(LEVELS)
-    replicates = RealReplicates(type(given)(**arrays), SEED, shared_member=shared)
+    members = drawn_members(given, SEED, 6) if shared else None
+    replicates = RealReplicates(type(given)(**arrays), SEED, members=members)
     replicates.on_device = True
     for name in ("mean", "std", "table", "levels"):
         if hasattr(replicates, name):

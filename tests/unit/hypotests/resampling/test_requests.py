@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections import Counter
 from typing import Any
 
@@ -36,6 +37,7 @@ CRPS, ERROR, BRIER = map(as_statistic, ("crps", "quantile_calibration_error", "b
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the passes over labels."""
+    importlib.import_module("credibly.diagnosis.diagnose")  # which draws labels of its own, is loaded before
     passes: list[int] = []
     before = loop.label_tiles
 
