@@ -39,6 +39,7 @@ from credibly.recalibrate.additive import PRIOR
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, with_scores
 from credibly.recalibrate.folds import PENALTIES, Folds, check_penalty, choose_penalty
+from credibly.recalibrate.learned import learned, recorded
 from credibly.recalibrate.minimum import (
     NEARLY_STILL,
     STILL,
@@ -151,18 +152,11 @@ class AffineScaling(Recalibration):
     penalties: tuple[float, ...] = PENALTIES
     folds: Folds = 5
     rng: int = 0
-    weights: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    intercepts: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    chosen_penalty: float | None = dataclasses.field(default=None, init=False)
-    chosen_weight_penalty: float | None = dataclasses.field(default=None, init=False)
-    cv_losses: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    learned: ClassVar[tuple[str, ...]] = (
-        "weights",
-        "intercepts",
-        "chosen_penalty",
-        "chosen_weight_penalty",
-        "cv_losses",
-    )
+    weights: HostArray = learned("k")
+    intercepts: HostArray = learned("k")
+    chosen_penalty: float | None = recorded(shown=True)
+    chosen_weight_penalty: float | None = recorded(shown=True)
+    cv_losses: HostArray | None = recorded()
 
     def __post_init__(self) -> None:
         check_penalty("cv" if self.penalty is None else self.penalty, self.penalties, self.folds)
@@ -196,11 +190,6 @@ class AffineScaling(Recalibration):
     def _grid(self, penalty: float | str) -> tuple[float, ...]:
         return tuple(map(float, self.penalties)) if penalty == "cv" else (float(penalty),)
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        k = self.n_classes or 0
-        weights, intercepts = self._split(self._start(k), k)
-        return {"weights": weights.shape, "intercepts": intercepts.shape}
-
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         if float(to_host(data.scores.values).min()) < IMPOSSIBLE / 2:
             raise UnsupportedError(
@@ -232,20 +221,14 @@ class AffineScaling(Recalibration):
             )
         self.chosen_penalty, self.chosen_weight_penalty = chosen
         rows, own = pooled(u, counts, shares)
-        near = self._parameters_nearby()
-        still = STILL if near is None else NEARLY_STILL
+        near, still = None, STILL
+        if self._near is not None:
+            near, still = np.concatenate([self._near.weights.ravel(), self._near.intercepts]), NEARLY_STILL
         found, ended = self._minimise(rows, own, chosen, near, still)
         k = u.shape[-1]
         self.weights, self.intercepts = (part.copy() for part in self._split(found, k))
         losses = [loss_and_gradient(rows, own, *self._split(at, k))[0] for at in (self._start(k), found)]
         return Convergence(loss_before=losses[0], loss_after=losses[1], **ended)
-
-    def _parameters_nearby(self) -> HostArray | None:
-        """Return the parameters of a fit to nearly the same rows."""
-        near = self._near
-        if not isinstance(near, AffineScaling) or near.weights is None or near.intercepts is None:
-            return None
-        return np.concatenate([near.weights.ravel(), near.intercepts])
 
     def _minimise(
         self,
@@ -301,9 +284,8 @@ class AffineScaling(Recalibration):
         xp = namespace(values)
         weights, intercepts = like(self.weights, values), like(self.intercepts, values)
         moved = mapped(xp.reshape(values, (-1, k)), weights, intercepts)
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        if getattr(predictions, "logits", None) is None:
-            note += "; no logits were given, so it acts on log-probabilities"
+        given = getattr(predictions, "logits", None) is not None
+        note = self._note if given else f"{self._note}; no logits were given, so it acts on log-probabilities"
         return with_scores(predictions, xp.reshape(moved, values.shape), note)
 
 
@@ -442,6 +424,7 @@ class MatrixScaling(AffineScaling):
     """
 
     penalty: float | Literal["cv"] = "cv"
+    weights: HostArray = learned("k", "k")
     method: ClassVar[str] = "matrix"
 
     def __post_init__(self) -> None:
@@ -460,6 +443,5 @@ class MatrixScaling(AffineScaling):
         return np.append(off.ravel(), np.full(k, 2 * of_intercepts / k))
 
     def _candidates(self, k: int, total: float) -> list[Penalties]:
-        assert self.penalty is not None
         weight = self.penalty if self.weight_penalty is None else self.weight_penalty
         return list(itertools.product(self._grid(self.penalty), self._grid(weight)))

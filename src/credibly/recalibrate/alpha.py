@@ -34,6 +34,7 @@ from credibly.recalibrate.heads import (
     standardised,
     train,
 )
+from credibly.recalibrate.learned import learned, recorded, require_saved
 from credibly.recalibrate.minimum import Convergence, minimum
 from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, shares_of, weights_of
 
@@ -231,23 +232,14 @@ class AlphaCalibration(Recalibration):
     folds: Folds = 5
     hidden: tuple[int, ...] = (16, 16)
     rng: int = 0
-    parameters: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    sizes: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    feature_centre: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    feature_scale: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    own_features: bool | None = dataclasses.field(default=None, init=False, repr=False)
-    chosen_penalty: float | None = dataclasses.field(default=None, init=False)
-    cv_losses: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    parameters: HostArray = learned("p")
+    sizes: HostArray = learned("l")
+    feature_centre: HostArray = learned("d")
+    feature_scale: HostArray = learned("d")
+    own_features: bool | None = recorded()
+    chosen_penalty: float | None = recorded(shown=True)
+    cv_losses: HostArray | None = recorded()
     method: ClassVar[str] = "alpha"
-    learned: ClassVar[tuple[str, ...]] = (
-        "parameters",
-        "sizes",
-        "feature_centre",
-        "feature_scale",
-        "own_features",
-        "chosen_penalty",
-        "cv_losses",
-    )
     takes_features: ClassVar[bool] = True
     changes_mean: ClassVar[bool] = False
 
@@ -265,7 +257,6 @@ class AlphaCalibration(Recalibration):
         """Return the kind of head in words."""
         sizes = self._layers
         if sizes[0] == 0:
-            assert self.parameters is not None
             return f"AlphaCalibration, alpha0 = {float(np.exp(self.parameters[0])):.4g}"
         kind = "linear" if len(sizes) == 2 else "neural"
         return f"AlphaCalibration, {kind} in {sizes[0]} features"
@@ -290,7 +281,6 @@ class AlphaCalibration(Recalibration):
         return namespace(given._leading).exp(self._log_alpha0(given, features))
 
     def _log_alpha0(self, predictions: ClassPredictions, features: Any) -> Array:
-        assert self.feature_centre is not None and self.feature_scale is not None
         width = self._layers[0]
         inputs = self._features(predictions, features, width)
         inputs = standardised(inputs, self.feature_centre, self.feature_scale)
@@ -325,25 +315,15 @@ class AlphaCalibration(Recalibration):
 
     @property
     def _layers(self) -> tuple[int, ...]:
-        assert self.sizes is not None
         return tuple(int(size) for size in self.sizes)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         given = np.atleast_1d(np.asarray(self.sizes))
-        if given.dtype.kind not in "iuf" or given.size < 2 or (given[1:] < 1).any() or given[0] < 0:
-            raise InputError(
-                "a recalibration",
-                "must hold the sizes of at least two layers as 'sizes'",
-                f"got {self.sizes!r}",
-                "Save it again, or fit again.",
-            )
-        width = self._layers[0]
-        return {
-            "sizes": given.shape,
-            "parameters": (n_parameters(self._layers),),
-            "feature_centre": (width,),
-            "feature_scale": (width,),
-        }
+        sound = given.dtype.kind in "iuf" and given.size > 1 and given[0] >= 0 and (given[1:] >= 1).all()
+        require_saved(sound, "the sizes of at least two layers", "sizes", self.sizes)
+        width = (self._layers[0],)
+        parameters = (n_parameters(self._layers),)
+        return super()._shapes() | {"parameters": parameters, "feature_centre": width, "feature_scale": width}
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         head = self.head or ("scalar" if features is None else "linear")

@@ -35,7 +35,6 @@ class Chain(Recalibration):
 
     steps: tuple[Recalibration, ...] = ()
     method: ClassVar[str] = "chain"
-    learned: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         given = self.steps if isinstance(self.steps, (tuple, list)) else (self.steps,)

@@ -25,6 +25,7 @@ from credibly.predictions import ClassPredictions, Ensemble
 from credibly.predictions.ensemble import weighted_mean
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.learned import learned, recorded
 from credibly.recalibrate.members import MemberTemperatures, divided
 from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, weights_of
@@ -98,13 +99,11 @@ class CredalRecalibration(Recalibration):
     held_out: float = 0.5
     level: float = 0.05
     rng: int = 0
-    member_temperatures: HostArray | None = dataclasses.field(default=None, init=False)
-    spread: float | None = dataclasses.field(default=None, init=False)
-    pvalues: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    radius: float | None = dataclasses.field(default=None, init=False)
+    member_temperatures: HostArray = learned("m", positive=True, shown=True)
+    spread: float = learned()
+    pvalues: HostArray | None = recorded()
+    radius: float = learned()
     method: ClassVar[str] = "credal"
-    learned: ClassVar[tuple[str, ...]] = ("member_temperatures", "spread", "pvalues", "radius")
-    positive: ClassVar[tuple[str, ...]] = ("member_temperatures",)
     kinds: ClassVar[tuple[str, ...]] = ("Ensemble",)
 
     def __post_init__(self) -> None:
@@ -126,13 +125,9 @@ class CredalRecalibration(Recalibration):
 
     def describe(self) -> str:
         """Return spread and temperatures in words."""
-        assert self.member_temperatures is not None
         low, high = self.member_temperatures.min(), self.member_temperatures.max()
         margin = f", {self.margin} margin {self.radius:.3g}" if self.radius else ""
         return f"CredalRecalibration, spread {self.spread:g}{margin}, T from {low:.4g} to {high:.4g}"
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"member_temperatures": (self.n_members or 0,), "spread": (), "radius": ()}
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         labels = _single_labels(data)
@@ -202,13 +197,11 @@ class CredalRecalibration(Recalibration):
         return found
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        assert self.member_temperatures is not None and self.spread is not None
         made = spread_out(predictions, self.member_temperatures, self.spread)
         if self.radius:
             assert self.margin is not None and isinstance(made, Ensemble)
             made = enlarged(made, self.radius, self.margin)
-        note = f"recalibrated by {self.describe()} (fitted on {self.n or len(predictions)} instances)"
-        made._set(notes=(*predictions.notes, note))
+        made._set(notes=(*predictions.notes, self._note))
         return made
 
 

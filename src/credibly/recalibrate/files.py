@@ -17,9 +17,10 @@ from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
 from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
-from credibly.recalibrate.location import NAMES, LocationScaling, SkewScaling, TailScaling
+from credibly.recalibrate.location import NAMES, LocationScaling
 from credibly.recalibrate.members import MemberTemperatures
-from credibly.recalibrate.reals import SpreadScaling
+from credibly.recalibrate.spread import SpreadScaling
+from credibly.recalibrate.tails import SkewScaling, TailScaling
 from credibly.recalibrate.temperature import TemperatureScaling
 
 METHODS: dict[str, type[Recalibration]] = {

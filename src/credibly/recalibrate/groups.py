@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -93,27 +93,3 @@ def variance_between(apart: HostArray, precision: HostArray) -> float:
         more = float((apart**2 * precision / (1.0 + between * precision)).sum()) > wanted
         low, high = (between, high) if more else (low, between)
     return high
-
-
-def require_rows_by_group(by_group: Any, width: int) -> None:
-    """Raise unless what a file holds of groups are finite numbers, the same number for each."""
-    _require_each(by_group, "by_group", f"{width} finite numbers", lambda row: row.shape == (width,))
-
-
-def require_positive_by_group(values: Any, name: str) -> None:
-    """Raise unless what a file holds of groups is a positive number for each."""
-    _require_each(values, name, "a positive number", lambda row: row.shape == () and bool(row > 0))
-
-
-def _require_each(values: Any, name: str, what: str, sound: Callable[[HostArray], bool]) -> None:
-    rows = values.values() if isinstance(values, dict) else [None]
-    arrays = [np.asarray(row) for row in rows]
-    if values is not None and not all(
-        row.dtype.kind in "iuf" and bool(np.isfinite(row).all()) and sound(row) for row in arrays
-    ):
-        raise InputError(
-            "a recalibration",
-            f"must hold {what} per group as {name!r}",
-            f"got {str(values)[:80]}",
-            "Save it again, or fit again.",
-        )

@@ -26,6 +26,7 @@ from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, dense, with_scores
 from credibly.recalibrate.folds import check_penalty
+from credibly.recalibrate.learned import learned
 from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.scores import scores_of, shares_of
 
@@ -92,10 +93,8 @@ class MemberTemperatures(Recalibration):
 
     limits: tuple[float, float] = LIMITS
     penalty: float = 0.0
-    temperatures: HostArray | None = dataclasses.field(default=None, init=False)
+    temperatures: HostArray = learned("m", positive=True, shown=True)
     method: ClassVar[str] = "members"
-    learned: ClassVar[tuple[str, ...]] = ("temperatures",)
-    positive: ClassVar[tuple[str, ...]] = ("temperatures",)
     kinds: ClassVar[tuple[str, ...]] = ("Ensemble",)
 
     def __post_init__(self) -> None:
@@ -118,21 +117,16 @@ class MemberTemperatures(Recalibration):
     @property
     def at_limits(self) -> HostArray:
         """Members whose temperature ended at a limit."""
-        assert self.temperatures is not None
         low, high = self.limits
         ended = (self.temperatures < low * _AT_LIMIT) | (self.temperatures > high / _AT_LIMIT)
         return np.flatnonzero(ended)
 
     def describe(self) -> str:
         """Return the range of the temperatures in words."""
-        assert self.temperatures is not None
         low, high = self.temperatures.min(), self.temperatures.max()
         words = f"MemberTemperatures, T from {low:.4g} to {high:.4g}"
         number = len(self.at_limits)
         return f"{words}, {number} of {len(self.temperatures)} members at a limit" if number else words
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"temperatures": (self.n_members or 0,)}
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         from scipy.optimize import minimize
@@ -179,9 +173,7 @@ class MemberTemperatures(Recalibration):
         return Convergence(bool(best.success), int(best.nit), gradient, before, after, str(best.message))
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        assert self.temperatures is not None
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        return with_scores(predictions, divided(predictions, self.temperatures, self.zero), note)
+        return with_scores(predictions, divided(predictions, self.temperatures, self.zero), self._note)
 
 
 def divided(predictions: ClassPredictions, temperatures: HostArray, zero: float | None = None) -> Array:
