@@ -11,9 +11,7 @@ from credibly._arrays.notes import counted
 from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
 from credibly.evaluation.comparison_words import error_cells
 from credibly.evaluation.words import n_dropped
-from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
-from credibly.plots.curves import ModelCurvesDisplay
-from credibly.plots.scores import MembersDisplay, ScoreBarDisplay, TradeoffDisplay, ViolinDisplay
+from credibly.plots import Picture, Table, new_axes, picture
 from credibly.report.html_parts import MethodNote, ReportFigure, drawn_figure, filled, report_figure
 from credibly.report.sections import ANY_METHOD, SCORE_METHOD, group_table, settings_text
 from credibly.results.estimates import Estimate
@@ -92,7 +90,7 @@ def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
                 known.kind if known is not None else "mean of a set",
                 bool(ranking.is_point[at]),
                 float(ranking.distance[at]),
-                float(ranking.imprecision[at] * ranking.scale),
+                float(ranking.imprecision[at]),
                 shown(float(means[at])),
             )
         )
@@ -186,37 +184,11 @@ def crossings(comparison: Comparison) -> Table | None:
     return Table(("trade-off", "better below", "better beyond", "place", interval), rows) if rows else None
 
 
-def alternatives(comparison: Comparison) -> Table | None:
-    """Return orders with other measures of imprecision."""
-    ranking = comparison.ranking
-    rows = tuple(
-        (measure.replace("_", " "), f"{tradeoff:g}", ", ".join(order))
-        for measure, one in ranking.alternatives.items()
-        for tradeoff, order in zip(ranking.tradeoffs, one.orders, strict=True)
-    )
-    return Table(("imprecision", "trade-off", "order"), rows) if rows else None
-
-
-def budgets(comparison: Comparison) -> Table | None:
-    """Return scores on other budgets."""
-    rows = tuple(
-        (model, budget, shown(float(score)))
-        for model, one in comparison.ranking.stability.items()
-        for budget, score in zip(one.budgets, one.by_budget, strict=True)
-    )
-    return Table(("model", "budget", "mean score"), rows) if rows else None
-
-
 def source_of(comparison: Comparison | ScoreComparison) -> Table:
     """Return settings and whole hashes."""
     settings = comparison.settings
     keys = (
         "measure",
-        "divergence",
-        "base",
-        "negative",
-        "paper",
-        "scaled",
         "n_samples",
         "n_resamples",
         "level",
@@ -226,41 +198,6 @@ def source_of(comparison: Comparison | ScoreComparison) -> Table:
     for path, digest in zip(comparison.source.get("paths") or [], digests, strict=True):
         rows.append((f"hash of {path}", str(digest)))
     return Table(("setting", "value"), tuple(rows))
-
-
-def command_of(comparison: Comparison) -> str:
-    """Return the command line, or the Python lines, that make the report again."""
-    recorded = comparison.source.get("command")
-    if recorded:
-        return str(recorded)
-    settings = comparison.settings
-    seed = settings["rng"] if settings["rng"] is not None else tuple(settings["seed"])
-    lines = [
-        "import credibly as cr",
-        "",
-        "cr.compare(",
-        "    models,",
-        "    labels,",
-        f"    tradeoffs=[{', '.join(map(_number, comparison.ranking.tradeoffs))}],",
-        f"    measure={settings['measure']!r},",
-        f"    divergence={settings['divergence']!r},",
-        f"    budget={settings['budget']!r},",
-        f"    base={None if settings['base'] == 'e' else settings['base']},",
-        f"    scaled={settings['scaled']},",
-        f"    alternatives={settings['alternatives']!r},",
-        f"    stability={settings['stability']},",
-        f"    paper={settings['paper']!r},",
-        f"    n_bins={settings['n_bins']},",
-        f"    n_resamples={settings['n_resamples']},",
-        f"    level={settings['level']},",
-        f"    rng={seed},",
-        ').report("comparison.html")',
-    ]
-    return "\n".join(lines)
-
-
-def _number(value: float) -> str:
-    return 'float("inf")' if math.isinf(value) else repr(value)
 
 
 _WIDE = (0.6, 1.2, 0.1, 0.3)
@@ -295,14 +232,14 @@ APART = MethodNote(
 def render_comparison(comparison: Comparison) -> str:
     """Return the page of a comparison; what is about imprecision only where a model predicts sets."""
     sets = comparison.has_imprecision
-    curves = ModelCurvesDisplay(comparison)
-    drawn = curves.draw(new_axes(4.4, 3.6, (0.5, 0.6 + 0.16 * ((1 + len(curves.drawn)) // 2), 0.05, 0.06)))
+    curves = picture(comparison, "reliability")
+    models = len(set(curves.columns["model"]))
+    drawn = curves.draw(new_axes(4.4, 3.6, (0.5, 0.6 + 0.16 * ((1 + models) // 2), 0.05, 0.06)))
     drawn.set_title("", loc="left")
     contents = [
         *([("standings", "Places at each trade-off"), ("crossings", "Where models change places")] * sets),
         ("errors", "Calibration errors, and what chance gives"),
         ("models", "Each model on its own"),
-        *([("choices", "With other choices")] * bool(alternatives(comparison) or budgets(comparison))),
         ("notes", "Notes on the data"),
         ("methods", "Methods and references"),
         ("again", "Make this report again"),
@@ -320,17 +257,15 @@ def render_comparison(comparison: Comparison) -> str:
         level=f"{100 * comparison.ranking.level:g} %",
         leading=comparison.leading(),
         averaged=[name for name, one in comparison.models.items() if one.kind != "Point"],
-        curves=drawn_figure(drawn, curves.words.title, "curves", curves.finding, curves.table()),
+        curves=drawn_figure(drawn, curves.title, "curves", curves.finding, curves.table()),
         sets=_imprecision(comparison) if sets else None,
         contents=contents,
         own=own_numbers(comparison),
-        alternatives=alternatives(comparison),
-        budgets=budgets(comparison),
         warnings=[one for one in comparison.warnings if not sets or one not in comparison.ranking.notes],
         notes=[note for note in comparison.notes if note not in comparison.warnings],
         methods=(*((_method(comparison),) * sets), TIES, *((APART,) * bool(comparison.differences))),
         source=source_of(comparison),
-        command=command_of(comparison),
+        command=comparison.again,
     )
 
 
@@ -361,7 +296,7 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
     ranking = comparison.ranking
     figures = [
         report_figure(
-            ScoreDifferencesDisplay(ranking, name),
+            picture(ranking, statistic=name),
             f"Behind the first by {title(name)}",
             f"differences-{name}",
             size=(4.6, 2.8),
@@ -393,35 +328,13 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
         notes=[note for note in comparison.notes if note not in comparison.warnings],
         methods=(SCORES_METHOD if _of_reals(comparison) else CLASS_SCORES_METHOD, TIES),
         source=source_of(comparison),
-        command=_score_command(comparison),
+        command=comparison.again,
     )
-
-
-def _score_command(comparison: ScoreComparison) -> str:
-    recorded = comparison.source.get("command")
-    if recorded:
-        return str(recorded)
-    settings = comparison.settings
-    seed = settings["rng"] if settings["rng"] is not None else tuple(settings["seed"])
-    names = ", ".join(repr(name) for name in comparison.ranking.standings)
-    lines = [
-        "import credibly as cr",
-        "",
-        "cr.compare(",
-        "    models,",
-        "    labels,",
-        f"    statistics=[{names}],",
-        f"    n_resamples={settings['n_resamples']},",
-        f"    level={settings['level']},",
-        f"    rng={seed},",
-        ').report("comparison.html")',
-    ]
-    return "\n".join(lines)
 
 
 def _imprecision(comparison: Comparison) -> dict[str, Any]:
     """Return what is said about the price of imprecision."""
-    lines = TradeoffDisplay(comparison.ranking)
+    lines = picture(comparison.ranking)
     scored = [one for one in comparison.findings if "trade-off" in one]
     return {
         "findings": scored,
@@ -430,7 +343,7 @@ def _imprecision(comparison: Comparison) -> dict[str, Any]:
         "main": _main(lines),
         "ranked": ranked(comparison, 1.0),
         "start": 1.0,
-        "most": lines.end,
+        "most": lines.axes["xlim"][1],
         "standings": standings(comparison),
         "without_points": without_points(comparison),
         "groups": group_table(comparison.ranking.scores),
@@ -439,7 +352,7 @@ def _imprecision(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _main(lines: TradeoffDisplay) -> ReportFigure:
+def _main(lines: Picture) -> ReportFigure:
     """Return the score as lines over trade-offs; the page's own heading is its title."""
     ax = lines.draw(new_axes(6.4, 3.3, (0.6, 0.5, 1.3, 0.1)))
     ax.set_title("", loc="left")
@@ -447,17 +360,16 @@ def _main(lines: TradeoffDisplay) -> ReportFigure:
 
 
 def _method(comparison: Comparison) -> MethodNote:
-    """Return what the score is: with other measures or divergences its formula is another."""
+    """Return what the score is: with other measures its formula is another."""
     settings = comparison.ranking.settings
-    usual = settings["divergence"] == "kl" and settings["measure"] in ("hartley", "dubois_prade")
-    return SCORE_METHOD if usual else ANY_METHOD
+    return SCORE_METHOD if settings["measure"] in ("hartley", "dubois_prade") else ANY_METHOD
 
 
 def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
     ranking = comparison.ranking
     found = [
         report_figure(
-            ViolinDisplay(ranking, part),
+            picture(ranking, "violins", part=part),
             f"{part.capitalize()} of right and wrong predictions",
             f"violins-{part}",
             size=(4.6, 3.9),
@@ -467,7 +379,7 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
     ]
     found += [
         report_figure(
-            ScoreBarDisplay(ranking, group),
+            picture(ranking, "bars", group=group),
             f"Means over {group} predictions",
             f"bars-{group}",
             size=(4.6, 3.9),
@@ -475,7 +387,4 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
         )
         for group in ("right", "wrong")
     ]
-    if any(one.n_members.size for one in ranking.stability.values()):
-        display = MembersDisplay(ranking.stability)
-        found.append(report_figure(display, "Score against number of members", "members", margins=_WIDE))
     return tuple(found)

@@ -20,14 +20,7 @@ from credibly.evaluation import (
     title,
 )
 from credibly.evaluation.words import at_level
-from credibly.plots import Table
-from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
-from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
-from credibly.plots.error_spread import ErrorSpreadDisplay, ZScoreDisplay
-from credibly.plots.groups import AuditDisplay
-from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
-from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
-from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
+from credibly.plots import Table, picture
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.audit import AuditResult
 from credibly.results.curves import DRAWS_REPEAT, EnvelopeCurve
@@ -74,13 +67,13 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
     rows = tuple(_curve_row(curve) for curve in curves)
     figures: tuple[ReportFigure, ...] = ()
     if parts.coverage is not None:
-        display = EnvelopeDisplay(parts.coverage)
-        figures = (report_figure(display, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
+        coverage = picture(parts.coverage)
+        figures = (report_figure(coverage, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
     if parts.spread is not None and parts.spread.stated.size > 1:
-        spread = ErrorSpreadDisplay(parts.spread)
+        spread = picture(parts.spread)
         figures += (report_figure(spread, "Stated spread against errors", "stated-spread", size=(4.4, 3.8)),)
-        scores = ZScoreDisplay(parts.spread)
-        figures += (report_figure(scores, scores.words.title, "z-scores", size=(4.4, 3.8)),)
+        scores = picture(parts.spread, "z")
+        figures += (report_figure(scores, scores.title, "z-scores", size=(4.4, 3.8)),)
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
     finding = "The shares of labels stay inside the envelope of the hypothesis at all levels."
     if left:
@@ -117,7 +110,7 @@ def _curve_row(curve: EnvelopeCurve) -> tuple[str, ...]:
 def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
     """Return the section about doubt that finds errors."""
     curves = parts.risk_coverage
-    display = RiskCoverageDisplay(curves)
+    drawn = picture(curves)
     rows = tuple(
         (one.by, *_cells(one.area), *_cells(one.excess), shown(one.stated_area)) for one in curves.values()
     )
@@ -125,11 +118,11 @@ def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
     return Section(
         anchor="risk-coverage",
         title="Does the model know which answers are wrong?",
-        finding=display.finding,
+        finding=drawn.finding,
         tables=(("Mean share of wrong answers over all coverages", Table(columns, rows)),),
         figures=(
             report_figure(
-                display,
+                drawn,
                 "Share of wrong answers among the surest instances",
                 "risk-coverage",
                 size=(4.4, 3.8),
@@ -251,7 +244,7 @@ def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
     lines = len(check.statistics) * len(check.hypotheses)
     found = [
         report_figure(
-            CheckDisplay(check),
+            picture(check),
             "What the model expects, and what was observed",
             "check-strip",
             size=(7.2, 1.45 + 0.29 * lines),
@@ -263,11 +256,12 @@ def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
     if by_member and _drawable(check, worst):
         name = "Replicates by the member that drew them"
         found.append(
-            report_figure(MemberHistogramDisplay(check, worst), name, "check-members", size=(4.6, 3.4))
+            report_figure(picture(check, "members", statistic=worst), name, "check-members", size=(4.6, 3.4))
         )
     if 1 <= len(check.factors) <= 2 and check.checks:
         name = "Predictive checks within groups"
-        found.append(report_figure(GroupGridDisplay(check, worst, level=level), name, "check-groups"))
+        grid = picture(check, "groups", statistic=worst, level=level)
+        found.append(report_figure(grid, name, "check-groups"))
     return found
 
 
@@ -318,8 +312,8 @@ def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
     caption = "Groups that are off and that no other group explains"
     if not result.findings:
         caption = "The clearest groups; none is off by more than chance explains"
-    display = AuditDisplay(result, limit=_MOST_GROUPS)
-    height = 1.5 + 0.24 * len(display.shown)
+    drawn = picture(result, limit=_MOST_GROUPS)
+    height = 1.5 + 0.24 * len(drawn.columns["group"])
     return Section(
         anchor="audit",
         title="Does this hold for every group?",
@@ -328,7 +322,7 @@ def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
         tables=((caption, Table(columns, rows)),),
         figures=(
             report_figure(
-                display,
+                drawn,
                 "Groups by their effect",
                 "audit-groups",
                 size=(7.2, height),
@@ -343,16 +337,16 @@ SCORE_METHOD = MethodNote(
     "Unified score",
     "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
     "the set is. A point has imprecision 0, so its score is its log loss. The score depends on the number "
-    "of members and on the budget of focal sets: compare models only where both are equal.",
+    "of members: compare models only where it is equal.",
     "E = -ln upper P(y) + trade-off * sum_A m(A) ln|A|",
     "Manchingal et al., A unified evaluation framework for epistemic predictions, AISTATS 2025.",
 )
 ANY_METHOD = MethodNote(
     SCORE_METHOD.name,
     "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
-    "the set is; the top of the page names both. A point has imprecision 0. The score depends on the "
-    "number of members and on the budget of focal sets: compare models only where both are equal.",
-    "E = min over p in the set of D(label, p) + trade-off * imprecision",
+    "the set is; the top of the page names its measure. A point has imprecision 0. The score depends on the "
+    "number of members: compare models only where it is equal.",
+    "E = -ln upper P(y) + trade-off * imprecision",
     SCORE_METHOD.reference,
 )
 _MARGINS = (0.6, 1.1, 0.1, 0.3)
@@ -373,7 +367,7 @@ def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
         figures=(
             *(
                 report_figure(
-                    ViolinDisplay(score, part),  # type: ignore[arg-type]
+                    picture(score, "violins", part=part),
                     f"{part.capitalize()} of right and wrong predictions",
                     f"score-{part}",
                     size=(4.4, 4.2),
@@ -382,7 +376,7 @@ def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
                 for part in both
             ),
             *_scatter(score),
-            report_figure(ConfidenceDisplay(score), "Uncertainty against confidence", "score-confidence"),
+            report_figure(picture(score, "confidence"), "Uncertainty against confidence", "score-confidence"),
         ),
         methods=(SCORE_METHOD,),
     )
@@ -391,8 +385,8 @@ def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
 def _scatter(score: EpistemicScore) -> tuple[ReportFigure, ...]:
     if score.n_infinite == score.n:
         return ()  # nothing to draw
-    display = ScoreScatterDisplay(score, limit=400)
-    return (report_figure(display, "Distance against imprecision", "score-scatter"),)
+    drawn = picture(score, "instances", limit=400)
+    return (report_figure(drawn, "Distance against imprecision", "score-scatter"),)
 
 
 def group_table(scores: Mapping[str, EpistemicScore]) -> Table:
@@ -415,12 +409,9 @@ def cell(spread: Spread) -> str:
 
 def settings_text(settings: Mapping[str, Any]) -> str:
     """Return the choices a score depends on in one sentence."""
-    budget = settings.get("budget")
-    sets = "all events" if budget is None else f"a budget of {len(budget)} focal sets"
     members = settings.get("members")
     drawn = "" if members is None else f", {members} {'samples' if settings.get('drawn') else 'members'}"
-    distance = f"divergence {settings['divergence']}, base {settings['base']}"
-    return f"{settings['measure']} on {sets}{drawn}, {distance}"
+    return f"{settings['measure']}{drawn}"
 
 
 def _score_finding(score: EpistemicScore, n_all: int) -> str:
@@ -489,10 +480,10 @@ def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
 def _rater_figures(parts: RaterParts) -> list[ReportFigure]:
     found = []
     if parts.loss.calibration.stderr is not None:
-        display = LossMapDisplay(parts.loss)
-        found.append(report_figure(display, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
+        drawn = picture(parts.loss)
+        found.append(report_figure(drawn, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
     name = "Predicted against observed disagreement of two raters"
-    found.append(report_figure(DisagreementDisplay(parts.disagreement), name, "disagreement"))
+    found.append(report_figure(picture(parts.disagreement), name, "disagreement"))
     return found
 
 
@@ -585,10 +576,10 @@ def _change_row(change: Change) -> tuple[str, ...]:
 
 
 def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
-    curves = RecalibratedCurvesDisplay(found)
+    curves = picture(found, "curves")
     first: tuple[ReportFigure, ...] = ()
-    if curves.curves:
-        stated, observed = curves.words.xlabel.capitalize(), curves.words.ylabel
+    if curves.marks:
+        stated, observed = curves.xlabel.capitalize(), curves.ylabel
         caption = f"{stated} against {observed}, before and after"
         first = (report_figure(curves, caption, "recalibrated-curves"),)
     names = next(one.changes for one in found.methods.values() if one.changes)
@@ -596,7 +587,7 @@ def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
     statistic = next((name for name in known if name in names), None)
     if statistic is None:
         return first
-    changes = RecalibrationChangesDisplay(found, statistic)
+    changes = picture(found, "changes", statistic=statistic)
     margins = (1.5, 0.75, 0.1, 0.3)
     return (
         *first,

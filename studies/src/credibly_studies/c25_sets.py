@@ -8,13 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from credibly._arrays.namespace import to_host
-from credibly.plots import whole_figure
-from credibly.plots.scores import TradeoffDisplay, ViolinDisplay
+from credibly.plots import picture, whole_figure
 from credibly.results.scores import EpistemicScore
 from credibly.selection import rank_models
-from credibly.selection.settings import Paper
 from credibly.selection.standings import Crossing, Ranking
 from credibly.statistics import accuracy, confidence_ece
+from credibly_studies import c25
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, snli_models
 from credibly_studies.c25_set_claims import correlations, set_claims
 from credibly_studies.judging import mean_interval
@@ -79,18 +78,14 @@ class SetsWork:
                 }
             ),
         )
-        drawings = {
-            f"tradeoffs-{mode}": drawn(TradeoffDisplay(one, most=1.0)) for mode, one in rankings.items()
-        }
+        drawings = {f"tradeoffs-{mode}": drawn(picture(one, most=1.0)) for mode, one in rankings.items()}
         drawings["violins"] = lambda: _violins(rankings["exact"])
         return Findings(tables, set_claims(self.data, held, rankings), drawings)
 
 
 def _ranked(held: Models, mode: str, size: SetsSize, seed: int) -> Ranking:
-    paper: Paper | None = "C25" if mode == "paper" else None
-    ranking: Ranking = rank_models(
-        held.models, held.labels, tradeoffs=TRADEOFFS, paper=paper, n_resamples=size.draws, rng=seed
-    )
+    ranked = c25.rank_models if mode == "paper" else rank_models
+    ranking: Ranking = ranked(held.models, held.labels, tradeoffs=TRADEOFFS, n_resamples=size.draws, rng=seed)
     return ranking
 
 
@@ -175,7 +170,7 @@ def _crossing_at(ranking: Ranking, tradeoff: float) -> Crossing | None:
 
 
 def _violins(ranking: Ranking) -> Any:
-    return whole_figure(ViolinDisplay(ranking, part="imprecision").draw())
+    return whole_figure(ranking.plot(kind="violins", part="imprecision"))
 
 
 DIGITS = Study(

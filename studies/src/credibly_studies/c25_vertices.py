@@ -10,11 +10,11 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import distance, nonspecificity, vertices
 from credibly.evaluation import shown
 from credibly.predictions import Belief, Point
-from credibly.selection.settings import paper_budget, paper_samples, paper_set
+from credibly_studies import c25
 from credibly_studies.c25_claims import BETTER, ENOUGH
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, four_classes
 from credibly_studies.judging import holds, mean_interval, told
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -47,8 +47,8 @@ def beliefs(models: Models, samples: int, seed: int) -> dict[str, Belief]:
     """Return the sets of C25's pipeline: clamped masses on all events of the four classes."""
     found = {}
     for name in ENSEMBLES:
-        drawn, _ = paper_samples(models.models[name], samples, (seed, 0))
-        made = paper_set(drawn, paper_budget(drawn))
+        drawn, _ = c25.samples(models.models[name], samples, (seed, 0))
+        made = c25.budget_belief(drawn, c25.default_budget(drawn))
         assert isinstance(made, Belief)
         found[name] = made
     return found
@@ -105,7 +105,7 @@ def work(size: VerticesSize, run: Run) -> Findings:
         way: {name: (float(found[way].mean()), mean_interval(found[way])) for name, found in on_soft.items()}
         for way in on_soft["ensemble"]
     }
-    picture = IntervalsDisplay("Soft targets", "distance to the set", series)
+    picture = intervals_picture("Soft targets", "distance to the set", series)
     return Findings((table,), _claims(on_labels, on_soft, len(onehot)), {"soft": drawn(picture)})
 
 

@@ -20,6 +20,7 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.pictures import simplex_picture
 from credibly.evaluation import shown
 from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.replicate_test import paired_values
 from credibly.hypotests.credal.constant_weights import (
     Minimiser,
     WeightSearch,
@@ -31,13 +32,11 @@ from credibly.hypotests.credal.task import SetTask, WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure
-from credibly.plots.simplex import SimplexDisplay
 from credibly.predictions import Classes, Point
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow
 from credibly.statistics.registry import as_statistic
-from credibly_studies.bootstrap import paired_values
 from credibly_studies.credal_tests import CredalTest
 from credibly_studies.judging import denied
 from credibly_studies.kernel_estimators import linear_skce
@@ -160,7 +159,8 @@ def credal_test(
     search = WeightSearch(task.points.probs, chosen)
     best = search.searched(on_host(task.observed), search.centre, "the centre")
     pairs = _random_pairs(task, search, best)
-    values = paired_values([search.statistic], pairs, n_resamples + 1, report)
+    told = None if report is None else lambda done: report(done, n_resamples + 1)
+    values = paired_values([search.statistic], pairs, told)
     bound = search.statistic.bind(search.at(best.weights))
     notes = (
         f"{chosen.name} {best.value:.4g} is the smallest found, from {best.start}",
@@ -440,7 +440,7 @@ def draw_scenario(scenario: str) -> Figure:
     """Draw one set and the truth that belongs to it, as on the left of Fig. 1: three classes, ten members."""
     world = EnsembleWorld(scenario, n_classes=3, spread=0.1)  # type: ignore[arg-type]
     sample = world.draw(1, rng=_SHOWN_SEED)
-    return whole_figure(SimplexDisplay(simplex_picture(sample.predictions, sample.truth.probs)).draw())
+    return whole_figure(simplex_picture(sample.predictions, sample.truth.probs).plot())
 
 
 FIG1 = Study(
