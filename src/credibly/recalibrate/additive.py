@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, like, one_blas_thread, softmax, to_host
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
@@ -29,7 +28,7 @@ from credibly.recalibrate.folds import check_penalty
 from credibly.recalibrate.groups import Groups, checked_groups, unseen_note
 from credibly.recalibrate.learned import learned, learned_by_group
 from credibly.recalibrate.minimum import Convergence, diverging
-from credibly.recalibrate.scores import IMPOSSIBLE, scores_of, shares_of
+from credibly.recalibrate.scores import require_finite_logits, scores_of, shares_of
 
 FREE = 1e-10
 """Ridge of what is to be free: it only keeps the Newton step of a flat direction finite."""
@@ -127,13 +126,9 @@ class _Problem:
         self.parts = [slice(bounds[j], bounds[j + 1]) for j in range(len(ends))]
         self.z = np.ascontiguousarray(np.moveaxis(z, -1, 0)).reshape(self.k, -1)
         self.y = np.ascontiguousarray(y.T)
-        if slope and float(self.z.min()) < IMPOSSIBLE / 2:
-            raise UnsupportedError(
-                "a slope of log-probabilities",
-                "needs finite logits",
-                "some are -inf",
-                "Use TemperatureScaling without groups, which leaves impossible classes alone.",
-            )
+        if slope:
+            remedy = "Use TemperatureScaling without groups, which leaves impossible classes alone."
+            require_finite_logits(self.z, "a slope of log-probabilities", remedy)
         self.total = float(self.y.sum())
         if self.members == 1:
             self.weight = self.y.sum(axis=0)

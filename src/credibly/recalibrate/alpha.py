@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import UnsupportedError, one_of, require, require_type
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
@@ -35,11 +35,12 @@ from credibly.recalibrate.heads import (
     train,
 )
 from credibly.recalibrate.learned import learned, recorded, require_saved
-from credibly.recalibrate.minimum import Convergence, minimum
-from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, shares_of, weights_of
+from credibly.recalibrate.minimum import Convergence, Ended, minimum
+from credibly.recalibrate.scores import mean_scores, require_finite_logits, scores_of, shares_of, weights_of
 
 _NO_SPREAD = "raters vary no more than independent draws from the mean would: the best alpha0 is infinite"
 _ALL_SPREAD = "the raters of every instance agree: the best alpha0 is 0"
+_LEAVE_OUT = "Leave them out, or fit with them."
 _FAR = 20.0
 
 _LEAST_LOG = -700.0  # of a positive number in double precision
@@ -89,7 +90,7 @@ class Head:
         near, far = (self.loss(np.full(self.likelihood.n, at), 0.0)[0] for at in (-_FAR, _FAR))
         return _ALL_SPREAD if near < far else _NO_SPREAD
 
-    def fit(self, penalty: float) -> tuple[HostArray, dict[str, Any]]:
+    def fit(self, penalty: float) -> tuple[HostArray, Ended]:
         """Return the parameters and how the fit ended."""
         if len(self.sizes) > 2:
             held = fold_members(len(self.share), "split", self.rng, self.clusters)[0]
@@ -155,13 +156,7 @@ def log_probabilities(predictions: ClassPredictions, zero: float | None = None) 
     """Return the log-probabilities of the mean as features."""
     values = scores_of(predictions, zero).values
     values = mean_scores(values, weights_of(predictions)) if values.ndim == 3 else values
-    if scalar(namespace(values).min(values)) < IMPOSSIBLE / 2:
-        raise UnsupportedError(
-            "log-probabilities as features",
-            "must be finite",
-            "some logits are -inf",
-            "Give your own features, or finite logits.",
-        )
+    require_finite_logits(values, "a head of log-probabilities", "Give your own features, or finite logits.")
     return values
 
 
@@ -247,10 +242,8 @@ class AlphaCalibration(Recalibration):
         one_of("`head`", self.head, (None, "scalar", "linear", "neural"))
         check_penalty(self.penalty, self.penalties, self.folds)
         self.rng = require_integer(self.rng, "rng", 0)
-        if not isinstance(self.hidden, (tuple, list)):
-            raise InputTypeError(
-                "`hidden`", "must be a tuple of layer sizes", f"got {self.hidden!r}", "Try (16, 16)."
-            )
+        several = isinstance(self.hidden, (tuple, list))
+        require_type(several, "must be a tuple of layer sizes", "Try (16, 16).", hidden=self.hidden)
         self.hidden = tuple(require_integer(units, "hidden", 1) for units in self.hidden)
 
     def describe(self) -> str:
@@ -290,27 +283,17 @@ class AlphaCalibration(Recalibration):
         """Return the features given, the log-probabilities of the mean, or none at all."""
         leading = predictions._leading
         if width == 0:
-            if features is not None:
-                raise InputError(
-                    "`features`", "were not used by the fit", "got some", "Leave them out, or fit with them."
-                )
+            require(features is None, "were not used by the fit", _LEAVE_OUT, features=features)
             return predictions.xp.reshape(as_float64(leading), (len(predictions), -1))[:, :0]
         if features is None:
-            if self.own_features:
-                raise InputError(
-                    "`features`",
-                    f"must be given: the fit used {width} features",
-                    "got none",
-                    "Pass the features of these instances.",
-                )
-            return log_probabilities(predictions, self.zero)
-        if width is not None and not self.own_features:
-            raise InputError(
-                "`features`",
-                "were not used by the fit, which took log-probabilities",
-                "got some",
-                "Leave them out, or fit with them.",
+            rule, remedy = (
+                f"must be given: the fit used {width} features",
+                "Pass the features of these instances.",
             )
+            require(not self.own_features, rule, remedy, features=features)
+            return log_probabilities(predictions, self.zero)
+        own = width is None or self.own_features
+        require(own, "were not used by the fit, which took log-probabilities", _LEAVE_OUT, features=features)
         return features_by_pass(features, predictions, width)
 
     @property
@@ -327,10 +310,8 @@ class AlphaCalibration(Recalibration):
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         head = self.head or ("scalar" if features is None else "linear")
-        if head == "scalar" and features is not None:
-            raise InputError(
-                "`features`", 'are not used with head="scalar"', "got some", 'Use head="linear".'
-            )
+        used = head != "scalar" or features is None
+        require(used, 'are not used with head="scalar"', 'Use head="linear".', features=features)
         likelihood, share, rows, members = likelihood_of(data)
         self.own_features = features is not None
         inputs = self._features(data.predictions, features, 0 if head == "scalar" else None)
@@ -353,7 +334,7 @@ class AlphaCalibration(Recalibration):
         self.parameters, ended = fitted.fit(chosen)
         outputs = forward(host, self.parameters, self._layers)
         before, after = likelihood.limit(), likelihood(outputs)[0]
-        return Convergence(loss_before=-float(share @ before), loss_after=-float(share @ after), **ended)
+        return ended.with_losses(-float(share @ before), -float(share @ after))
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
         base = base_of(predictions, self.zero)

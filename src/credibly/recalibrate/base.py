@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FORMAT = "credibly.recalibrate"
 VERSION = 1
+FIT_AGAIN = "Fit again on predictions of this model."
 
 
 @dataclasses.dataclass(eq=False)
@@ -287,12 +288,8 @@ class Recalibration(ABC):
 
     def _require_fitted(self) -> None:
         if not self.is_fitted:
-            raise InputError(
-                f"`{type(self).__name__}`",
-                "must be fitted first",
-                "it is not",
-                "Call `.fit(predictions, labels)`.",
-            )
+            remedy = "Call `.fit(predictions, labels)`."
+            raise InputError(f"`{type(self).__name__}`", "must be fitted first", "it is not", remedy)
 
     def _require_kind(self, predictions: Any) -> None:
         if type(predictions).__name__ not in self.kinds:
@@ -301,12 +298,9 @@ class Recalibration(ABC):
                 remedy += ", or use TemperatureScaling or MemberTemperatures"
             if self.kinds == ("Ensemble",):
                 remedy = "Use TemperatureScaling for one distribution per instance"
-            raise InputTypeError(
-                f"`{type(self).__name__}`",
-                f"is defined for {' and '.join(self.kinds)} predictions",
-                f"got {type(predictions).__name__}",
-                f"{remedy}.",
-            )
+            rule = f"is defined for {' and '.join(self.kinds)} predictions"
+            evidence = f"got {type(predictions).__name__}"
+            raise InputTypeError(f"`{type(self).__name__}`", rule, evidence, f"{remedy}.")
 
     def _seen(self, features: Any, groups: Any) -> Any:
         """Return what the method sees of the instances beside their predictions; the rest is refused."""
@@ -347,12 +341,8 @@ class Recalibration(ABC):
 
     def _require_like_the_fit(self, predictions: Any) -> None:
         if predictions.n_classes != self.n_classes:
-            raise InputError(
-                "predictions",
-                f"must have the {self.n_classes} classes of the fit",
-                f"got {predictions.n_classes}",
-                "Fit again on predictions of this model.",
-            )
+            rule, remedy = f"must have the {self.n_classes} classes of the fit", FIT_AGAIN
+            raise InputError("predictions", rule, f"got {predictions.n_classes}", remedy)
 
     @property
     def _note(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import ONE_RATER, InputError, Remedy, UnsupportedError, one_of
+from credibly._arrays.errors import ONE_RATER, Remedy, UnsupportedError, one_of, require
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed, made_with_rng
 from credibly.credal.enlargement import enlarged
@@ -28,7 +28,7 @@ from credibly.recalibrate.fit_data import FitData, with_scores
 from credibly.recalibrate.learned import learned, recorded
 from credibly.recalibrate.members import MemberTemperatures, divided
 from credibly.recalibrate.minimum import Convergence
-from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, weights_of
+from credibly.recalibrate.scores import mean_scores, require_finite_logits, scores_of, weights_of
 from credibly.recalibrate.temperature import TemperatureScaling
 from credibly.results.base import require_level
 
@@ -116,12 +116,9 @@ class CredalRecalibration(Recalibration):
             values = np.asarray(self.spreads, dtype=np.float64)
         except (TypeError, ValueError):  # no numbers at all
             values = np.empty(0)
-        if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
-            raise InputError(
-                "`spreads`", "must be numbers of at least 0", f"got {self.spreads!r}", f"Use {SPREADS!r}."
-            )
-        if (np.diff(values) <= 0).any():
-            raise InputError("`spreads`", "must increase", f"got {self.spreads!r}", "Sort them.")
+        sound = values.ndim == 1 and values.size > 0 and (np.isfinite(values) & (values >= 0)).all()
+        require(sound, "must be numbers of at least 0", f"Use {SPREADS!r}.", spreads=self.spreads)
+        require((np.diff(values) > 0).all(), "must increase", "Sort them.", spreads=self.spreads)
 
     def describe(self) -> str:
         """Return spread and temperatures in words."""
@@ -131,10 +128,7 @@ class CredalRecalibration(Recalibration):
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         labels = _single_labels(data)
-        if scalar(namespace(data.scores.values).min(data.scores.values)) < IMPOSSIBLE / 2:
-            raise UnsupportedError(
-                "`CredalRecalibration`", "needs finite logits", "some are -inf", "Give finite logits."
-            )
+        require_finite_logits(data.scores.values, "`CredalRecalibration`", "Give finite logits.")
         n, m = len(data.predictions), data.predictions.n_members
         codes, cut = data.clusters, round(n * (1 - self.held_out))
         drawn = np.random.default_rng(as_seed(self.rng))

@@ -63,12 +63,11 @@ class Event:
     def of(cls, values: Array) -> Event:
         """Return the event of log-probabilities (n, k)."""
         if values.ndim != 2:
-            raise UnsupportedError(
-                "a curve of probabilities",
+            rule, remedy = (
                 "needs one distribution per instance",
-                f"got {values.shape[1]}",
                 "Use the mean prediction, `predictions.mean()`.",
             )
+            raise UnsupportedError("a curve of probabilities", rule, f"got {values.shape[1]}", remedy)
         xp = namespace(values)
         k = values.shape[1]
         index = xp.argmax(values, axis=1) if k > 2 else xp.full_like(values[:, 0], 1.0)
@@ -393,12 +392,9 @@ class VennAbers(Recalibration):
 
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         if data.predictions.n_classes != 2:
-            raise UnsupportedError(
-                "`VennAbers`",
-                "is defined for two classes",
-                f"got {data.predictions.n_classes}",
-                "Use IsotonicRecalibration or CurveScaling, which map the confidence.",
-            )
+            evidence = f"got {data.predictions.n_classes}"
+            remedy = "Use IsotonicRecalibration or CurveScaling, which map the confidence."
+            raise UnsupportedError("`VennAbers`", "is defined for two classes", evidence, remedy)
         labels = to_host(data.counts)
         event = Event.of(to_host(data.scores.values))
         at = to_host(event_probabilities(data.predictions))

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, Remedy
+from credibly._arrays.checks import require_one_each
+from credibly._arrays.errors import Remedy, require
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
 
@@ -23,47 +24,30 @@ class Groups:
     @classmethod
     def of(cls, groups: Any, n: int) -> Groups:
         """Return the groups of n instances; what is such an object already stays as it is."""
-        if not isinstance(groups, Groups):
-            values = np.asarray(to_host(groups) if hasattr(groups, "__array_namespace__") else groups)
-            if values.shape == (n,):
-                names, codes = np.unique(values.astype(str), return_inverse=True)
-                return cls(tuple(map(str, names)), codes)
-            shape = values.shape
-        elif len(groups.codes) == n:
+        values = groups.codes if isinstance(groups, Groups) else groups
+        values = np.asarray(to_host(values) if hasattr(values, "__array_namespace__") else values)
+        require_one_each(values.shape, n, "`groups`")
+        if isinstance(groups, Groups):
             return groups
-        else:
-            shape = groups.codes.shape
-        raise InputError(
-            "`groups`",
-            f"must have one entry per prediction ({n})",
-            f"got shape {shape}",
-            "Check that both come from the same split.",
-        )
+        names, codes = np.unique(values.astype(str), return_inverse=True)
+        return cls(tuple(map(str, names)), codes)
 
     def take(self, rows: HostArray) -> Groups:
         """Return the groups of some instances; names that none of them has stay."""
         return Groups(self.names, self.codes[rows])
 
 
-_IN_A_FILE = "Name the column that holds the groups with `--by`."
+_PASS_GROUPS = Remedy(
+    "Pass the groups of these instances.", "Name the column that holds the groups with `--by`."
+)
+_FIT_WITH_GROUPS = Remedy("Pass `groups=` to `fit`, too.", "Fit with `--by`, too, or leave it out.")
 
 
 def checked_groups(groups: Any, by_group: Any, n: int) -> Groups | None:
     """Return the groups of instances to recalibrate; they must be given exactly if the fit had some."""
-    if groups is None and by_group is not None:
-        raise InputError(
-            "`groups`",
-            "must be given: the fit used some",
-            "got none",
-            Remedy("Pass the groups of these instances.", _IN_A_FILE),
-        )
-    if groups is not None and by_group is None:
-        raise InputError(
-            "`groups`",
-            "must be left out: the fit used none",
-            "got some",
-            Remedy("Pass `groups=` to `fit`, too.", "Fit with `--by`, too, or leave it out."),
-        )
+    given, used = groups is not None, by_group is not None
+    require(given or not used, "must be given: the fit used some", _PASS_GROUPS, groups=groups)
+    require(used or not given, "must be left out: the fit used none", _FIT_WITH_GROUPS, groups=groups)
     return None if groups is None else Groups.of(groups, n)
 
 

@@ -28,7 +28,7 @@ from credibly.predictions import (
     paired,
 )
 from credibly.predictions.quantiles import table_cdf, table_quantiles
-from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.base import FIT_AGAIN, Recalibration
 from credibly.recalibrate.curves import isotonic_map, isotonic_steps
 from credibly.recalibrate.fit_data import FitData, with_scores
 from credibly.recalibrate.learned import learned, require_saved
@@ -173,12 +173,8 @@ class IsotonicRecalibration(LevelRecalibration):
 
     def _require_like_the_fit(self, predictions: Any) -> None:
         if isinstance(predictions, ClassPredictions) is not (self.n_classes is not None):
-            raise InputTypeError(
-                "predictions",
-                f"must be of {'real values' if self.n_classes is None else 'classes'}, as in the fit",
-                f"got {type(predictions).__name__}",
-                "Fit again on predictions of this model.",
-            )
+            rule = f"must be of {'real values' if self.n_classes is None else 'classes'}, as in the fit"
+            raise InputTypeError("predictions", rule, f"got {type(predictions).__name__}", FIT_AGAIN)
         if self.n_classes is not None:
             Recalibration._require_like_the_fit(self, predictions)
 
@@ -206,12 +202,8 @@ def _table(predictions: RealPredictions) -> tuple[Array, Array]:
     assert isinstance(predictions, Samples)
     s = predictions.n_draws
     if s < 2:
-        raise UnsupportedError(
-            "a distribution function of draws",
-            "needs at least two draws per instance",
-            "got 1",
-            "Use `QuantileShift`, or give more draws.",
-        )
+        rule, remedy = "needs at least two draws per instance", "Use `QuantileShift`, or give more draws."
+        raise UnsupportedError("a distribution function of draws", rule, "got 1", remedy)
     return _with_tails(predictions.pooled(), np.arange(1, s + 1) / (s + 1))
 
 
@@ -341,12 +333,9 @@ class QuantileShift(RealRecalibration):
         if isinstance(predictions, Quantiles):
             own = to_host(as_float64(predictions.levels))
             if own.shape != self.at.shape or (np.abs(own - self.at) > 1e-9).any():
-                raise InputError(
-                    "predictions",
-                    f"must have the {len(self.at)} levels of the fit",
-                    f"got {len(own)} levels, {own[0]:g} to {own[-1]:g}",
-                    "Fit again on quantiles of these levels.",
-                )
+                rule, evidence = f"must have the {len(self.at)} levels of the fit", f"got {len(own)} levels"
+                remedy = "Fit again on quantiles of these levels."
+                raise InputError("predictions", rule, f"{evidence}, {own[0]:g} to {own[-1]:g}", remedy)
         table = predictions.quantile(like(self.at, predictions._leading))
         xp = namespace(table)
         moved = table + like(self.shifts, table)
@@ -362,12 +351,8 @@ def _residual(residual: HostArray, weight: HostArray, level: float) -> float:
     rank = math.floor(wanted + 1e-9) if level < 0.5 else math.ceil(wanted - 1e-9)
     if rank < 1 or rank > total + 1e-9:
         least = math.ceil(1.0 / min(level, 1.0 - level) - 1e-9) - 1
-        raise UnsupportedError(
-            f"the quantile at level {level:g}",
-            f"needs at least {least} instances to be shifted",
-            f"got {total:g}",
-            "Use more data or fewer levels.",
-        )
+        subject, rule = f"the quantile at level {level:g}", f"needs at least {least} instances to be shifted"
+        raise UnsupportedError(subject, rule, f"got {total:g}", "Use more data or fewer levels.")
     if (weight == 1.0).all():
         return float(np.partition(residual, rank - 1)[rank - 1])
     order = np.argsort(residual)

@@ -15,15 +15,24 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.errors import require, require_type
 from credibly._arrays.namespace import HostArray, as_float64, like, to_host
 from credibly.predictions import Gaussian, Quantiles, RealPredictions, Samples
 from credibly.recalibrate.groups import Groups, checked_groups, unseen_note, variance_between
 from credibly.recalibrate.learned import learned, learned_names
 from credibly.recalibrate.minimum import Convergence
-from credibly.recalibrate.reals import OWN, RealData, RealRecalibration, centre_of, mean_losses, scaled
+from credibly.recalibrate.reals import (
+    OWN,
+    RealData,
+    RealRecalibration,
+    centre_of,
+    mean_losses,
+    no_spread,
+    scaled,
+)
 
-TERMS = ("shift", "slope", "scale", "spread")
+WITH = {"shift": "shift", "slope": "shift", "scale": "scale", "spread": "scale"}
+"""Terms that can be fitted, and the constant that each comes with."""
 FREE = 1e-8
 """Penalty on what all rows share, in observations."""
 _STEPS, _SMALL_STEP, _LARGEST_STEP = 25, 1e-8, 1.0
@@ -254,22 +263,13 @@ class LocationScaling(RealRecalibration):
     takes_groups: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.terms, (tuple, list)) or not all(isinstance(one, str) for one in self.terms):
-            raise InputTypeError(
-                "`terms`", "must be a sequence of names", f"got {self.terms!r}", 'Use ("shift", "scale").'
-            )
+        names = isinstance(self.terms, (tuple, list)) and all(isinstance(one, str) for one in self.terms)
+        remedy = 'Use ("shift", "scale").'
+        require_type(names, "must be a sequence of names", remedy, terms=self.terms)
         self.terms = tuple(self.terms)
-        unknown = [one for one in self.terms if one not in TERMS]
-        alone = [
-            b for a, b in (("shift", "slope"), ("scale", "spread")) if b in self.terms and a not in self.terms
-        ]
-        if not self.terms or unknown or alone:
-            raise InputError(
-                "`terms`",
-                'must be some of "shift", "slope" (with "shift"), "scale" and "spread" (with "scale")',
-                f"got {self.terms!r}",
-                'Use ("shift", "scale").',
-            )
+        known = self.terms and all(one in WITH and WITH[one] in self.terms for one in self.terms)
+        rule = 'must be some of "shift", "slope" (with "shift"), "scale" and "spread" (with "scale")'
+        require(known, rule, remedy, terms=self.terms)
 
     @property
     def fitted_by_group(self) -> bool:
@@ -305,12 +305,7 @@ class LocationScaling(RealRecalibration):
     def _fit(self, data: RealData, seen: Any) -> Convergence:
         mu, spread = moments_of(data.predictions)
         if "scale" in self.terms and not spread.any():
-            raise UnsupportedError(
-                f"`{type(self).__name__}`",
-                "needs predictions with a spread",
-                "all of them put all probability on a single number",
-                "Use `QuantileShift`, or predict a spread.",
-            )
+            raise no_spread(f"`{type(self).__name__}`")
         sd = working_spread(data.predictions, spread, data.host_weight)
         groups, self.levels = None, ()
         if seen is not None:

@@ -20,14 +20,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError, is_number, require
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, tiles
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, dense, with_scores
 from credibly.recalibrate.folds import check_penalty
 from credibly.recalibrate.learned import learned
-from credibly.recalibrate.minimum import Convergence
+from credibly.recalibrate.minimum import Convergence, beyond_limits
 from credibly.recalibrate.scores import scores_of, shares_of
 
 LIMITS = (1e-3, 1e4)
@@ -100,18 +100,9 @@ class MemberTemperatures(Recalibration):
     def __post_init__(self) -> None:
         check_penalty(self.penalty, (), 2)
         given = self.limits
-        if not (
-            isinstance(given, (tuple, list))
-            and len(given) == 2
-            and all(isinstance(one, (int, float)) and math.isfinite(one) for one in given)
-            and 0 < given[0] < given[1]
-        ):
-            raise InputError(
-                "`limits`",
-                "must be two increasing positive numbers",
-                f"got {given!r}",
-                f"Use {LIMITS!r}, or leave it out.",
-            )
+        two = isinstance(given, (tuple, list)) and len(given) == 2 and all(map(is_number, given))
+        sound, remedy = two and 0 < given[0] < given[1] < math.inf, f"Use {LIMITS!r}, or leave it out."
+        require(sound, "must be two increasing positive numbers", remedy, limits=given)
         self.limits = (float(given[0]), float(given[1]))
 
     @property
@@ -179,12 +170,9 @@ class MemberTemperatures(Recalibration):
 def divided(predictions: ClassPredictions, temperatures: HostArray, zero: float | None = None) -> Array:
     """Return the log-probabilities of every member over its temperature, (n, m, k)."""
     if predictions.n_members != len(temperatures):
-        raise InputError(
-            "predictions",
-            f"must have the {len(temperatures)} members of the fit, in the same order",
-            f"got {predictions.n_members}",
-            "Fit again on predictions of this ensemble.",
-        )
+        rule = f"must have the {len(temperatures)} members of the fit, in the same order"
+        remedy = "Fit again on predictions of this ensemble."
+        raise InputError("predictions", rule, f"got {predictions.n_members}", remedy)
     values = scores_of(predictions, zero).values
     return values / like(temperatures, values)[None, :, None]
 
@@ -330,7 +318,15 @@ def _bracketed(along: Along) -> _Search:
             "Fit one temperature per member, or leave the predictions unchanged.",
         )
     best = int(np.argmin(losses))
-    _require_inside(math.exp(_GRID[best]), "the temperature")
+    if best in (0, len(_GRID) - 1):
+        raise beyond_limits(
+            "the temperature",
+            LIMITS,
+            f"the likelihood of the mean still grows at T = {math.exp(_GRID[best]):.3g} (separable data, or "
+            "a member that says nothing about the labels)",
+            "Fit on more data that contain errors of the model, use one TemperatureScaling for all members, "
+            "or leave the member out.",
+        )
     low, high = _GRID[best - 1], _GRID[best + 1]
     if slope(low) >= 0 or slope(high) <= 0:  # a second dip beside the best point: search it alone
         low, high = (_GRID[best], high) if slope(_GRID[best]) < 0 else (low, _GRID[best])
@@ -346,17 +342,3 @@ def _own_temperature(z: HostArray, counts: HostArray, shared: float) -> float:
     objective = mixture_objective(z, counts, None)
     grid = shared + np.linspace(-_FAR, _FAR, 9)
     return float(grid[int(np.argmin([objective(np.array([at]))[0] for at in grid]))])
-
-
-def _require_inside(temperature: float, subject: str) -> None:
-    if LIMITS[0] * 1.01 < temperature < LIMITS[1] / 1.01:
-        return
-    raise UnsupportedError(
-        subject,
-        f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
-        f"the likelihood of the mean still grows at T = {temperature:.3g} (separable data, or a member that "
-        "says nothing about the labels)",
-        "Fit on more data that contain errors of the model, use one TemperatureScaling for all members, or "
-        "leave the "
-        "member out.",
-    )

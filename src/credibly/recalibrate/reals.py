@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError
+from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly.predictions import (
     Gaussian,
@@ -131,6 +131,12 @@ def mean_losses(data: RealData, mapped: Callable[[HostArray], RealPredictions]) 
     both, _ = in_common_terms([some, mapped(rows)])
     before, after = (float(weight @ to_host(crps.loss(one)(labels)[0, :])) for one in both)
     return before / weight.sum(), after / weight.sum()
+
+
+def no_spread(subject: str) -> UnsupportedError:
+    """Return the error about predictions that nothing can stretch."""
+    rule, evidence = "needs predictions with a spread", "all of them put all probability on a single number"
+    return UnsupportedError(subject, rule, evidence, "Use `QuantileShift`, or predict a spread.")
 
 
 def centre_of(predictions: RealPredictions) -> Array:

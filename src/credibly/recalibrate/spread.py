@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.checks import scalar
-from credibly._arrays.errors import InputError, Remedy, UnsupportedError, one_of
+from credibly._arrays.errors import Remedy, one_of, require
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly.credal.sets import require_positive_number
@@ -26,8 +26,8 @@ from credibly.predictions import Gaussian, Quantiles, RealPredictions
 from credibly.recalibrate.groups import Groups, checked_groups, unseen_note, variance_between
 from credibly.recalibrate.heads import features_of_width, standardised
 from credibly.recalibrate.learned import learned, learned_by_group
-from credibly.recalibrate.minimum import Convergence
-from credibly.recalibrate.reals import OWN, RealData, RealRecalibration, centre_of, scaled
+from credibly.recalibrate.minimum import Convergence, beyond_limits
+from credibly.recalibrate.reals import OWN, RealData, RealRecalibration, centre_of, no_spread, scaled
 from credibly.statistics.crps import crps, crps_and_slope
 
 LIMITS = (1e-9, 1e9)
@@ -78,7 +78,10 @@ def _slope(predictions: RealPredictions) -> Callable[[Array], Array]:
     return slope
 
 
-_IN_A_FILE = "Call the columns that hold the features `x0`, `x1` and so on, or choose another method."
+_PASS_FEATURES = Remedy(
+    "Pass `features=`, or leave out `by`.",
+    "Call the columns that hold the features `x0`, `x1` and so on, or choose another method.",
+)
 
 
 @dataclasses.dataclass(eq=False)
@@ -186,7 +189,7 @@ class SpreadScaling(RealRecalibration):
         weight = xp.ones_like(data.labels) if data.weight is None else data.weight
         self.scale, ended = _best_scale(stretch, weight)
         if self.by == "features":
-            return self._fit_features(data, stretch, features_of_width(_given(seen), data.predictions), ended)
+            return self._fit_features(data, stretch, _features(seen, data.predictions), ended)
         if seen is None:
             return ended
         return self._fit_groups(data, stretch, Groups.of(seen, len(data.predictions)), ended)
@@ -252,7 +255,10 @@ class SpreadScaling(RealRecalibration):
 
     def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
         if self.by == "features":
-            return self._noted(scaled(predictions, self._by_features(predictions, _given(seen))), predictions)
+            inputs = _features(seen, predictions, len(self.coefficients))
+            outputs = standardised(inputs, self.centre, self.spread) @ like(self.coefficients, inputs)
+            own = self.intercept * namespace(inputs).exp(outputs)
+            return self._noted(scaled(predictions, own), predictions)
         groups = checked_groups(seen, self.scales, len(predictions))
         if groups is None or self.scales is None:
             return self._noted(scaled(predictions, self.scale), predictions)
@@ -260,22 +266,11 @@ class SpreadScaling(RealRecalibration):
         more = unseen_note(groups, self.scales, "the scale")
         return self._noted(scaled(predictions, like(own, predictions._leading)), predictions, *more)
 
-    def _by_features(self, predictions: RealPredictions, seen: Any) -> Array:
-        inputs = features_of_width(seen, predictions, len(self.coefficients))
-        xp = namespace(inputs)
-        outputs = standardised(inputs, self.centre, self.spread) @ like(self.coefficients, inputs)
-        return float(self.intercept or 1.0) * xp.exp(outputs)
 
-
-def _given(features: Any) -> Any:
-    if features is None:
-        raise InputError(
-            "`features`",
-            'must be given to a scale with by="features"',
-            "got none",
-            Remedy("Pass `features=`, or leave out `by`.", _IN_A_FILE),
-        )
-    return features
+def _features(features: Any, predictions: RealPredictions, width: int | None = None) -> Array:
+    rule = 'must be given to a scale with by="features"'
+    require(features is not None, rule, _PASS_FEATURES, features=features)
+    return features_of_width(features, predictions, width)
 
 
 def _mean(values: Array, weight: Array) -> float:
@@ -297,23 +292,15 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
     before, first = along(0.0)
     flat = 1e-12 * before  # of a distribution without spread the score does not depend on the scale
     if abs(first) <= flat and abs(slope(_STEP)) <= flat:
-        raise UnsupportedError(
-            "a scale",
-            "needs predictions with a spread",
-            "all of them put all probability on a single number",
-            "Use `QuantileShift`, or predict a spread.",
-        )
+        raise no_spread("a scale")
     least, most = map(math.log, LIMITS)
     sign, steps, reach, end = math.copysign(1.0, first), 1, _STEP, 0.0
     while sign * slope(end) > 0 and least < end < most:
         end, steps, reach = min(max(end - sign * reach, least), most), steps + 1, 2.0 * reach
     if sign * slope(end) > 0:
-        raise UnsupportedError(
-            "the scale",
-            f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
-            f"the CRPS still falls at {math.exp(end):.3g}",
-            "Check the units, and that labels and predictions belong together.",
-        )
+        evidence = f"the CRPS still falls at {math.exp(end):.3g}"
+        remedy = "Check the units, and that labels and predictions belong together."
+        raise beyond_limits("the scale", LIMITS, evidence, remedy)
     at = 0.0
     if first != 0.0:
         at, more = _zero(slope, min(0.0, end), max(0.0, end))

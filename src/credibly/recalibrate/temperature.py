@@ -28,7 +28,7 @@ from credibly.recalibrate.fit_data import FitData, with_scores
 from credibly.recalibrate.groups import Groups, checked_groups
 from credibly.recalibrate.learned import learned, learned_by_group
 from credibly.recalibrate.members import shared_temperature
-from credibly.recalibrate.minimum import Convergence
+from credibly.recalibrate.minimum import Convergence, beyond_limits
 from credibly.recalibrate.scores import IMPOSSIBLE, scores_of
 
 LIMITS = (1e-12, 1e12)
@@ -254,17 +254,9 @@ def solve(objective: Callable[[float], Moments], start: float | None = None) -> 
         change = change if newton else (low + high) / 2 - at
         converged = abs(change) < TOLERANCE and (newton or high - low < TOLERANCE)
         at += change
-    return _within(at), Convergence(
-        converged, step, abs(slope) * inverse, before, loss + slope * inverse * change / 2, "Newton on log T"
-    )
-
-
-def _within(log_inverse: float) -> float:
-    if abs(log_inverse) > math.log(LIMITS[1]) - 1e-3:
-        raise UnsupportedError(
-            "the temperature",
-            f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
-            f"the likelihood still grows at T = {math.exp(-log_inverse):.3g}",
-            "Check the scale of the logits, and that labels and predictions belong together.",
-        )
-    return math.exp(log_inverse)
+    if abs(at) > math.log(LIMITS[1]) - 1e-3:
+        evidence = f"the likelihood still grows at T = {math.exp(-at):.3g}"
+        remedy = "Check the scale of the logits, and that labels and predictions belong together."
+        raise beyond_limits("the temperature", LIMITS, evidence, remedy)
+    after = loss + slope * inverse * change / 2
+    return math.exp(at), Convergence(converged, step, abs(slope) * inverse, before, after, "Newton on log T")
