@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
-from credibly._arrays.errors import Remedy, require
+from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
 
@@ -45,9 +45,10 @@ _FIT_WITH_GROUPS = Remedy("Pass `groups=` to `fit`, too.", "Fit with `--by`, too
 
 def checked_groups(groups: Any, by_group: Any, n: int) -> Groups | None:
     """Return the groups of instances to recalibrate; they must be given exactly if the fit had some."""
-    given, used = groups is not None, by_group is not None
-    require(given or not used, "must be given: the fit used some", _PASS_GROUPS, groups=groups)
-    require(used or not given, "must be left out: the fit used none", _FIT_WITH_GROUPS, groups=groups)
+    if groups is None and by_group is not None:
+        raise InputError("`groups`", "must be given: the fit used some", "got none", _PASS_GROUPS)
+    if groups is not None and by_group is None:
+        raise InputError("`groups`", "must be left out: the fit used none", "got some", _FIT_WITH_GROUPS)
     return None if groups is None else Groups.of(groups, n)
 
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.checks import scalar
-from credibly._arrays.errors import Remedy, one_of, require
+from credibly._arrays.errors import InputError, Remedy, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly.credal.sets import require_positive_number
@@ -268,8 +268,9 @@ class SpreadScaling(RealRecalibration):
 
 
 def _features(features: Any, predictions: RealPredictions, width: int | None = None) -> Array:
-    rule = 'must be given to a scale with by="features"'
-    require(features is not None, rule, _PASS_FEATURES, features=features)
+    if features is None:
+        rule = 'must be given to a scale with by="features"'
+        raise InputError("`features`", rule, "got none", _PASS_FEATURES)
     return features_of_width(features, predictions, width)
 
 
