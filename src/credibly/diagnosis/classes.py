@@ -23,7 +23,7 @@ from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Classes, LabelCounts, Point
-from credibly.recalibrate.comparison import cross_fitted
+from credibly.recalibrate.crossfit import cross_fitted
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.fit_data import FitData, fit_data
 from credibly.recalibrate.scores import scores_of

@@ -26,19 +26,8 @@ from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Dataset, Gaussian, Quantiles, RealPredictions, Reals, Samples
-from credibly.recalibrate.location import (
-    NAMES,
-    between_levels,
-    fit_location,
-    fit_skew,
-    fit_tails,
-    moments_of,
-    skew_cdf,
-    skew_loss,
-    skew_quantiles,
-    student_loss,
-    working_spread,
-)
+from credibly.recalibrate.location import NAMES, between_levels, fit_location, moments_of, working_spread
+from credibly.recalibrate.tails import fit_skew, fit_tails, skew_cdf, skew_loss, skew_quantiles, student_loss
 
 INTERVAL, EXTREME = 0.9, 0.999
 """Central intervals whose coverage is reported, and beyond which errors are extreme."""
