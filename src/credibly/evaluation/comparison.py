@@ -190,6 +190,11 @@ class Comparison(_Compared):
         """Whether a model predicts sets, so that the cost of imprecision decides between models."""
         return is_imprecise(self.ranking)
 
+    @property
+    def tradeoff_findings(self) -> tuple[str, ...]:
+        """The last of the findings: who leads at which price of imprecision; empty if no model has any."""
+        return tradeoffs_in_words(self.ranking) if self.has_imprecision else ()
+
     def leading(self) -> dict[str, dict[str, LeadingNumber]]:
         """Return accuracy, log loss and calibration gap in words.
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 from credibly._arrays.notes import Note, counted
 from credibly.evaluation.model_calibration import ErrorByChance, ModelCalibration
-from credibly.evaluation.numbers import joined, points, shown, shown_range
-from credibly.evaluation.words import inside, title
+from credibly.evaluation.numbers import in_points, joined, points, shown, shown_range
+from credibly.evaluation.words import title, title_inside
 from credibly.results.estimates import Estimate
 from credibly.selection.calibration_errors import CalibrationDifference
 from credibly.selection.real_models import ScoreRanking, ScoreStanding
@@ -41,17 +41,20 @@ class LeadingNumber:
         Its 95 % interval; empty if there is none.
     standing : str
         "best", "tied for best", or how far behind the first with the joint interval of that difference.
+    is_best : bool
+        Whether it is the best, or tied for best, among several models.
     """
 
     value: str
     interval: str
     standing: str
+    is_best: bool
 
 
 def score_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
     """Say who has the smallest score, by how much, and who is tied with it."""
     first, *others = standing.names
-    said = f"By {inside(title(standing.statistic))}, {first} is first with {shown(float(standing.scores[0]))}"
+    said = f"By {title_inside(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
     if not others:
         return f"{said}."
     tied = standing.tied_with_first
@@ -105,12 +108,13 @@ def leading_number(name: str, estimate: Estimate, model: str, own: Places) -> Le
         standing = "behind the best"
         if behind is not None:
             size, ends = behind
-            said = _decimals(size) if name == "log_loss" else points(size).partition(" ")[0]
+            said = _decimals(size) if name == "log_loss" else in_points(abs(size))
             standing = f"behind by {said} ({_range_in_units(name, ends)})"
     value = in_units(name, estimate.value)
     if name in _WAYS:  # its column says that these are points
-        value = f"{points(estimate.value).partition(' ')[0]}{_way(name, estimate.value)}"
-    return LeadingNumber(value, interval, "" if len(own.names) == 1 else standing)
+        value = f"{in_points(abs(estimate.value))}{_way(name, estimate.value)}"
+    several = len(own.names) > 1
+    return LeadingNumber(value, interval, standing if several else "", several and model in own.best)
 
 
 def leaders_in_words(
@@ -186,7 +190,7 @@ def _apart_in_words(apart: Sequence[CalibrationDifference]) -> list[str]:
             size, ends = error_in_units(one.statistic, abs(one.value)), sorted(map(abs, one.interval))
             low, high = (error_in_units(one.statistic, end, bare=True) for end in ends)
             more = "larger" if one.value > 0 else "smaller"
-            said = f"{inside(title(one.statistic))} {more} by {size} ({low} to {high})"
+            said = f"{title_inside(one.statistic)} {more} by {size} ({low} to {high})"
             clear.setdefault(one.model, []).append(said)
     if not clear:
         return [
@@ -274,5 +278,9 @@ def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
 
 def comparison_warnings(ranking: Ranking) -> tuple[str, ...]:
     """Return what makes scores hard to compare: infinite rows, unlike numbers of members, dependences."""
-    hard = ("infinite", "unlike members", "dependence")
-    return tuple(note for note in ranking.notes if isinstance(note, Note) and note.code in hard)
+    return tuple(note for note in ranking.notes if is_about_scores(note))
+
+
+def is_about_scores(remark: str) -> bool:
+    """Tell whether a remark says what makes scores hard to compare."""
+    return isinstance(remark, Note) and remark.code in ("infinite", "unlike members", "dependence")

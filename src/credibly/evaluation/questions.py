@@ -26,6 +26,11 @@ from credibly.results.estimates import Estimate
 from credibly.statistics import picp
 from credibly.statistics.spread import NO_SPREAD
 
+_SEEN = {
+    "seen by a statistic": "compared by a statistic",
+    "seen by the test": "compared by the test",
+}
+"""Cases of a headline without a single clear effect, and those of the question what is wrong."""
 BEYOND_REPAIR = ("inverted", "labels off by a row")
 """Faults of the data, which no recalibration repairs."""
 
@@ -39,10 +44,13 @@ def interval_of(estimate: Estimate) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def label_name(classes: Sequence[str], place: int) -> str:
-    """Return the name of a class in a sentence; numbers are called classes."""
+def _label_facts(classes: Sequence[str], place: int | None) -> dict[str, Any]:
+    """Return the name of a class in a sentence; those that are called by numbers are called classes."""
+    if place is None:
+        return {"label": None, "is_numbered": False}
     name = classes[place] if place < len(classes) else str(place)
-    return f"class {name}" if name.replace(".", "").lstrip("-").isdigit() else name
+    is_numbered = name.replace(".", "").lstrip("-").isdigit()
+    return {"label": f"class {name}" if is_numbered else name, "is_numbered": is_numbered}
 
 
 def effect_facts(effect: Effect, classes: Sequence[str]) -> dict[str, Any]:
@@ -52,7 +60,7 @@ def effect_facts(effect: Effect, classes: Sequence[str]) -> dict[str, Any]:
         part = "lowest" if claim.between[0] <= 0.0 else "highest"
     return {
         "measure": claim.measure,
-        "label": None if claim.label is None else label_name(classes, claim.label),
+        **_label_facts(classes, claim.label),
         "group": claim.group,
         "between": claim.between,
         "part": part,
@@ -89,8 +97,8 @@ def untested_questions(work: Work) -> tuple[Finding, ...]:
 def _what(work: Work, found: Diagnosis, headline: Finding) -> Finding:
     facts = effect_facts(found.effect, work.classes) | {"pvalue": found.pvalue}
     case = "compared" if headline.word == "conflict" else "calm"
-    if headline.case.startswith("seen"):
-        case, facts = headline.case.replace("seen", "compared"), dict(headline.facts)
+    if headline.case in _SEEN:
+        case, facts = _SEEN[headline.case], dict(headline.facts)
     elif headline.word == "conflict":
         facts |= {name: headline.facts[name] for name in facts if name in headline.facts}
     return Finding("what", headline.word, case, facts)

@@ -95,10 +95,10 @@ def _confidence(effect: Facts) -> str:
 def _class(effect: Facts) -> str:
     says, happened = frequencies(effect["stated"], effect["observed"])
     label, often = effect["label"], "often" if effect["size"] > 0 else "rarely"
-    stated = f"{says} for {label}" if label.startswith("class ") else f"{says} {label}"
+    stated = f"{says} for {label}" if effect["is_numbered"] else f"{says} {label}"
     factor = times(effect["stated"], effect["observed"])
     size = f"{points(effect['size'])}, {span(effect['interval'], in_points)}"
-    start = f"{_rows(effect)}it says {stated}; {happened} {'are ' * label.startswith('class ')}{label}"
+    start = f"{_rows(effect)}it says {stated}; {happened} {'are ' * effect['is_numbered']}{label}"
     return f"{start}, {factor} too {often} ({size})" if factor else f"{start} ({size})"
 
 

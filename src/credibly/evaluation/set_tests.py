@@ -6,7 +6,6 @@ Tests that take longer than seconds are left out unasked; the answers of the oth
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -228,7 +227,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
     if first is None:
         regions = _regions(validity, predictions, labels, None, work)
     else:
-        regions = _named(_regions(first, predictions, labels, columns, work), part.feature_names)
+        regions = _regions(first, predictions, labels, columns, work, part.feature_names)
     answers = (
         _witness_verdict(validity, work),
         *(_credal_verdict(name, one, work) for name, one in found.items()),
@@ -248,24 +247,16 @@ def _regions(
     labels: Any,
     columns: Array | None,
     work: Work,
+    names: tuple[str, ...] | None = None,
 ) -> LocalDeviations:
     """Look where the combination fails among the instances that its weights were not learned on."""
     xp, rows = predictions.xp, test.details.test_rows
     batch = as_labels(predictions, labels)
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
     chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
-    return test.details.regions(predictions[rows], seen, features=chosen, **work.drawn)
-
-
-def _named(found: LocalDeviations, names: tuple[str, ...] | None) -> LocalDeviations:
-    """Call features by their names, where the data have some and features were cut."""
-    if names is None or found.columns != tuple(f"feature {j}" for j in range(len(names))):
-        return found
-
-    def told(words: str) -> str:
-        return re.sub(r"feature (\d+)", lambda match: names[int(match[1])], words)
-
-    return dataclasses.replace(found, columns=names, regions=tuple(map(told, found.regions)))
+    if chosen is None or (names is not None and len(names) != chosen.shape[1]):
+        names = None
+    return test.details.regions(predictions[rows], seen, features=chosen, names=names, **work.drawn)
 
 
 def _has_raters(rows: Rows, work: Work) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from credibly._arrays.namespace import namespace, to_host
-from credibly._arrays.notes import counted
+from credibly._arrays.notes import counted, unsaid
 from credibly._arrays.sums import State, count_cells
 from credibly.diagnosis import Diagnosis
 from credibly.evaluation.numbers import joined, percent, shown, shown_range
@@ -80,10 +80,11 @@ def title(name: str) -> str:
     return story_of(name).title
 
 
-def inside(name: str) -> str:
+def title_inside(name: str) -> str:
     """Return a title as it stands inside a sentence: interval score, but CRPS and Gaussian log loss."""
-    kept = name[1:2].isupper() or name.startswith("Gaussian")
-    return name if kept else name[:1].lower() + name[1:]
+    story = story_of(name)
+    keeps = story.begins_with_name or story.title[1:2].isupper()
+    return story.title if keeps else story.title[:1].lower() + story.title[1:]
 
 
 def crps_in_words(parts: CrpsDecomposition, n: int) -> str:
@@ -232,7 +233,7 @@ def _finding(
             f"({region}), but among several statistics one such deviation is not surprising."
         )
     if word == "no conflict found":
-        anything = region if region.startswith(("up to", "any")) else f"anything from {region}"
+        anything = region if math.isinf(low) else f"anything from {region}"
         return f"{start}: no conflict found, but this check would accept {anything}."
     details = result.details
     if isinstance(details, CheckDetails) and details.is_beyond_members(result, level):
@@ -341,7 +342,7 @@ def data_warnings(
     )
     found = list(misread)
     found += source_warnings(source)
-    found += [note for note in rows.notes if note not in found]
+    found += unsaid(rows.notes, found)
     if rows.n < FEW_INSTANCES:
         count = f"{'is' if rows.n == 1 else 'are'} only {counted(rows.n, 'instance')}"
         found.append(f"There {count}: expect wide intervals and wide acceptance regions.")

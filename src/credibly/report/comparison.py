@@ -7,9 +7,9 @@ import math
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.notes import counted
+from credibly._arrays.notes import counted, unsaid
 from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
-from credibly.evaluation.comparison_words import error_cells
+from credibly.evaluation.comparison_words import error_cells, is_about_scores
 from credibly.evaluation.words import n_dropped
 from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
 from credibly.plots.curves import ModelCurvesDisplay
@@ -326,8 +326,8 @@ def render_comparison(comparison: Comparison) -> str:
         own=own_numbers(comparison),
         alternatives=alternatives(comparison),
         budgets=budgets(comparison),
-        warnings=[one for one in comparison.warnings if not sets or one not in comparison.ranking.notes],
-        notes=[note for note in comparison.notes if note not in comparison.warnings],
+        warnings=[one for one in comparison.warnings if not (sets and is_about_scores(one))],
+        notes=unsaid(comparison.notes, comparison.warnings),
         methods=(*((_method(comparison),) * sets), TIES, *((APART,) * bool(comparison.differences))),
         source=source_of(comparison),
         command=command_of(comparison),
@@ -390,7 +390,7 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
         own=own_numbers(comparison),
         figures=figures[1:],
         warnings=comparison.warnings,
-        notes=[note for note in comparison.notes if note not in comparison.warnings],
+        notes=unsaid(comparison.notes, comparison.warnings),
         methods=(SCORES_METHOD if _of_reals(comparison) else CLASS_SCORES_METHOD, TIES),
         source=source_of(comparison),
         command=_score_command(comparison),
@@ -422,10 +422,9 @@ def _score_command(comparison: ScoreComparison) -> str:
 def _imprecision(comparison: Comparison) -> dict[str, Any]:
     """Return what is said about the price of imprecision."""
     lines = TradeoffDisplay(comparison.ranking)
-    scored = [one for one in comparison.findings if "trade-off" in one]
     return {
-        "findings": scored,
-        "warnings": [one for one in comparison.warnings if one in comparison.ranking.notes],
+        "findings": comparison.tradeoff_findings,
+        "warnings": [one for one in comparison.warnings if is_about_scores(one)],
         "recommendations": [(task, str(one)) for task, one in comparison.recommendations.items()],
         "main": _main(lines),
         "ranked": ranked(comparison, 1.0),
